@@ -1,0 +1,303 @@
+//! What Python sees of the core: `quickswap._core`. The only folder that speaks Python.
+
+mod policy;
+mod step;
+
+use std::sync::atomic::Ordering;
+use std::sync::{Condvar, Mutex};
+use std::time::Duration;
+
+use numpy::{IntoPyArray, PyArray1, PyArrayMethods, PyReadonlyArray1};
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+
+use crate::counters::{METRICS, OVERALL, PER_CLASS};
+use crate::engine::{self, Loop, Run, Signals, Spec, Stop, Trace};
+use crate::policy::{Employer, NAMES, employ};
+use crate::system::System;
+use policy::{Fault, PythonPolicy};
+
+fn refuse(message: String) -> PyErr {
+    PyValueError::new_err(message)
+}
+
+fn parse(spec: &str) -> PyResult<(Spec, System)> {
+    let spec: Spec = serde_json::from_str(spec).map_err(|e| refuse(format!("the core cannot read its orders: {e}")))?;
+    let system = System::new(spec.system.clone()).map_err(refuse)?;
+    Ok((spec, system))
+}
+
+fn reason(stop: Stop) -> &'static str {
+    match stop {
+        Stop::Done => "done",
+        Stop::Empty => "empty",
+        Stop::Interrupted => "interrupted",
+        Stop::Crowded => "crowded",
+        Stop::Stuck => "stuck",
+        Stop::Fault => "fault",
+        Stop::Broken => "broken",
+    }
+}
+
+/// Replications of one simulation, which go on where they stopped.
+#[pyclass(module = "quickswap._core")]
+struct Simulation {
+    runs: Vec<Box<dyn Run>>,
+    system: System,
+    fault: Fault,
+}
+
+#[pymethods]
+impl Simulation {
+    /// `spec` is JSON (see `engine::Spec`); `policy` an object that takes the place of the spec's policy.
+    #[new]
+    #[pyo3(signature = (spec, policy=None))]
+    fn new(spec: &str, policy: Option<Py<PyAny>>) -> PyResult<Self> {
+        let (spec, system) = parse(spec)?;
+        let fault = Fault::default();
+        let hired = (0..spec.replications).map(|replication| {
+            let hire = spec.hire(&system, replication);
+            match &policy {
+                None => employ(&spec.policy, &system, hire)?,
+                Some(object) => hire.employ(PythonPolicy::new(object, &system, &fault)),
+            }
+        });
+        let runs = hired.collect::<Result<_, _>>().map_err(refuse)?;
+        Ok(Self { runs, system, fault })
+    }
+
+    /// Runs every replication until it has `completed` completions; `progress(completions of all)` is called now and then.
+    #[pyo3(signature = (completed, threads, progress=None))]
+    fn advance(
+        &mut self,
+        py: Python<'_>,
+        completed: u64,
+        threads: usize,
+        progress: Option<Py<PyAny>>,
+    ) -> PyResult<Vec<&'static str>> {
+        let stops = drive(py, &mut self.runs, completed, threads, progress.as_ref())?;
+        Ok(stops.into_iter().map(reason).collect())
+    }
+
+    /// What the policy or the debug mode found wrong: a sentence, and the exception behind it, if any.
+    fn fault(&self) -> Option<(String, Option<Py<PyAny>>)> {
+        self.fault.take().or_else(|| self.runs.iter().find_map(|run| run.failure()).map(|what| (what, None)))
+    }
+
+    /// Per replication the largest relative gap in Little's law over classes: area under the number in system against time spent.
+    fn little_gaps(&mut self) -> Vec<f64> {
+        let gap = |run: &mut Box<dyn Run>| {
+            let (ages, phases) = (run.ages(), run.phases().cloned());
+            run.counters().little_gap(run.station(), phases.as_ref(), &ages)
+        };
+        self.runs.iter_mut().map(gap).collect()
+    }
+
+    /// The measurements of one replication, classes in the user's order.
+    fn counters<'py>(&mut self, py: Python<'py>, replication: usize) -> PyResult<Bound<'py, PyDict>> {
+        let run =
+            self.runs.get_mut(replication).ok_or_else(|| refuse(format!("there is no replication {replication}")))?;
+        let phases = run.phases().cloned();
+        let counters = run.counters();
+        let inner = self.system.inner();
+        let width = counters.width();
+        let rows = counters.rows(run.station(), phases.as_ref());
+        let mut ordered = Vec::with_capacity(rows.len());
+        for row in rows.chunks_exact(width) {
+            for &class in &inner {
+                ordered.extend_from_slice(&row[class as usize * PER_CLASS..(class as usize + 1) * PER_CLASS]);
+            }
+            ordered.extend_from_slice(&row[inner.len() * PER_CLASS..]);
+        }
+        let (block_jobs, segment_blocks) = counters.grid();
+        let (step, points) = counters.trajectory().points();
+        let points: Vec<u32> = points
+            .chunks_exact(inner.len())
+            .flat_map(|point| inner.iter().map(move |&class| point[class as usize]))
+            .collect();
+        let (blocks, classes) = (ordered.len() / width, inner.len());
+        let out = PyDict::new(py);
+        out.set_item("rows", ordered.into_pyarray(py).reshape([blocks, width])?)?;
+        out.set_item("block_jobs", block_jobs)?;
+        out.set_item("segment_blocks", segment_blocks)?;
+        out.set_item("completed", counters.completed())?;
+        out.set_item("arrived", counters.arrived())?;
+        out.set_item("events", run.events())?;
+        out.set_item("time", run.station().now())?;
+        out.set_item("trajectory_step", step)?;
+        let instants = points.len() / classes;
+        out.set_item("trajectory", points.into_pyarray(py).reshape([instants, classes])?)?;
+        out.set_item("histograms", histograms(py, counters, &inner)?)?;
+        Ok(out)
+    }
+}
+
+/// Per metric: shift of the bucket numbers, first bucket, zeros (segments x classes), counts (segments x classes x buckets).
+fn histograms<'py>(
+    py: Python<'py>,
+    counters: &crate::counters::Counters,
+    inner: &[u32],
+) -> PyResult<Vec<Bound<'py, PyDict>>> {
+    let segments = counters.segments();
+    let mut all = Vec::with_capacity(METRICS);
+    for metric in 0..METRICS {
+        let (mut low, mut end, mut shift) = (u64::MAX, 0, 0);
+        for record in segments.iter().flatten() {
+            let histogram = &record[metric];
+            let (first, counts) = histogram.buckets();
+            shift = histogram.shift();
+            if !counts.is_empty() {
+                low = low.min(first);
+                end = end.max(first + counts.len() as u64);
+            }
+        }
+        let buckets = end.saturating_sub(low) as usize;
+        let mut zeros = Vec::with_capacity(segments.len() * inner.len());
+        let mut table = vec![0u64; segments.len() * inner.len() * buckets];
+        for (i, (segment, &class)) in segments.iter().flat_map(|s| inner.iter().map(move |c| (s, c))).enumerate() {
+            let histogram = &segment[class as usize][metric];
+            zeros.push(histogram.zeros());
+            let (first, counts) = histogram.buckets();
+            if !counts.is_empty() {
+                let at = i * buckets + (first - low) as usize;
+                table[at..at + counts.len()].copy_from_slice(counts);
+            }
+        }
+        let shape = [segments.len(), inner.len()];
+        let out = PyDict::new(py);
+        out.set_item("shift", shift)?;
+        out.set_item("low", if buckets == 0 { 0 } else { low })?;
+        out.set_item("zeros", zeros.into_pyarray(py).reshape(shape)?)?;
+        out.set_item("counts", table.into_pyarray(py).reshape([shape[0], shape[1], buckets])?)?;
+        all.push(out);
+    }
+    Ok(all)
+}
+
+/// Advances the runs in threads while this one looks for signals (Ctrl-C) and shows progress.
+fn drive(
+    py: Python<'_>,
+    runs: &mut [Box<dyn Run>],
+    completed: u64,
+    threads: usize,
+    progress: Option<&Py<PyAny>>,
+) -> PyResult<Vec<Stop>> {
+    let signals = Signals::default();
+    let (finished, over) = (Mutex::new(None), Condvar::new());
+    py.detach(|| {
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                let stops = engine::advance(runs, completed, threads, &signals);
+                if let Ok(mut finished) = finished.lock() {
+                    *finished = Some(stops);
+                }
+                over.notify_all();
+            });
+            let mut failure = None;
+            loop {
+                let guard = finished.lock().map_err(|_| refuse("a thread of the core has died".into()))?;
+                let (mut guard, _) = over
+                    .wait_timeout_while(guard, Duration::from_millis(50), |finished| finished.is_none())
+                    .map_err(|_| refuse("a thread of the core has died".into()))?;
+                let stops = guard.take();
+                drop(guard);
+                let looked = Python::attach(|py| {
+                    if let Some(progress) = progress {
+                        progress.call1(py, (signals.completed.load(Ordering::Relaxed),))?;
+                    }
+                    py.check_signals()
+                });
+                if let Err(error) = looked {
+                    signals.stop.store(true, Ordering::Relaxed);
+                    failure.get_or_insert(error);
+                }
+                if let Some(stops) = stops {
+                    return failure.map_or(Ok(stops), Err);
+                }
+            }
+        })
+    })
+}
+
+/// Serves the jobs of a trace to the end; gives start and end of each job (seconds), the jobs in order of their start, and
+/// the reason of the stop ("empty" if all were served).
+#[pyfunction]
+#[pyo3(signature = (spec, arrival, cls, size, policy=None))]
+#[allow(clippy::type_complexity, reason = "a tuple is what Python wants")]
+fn replay<'py>(
+    py: Python<'py>,
+    spec: &str,
+    arrival: PyReadonlyArray1<'py, f64>,
+    cls: PyReadonlyArray1<'py, u32>,
+    size: PyReadonlyArray1<'py, f64>,
+    policy: Option<Py<PyAny>>,
+) -> PyResult<(Bound<'py, PyArray1<f64>>, Bound<'py, PyArray1<f64>>, Bound<'py, PyArray1<u64>>)> {
+    #[derive(serde::Deserialize)]
+    struct Short {
+        system: crate::system::SystemSpec,
+        policy: serde_json::Map<String, serde_json::Value>,
+    }
+    let short: Short =
+        serde_json::from_str(spec).map_err(|e| refuse(format!("the core cannot read its orders: {e}")))?;
+    let system = System::new(short.system).map_err(refuse)?;
+    let inner = system.inner();
+    let class = cls.as_slice()?.iter().map(|&c| inner.get(c as usize).copied().ok_or(c));
+    let trace = Trace {
+        arrival: arrival.as_slice()?.to_vec(),
+        class: class.collect::<Result<_, _>>().map_err(|c| refuse(format!("there is no class {c}")))?,
+        size: size.as_slice()?.to_vec(),
+    };
+    let jobs = trace.arrival.len();
+    if trace.class.len() != jobs || trace.size.len() != jobs {
+        return Err(refuse("arrival, cls and size must be of one length".into()));
+    }
+    if !trace.arrival.is_sorted() || trace.arrival.first().is_some_and(|&t| t < 0.0) {
+        return Err(refuse("arrival times must be sorted and not negative".into()));
+    }
+    if trace.size.iter().any(|&size| !(size.is_finite() && size >= 0.0)) {
+        return Err(refuse("sizes must be finite and not negative".into()));
+    }
+    let spec = Spec {
+        system: crate::system::SystemSpec { servers: system.servers, classes: Vec::new() },
+        policy: short.policy,
+        engine: Loop::Events,
+        seed: 0,
+        replications: 1,
+        block_jobs: (jobs as u64).div_ceil(256),
+        trajectory: 0,
+        slowdown_bound: 10.0,
+        crowd: u64::MAX,
+        debug: true,
+    };
+    let mut hire = spec.hire(&system, 0);
+    hire.trace = Some(trace);
+    let fault = Fault::default();
+    let run = match &policy {
+        None => employ(&spec.policy, &system, hire).map_err(refuse)?,
+        Some(object) => hire.employ(PythonPolicy::new(object, &system, &fault)),
+    };
+    let mut runs = [run.map_err(refuse)?];
+    let stop = drive(py, &mut runs, u64::MAX, 1, None)?[0];
+    let [mut run] = runs;
+    if matches!(stop, Stop::Fault | Stop::Broken) {
+        let what = fault.take().map(|(what, _)| what).or_else(|| run.failure());
+        return Err(refuse(what.unwrap_or_else(|| "the policy gave an answer that does not fit".into())));
+    }
+    let schedule = run.schedule().unwrap_or_default();
+    Ok((schedule.start.into_pyarray(py), schedule.end.into_pyarray(py), schedule.order.into_pyarray(py)))
+}
+
+#[pymodule]
+#[pyo3(name = "_core")]
+fn core(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add_class::<Simulation>()?;
+    module.add_class::<step::Stepper>()?;
+    module.add_class::<policy::View>()?;
+    module.add_class::<policy::ViewedJob>()?;
+    module.add_function(wrap_pyfunction!(replay, module)?)?;
+    module.add("POLICIES", NAMES.to_vec())?;
+    module.add("PER_CLASS", PER_CLASS)?;
+    module.add("OVERALL", OVERALL)?;
+    module.add("VERSION", env!("CARGO_PKG_VERSION"))
+}

@@ -1,0 +1,300 @@
+//! A policy written in Python.
+
+use std::sync::{Arc, Mutex};
+
+use pyo3::prelude::*;
+use pyo3::types::{PyInt, PyTuple};
+
+use crate::policy::{Choice, Policy, Sight};
+use crate::system::System;
+
+/// A sentence about what went wrong, and the exception behind it.
+type Blame = (String, Option<Py<PyAny>>);
+
+/// What went wrong in a policy written in Python.
+#[derive(Clone, Default)]
+pub struct Fault(Arc<Mutex<Option<Blame>>>);
+
+impl Fault {
+    /// The first thing that went wrong, handed over once.
+    pub fn take(&self) -> Option<Blame> {
+        self.0.lock().ok().and_then(|mut fault| fault.take())
+    }
+
+    fn put(&self, what: String, error: Option<Py<PyAny>>) {
+        if let Ok(mut fault) = self.0.lock() {
+            fault.get_or_insert((what, error));
+        }
+    }
+}
+
+/// A job as a policy sees it.
+#[pyclass(frozen, get_all, module = "quickswap._core")]
+#[derive(Clone)]
+pub struct ViewedJob {
+    /// Number in order of arrival.
+    number: u64,
+    /// Class, in the user's numbering.
+    cls: usize,
+    /// Servers.
+    need: u32,
+    /// Arrival time, seconds.
+    arrival: f64,
+    /// Estimated size, seconds (nan if there is none).
+    estimate: f64,
+    /// Start of service, seconds (nan while it waits).
+    start: f64,
+    slot: u32,
+}
+
+/// The system as a policy sees it: a copy, which nothing done to it can harm.
+#[pyclass(frozen, get_all, module = "quickswap._core")]
+pub struct View {
+    /// Seconds.
+    time: f64,
+    /// Servers of the system.
+    servers: u32,
+    /// Free servers.
+    free: u32,
+    /// Per class: need, jobs waiting, jobs in service.
+    needs: Py<PyTuple>,
+    waiting: Py<PyTuple>,
+    running: Py<PyTuple>,
+    /// Per class: number of the head of line in order of arrival, None if nobody waits.
+    heads: Py<PyTuple>,
+    /// Jobs waiting in order of arrival, and in service in order of start; None unless the policy has `sees_jobs = True`.
+    queue: Option<Py<PyTuple>>,
+    in_service: Option<Py<PyTuple>>,
+}
+
+/// The Python object, put to work.
+pub struct PythonPolicy {
+    object: Option<Py<PyAny>>,
+    name: String,
+    fault: Fault,
+    given: Vec<usize>,
+    inner: Vec<u32>,
+    sees_jobs: bool,
+}
+
+fn attribute<T: for<'a, 'py> FromPyObject<'a, 'py>>(object: &Bound<'_, PyAny>, name: &str) -> Option<T> {
+    object.getattr(name).ok().and_then(|value| value.extract().ok())
+}
+
+fn deep_copy(py: Python<'_>, object: &Py<PyAny>) -> PyResult<Py<PyAny>> {
+    Ok(py.import("copy")?.call_method1("deepcopy", (object,))?.unbind())
+}
+
+impl PythonPolicy {
+    /// Works on a deep copy, so that replications do not share the policy's state.
+    pub fn new(object: &Py<PyAny>, system: &System, fault: &Fault) -> Self {
+        Python::attach(|py| {
+            let bound = object.bind(py);
+            let name = attribute::<String>(bound, "name")
+                .or_else(|| bound.get_type().name().ok().map(|name| name.to_string()))
+                .unwrap_or_default();
+            let mut policy = Self {
+                object: None,
+                name,
+                fault: fault.clone(),
+                given: system.given.clone(),
+                inner: system.inner(),
+                sees_jobs: attribute(bound, "sees_jobs").unwrap_or(false),
+            };
+            policy.object = policy.copied(py, object);
+            policy
+        })
+    }
+
+    fn copied(&self, py: Python<'_>, object: &Py<PyAny>) -> Option<Py<PyAny>> {
+        match deep_copy(py, object) {
+            Ok(copy) => Some(copy),
+            Err(error) => {
+                self.fault.put(
+                    format!("policy {} cannot be copied: {error}", self.name),
+                    Some(error.into_value(py).into_any()),
+                );
+                None
+            }
+        }
+    }
+
+    fn tuple<'py, T: IntoPyObject<'py>>(py: Python<'py>, values: Vec<T>) -> PyResult<Py<PyTuple>> {
+        Ok(PyTuple::new(py, values)?.unbind())
+    }
+
+    fn view(&self, py: Python<'_>, view: crate::policy::View<'_>) -> PyResult<View> {
+        let (station, book) = (view.station, view.book);
+        let counts = |f: &dyn Fn(u32) -> u32| Self::tuple(py, self.inner.iter().map(|&class| f(class)).collect());
+        let heads =
+            self.inner.iter().map(|&class| if station.waiting(class) > 0 { station.head_key(class) } else { None });
+        let jobs = |chain| {
+            let seen = book.walk(chain).map(|(slot, job)| ViewedJob {
+                number: job.number,
+                cls: self.given[job.class as usize],
+                need: station.need(job.class),
+                arrival: job.arrival,
+                estimate: job.expected,
+                start: job.start,
+                slot,
+            });
+            Self::tuple(py, seen.collect())
+        };
+        Ok(View {
+            time: station.now(),
+            servers: station.servers(),
+            free: station.free(),
+            needs: counts(&|class| station.need(class))?,
+            waiting: counts(&|class| station.waiting(class))?,
+            running: counts(&|class| station.running(class))?,
+            heads: Self::tuple(py, heads.collect())?,
+            queue: self.sees_jobs.then(|| jobs(book.order())).transpose()?,
+            in_service: self.sees_jobs.then(|| jobs(book.running())).transpose()?,
+        })
+    }
+
+    fn blame(&self, what: &str, view: crate::policy::View<'_>, error: Option<Py<PyAny>>) {
+        let station = view.station;
+        let counts = |f: &dyn Fn(u32) -> u32| self.inner.iter().map(|&class| f(class)).collect::<Vec<_>>();
+        let state = format!(
+            "time {}, {} of {} servers free, needs {:?}, waiting {:?}, in service {:?}",
+            station.now(),
+            station.free(),
+            station.servers(),
+            counts(&|class| station.need(class)),
+            counts(&|class| station.waiting(class)),
+            counts(&|class| station.running(class)),
+        );
+        self.fault.put(format!("policy {} {what}; the state was: {state}", self.name), error);
+    }
+
+    fn call<'py>(&self, py: Python<'py>, method: &str, view: crate::policy::View<'_>) -> PyResult<Bound<'py, PyAny>> {
+        let seen = self.view(py, view)?;
+        match &self.object {
+            Some(object) => object.bind(py).call_method1(method, (seen,)),
+            None => Ok(py.NotImplemented().into_bound(py)),
+        }
+    }
+
+    /// Carries out only answers that fit.
+    fn read(&self, answer: &Bound<'_, PyAny>, view: crate::policy::View<'_>) -> Result<Choice, &'static str> {
+        if answer.is_none() {
+            return Ok(Choice::Wait);
+        }
+        let station = view.station;
+        let (class, choice) = if let Ok(job) = answer.cast::<ViewedJob>() {
+            let job = job.get();
+            let waits = view.book.walk(view.book.order()).any(|(slot, j)| slot == job.slot && j.number == job.number);
+            if !waits {
+                return Err("which does not wait");
+            }
+            (self.inner[job.cls], Choice::Job(job.slot))
+        } else if answer.is_instance_of::<PyInt>() && !answer.is_instance_of::<pyo3::types::PyBool>() {
+            let class = answer.extract::<usize>().ok().and_then(|class| self.inner.get(class));
+            let class =
+                *class.ok_or("which is no class; allowed are None, the index of a class, or a job of view.queue")?;
+            (class, Choice::Head(class))
+        } else {
+            return Err("which is not allowed; allowed are None, the index of a class, or a job of view.queue");
+        };
+        if station.waiting(class) == 0 {
+            return Err("a class that nobody waits in");
+        }
+        if station.need(class) > station.free() {
+            return Err("a job that does not fit");
+        }
+        Ok(choice)
+    }
+}
+
+impl Clone for PythonPolicy {
+    fn clone(&self) -> Self {
+        Python::attach(|py| Self {
+            object: self.object.as_ref().and_then(|object| self.copied(py, object)),
+            name: self.name.clone(),
+            fault: self.fault.clone(),
+            given: self.given.clone(),
+            inner: self.inner.clone(),
+            sees_jobs: self.sees_jobs,
+        })
+    }
+}
+
+impl Policy for PythonPolicy {
+    const TIMERS: bool = true;
+
+    fn sight(&self) -> Sight {
+        Sight::Jobs
+    }
+
+    fn next(&mut self, view: crate::policy::View<'_>) -> Choice {
+        Python::attach(|py| match self.call(py, "start", view) {
+            Err(error) => {
+                let what = format!("raised {error}");
+                self.blame(&what, view, Some(error.into_value(py).into_any()));
+                Choice::Fault
+            }
+            Ok(answer) => self.read(&answer, view).unwrap_or_else(|why| {
+                let shown = answer.repr().map_or_else(|_| "something".into(), |repr| repr.to_string());
+                self.blame(&format!("answered {shown}, {why}"), view, None);
+                Choice::Fault
+            }),
+        })
+    }
+
+    fn wake_at(&mut self, view: crate::policy::View<'_>) -> f64 {
+        Python::attach(|py| {
+            if !self.object.as_ref().is_some_and(|object| object.bind(py).hasattr("wake_at").unwrap_or(false)) {
+                return f64::INFINITY;
+            }
+            let time = self
+                .call(py, "wake_at", view)
+                .and_then(|answer| if answer.is_none() { Ok(f64::INFINITY) } else { answer.extract::<f64>() });
+            match time {
+                Ok(time) if time > view.station.now() => time,
+                Ok(time) => {
+                    self.blame(&format!("asked to be woken at {time}, which is not in the future"), view, None);
+                    f64::NEG_INFINITY
+                }
+                Err(error) => {
+                    let what = format!("raised {error} in wake_at");
+                    self.blame(&what, view, Some(error.into_value(py).into_any()));
+                    f64::NEG_INFINITY
+                }
+            }
+        })
+    }
+
+    /// The state that its method `save` gives, a sequence of whole numbers; empty if it has none.
+    fn save(&self) -> Vec<i64> {
+        Python::attach(|py| {
+            let object = self.object.as_ref().map(|object| object.bind(py));
+            let state = object.filter(|o| o.hasattr("save").unwrap_or(false)).map(|o| o.call_method0("save"));
+            match state.map(|state| state.and_then(|state| state.extract::<Vec<i64>>())) {
+                None => Vec::new(),
+                Some(Ok(state)) => state,
+                Some(Err(error)) => {
+                    self.fault.put(
+                        format!("policy {} failed to save: {error}", self.name),
+                        Some(error.into_value(py).into_any()),
+                    );
+                    Vec::new()
+                }
+            }
+        })
+    }
+
+    fn restore(&mut self, state: &[i64], _: crate::policy::View<'_>) -> Result<(), String> {
+        Python::attach(|py| {
+            let object = self.object.as_ref().map(|object| object.bind(py));
+            match object.filter(|o| o.hasattr("restore").unwrap_or(false)) {
+                None if state.is_empty() => Ok(()),
+                None => Err(format!("policy {} has no method restore for its state {state:?}", self.name)),
+                Some(object) => object
+                    .call_method1("restore", (state.to_vec(),))
+                    .map(|_| ())
+                    .map_err(|error| format!("policy {} failed to restore {state:?}: {error}", self.name)),
+            }
+        })
+    }
+}

@@ -1,0 +1,246 @@
+//! The book of jobs present: one record a job, chained in the order in which the engines and policies need them.
+
+/// Place of a job in the book.
+pub type Slot = u32;
+
+/// No job.
+pub const NOBODY: Slot = u32::MAX;
+
+/// Number of a record that is not in use.
+const GONE: u64 = u64::MAX;
+
+/// A job in the system: one line of the cache.
+#[derive(Clone, Debug)]
+#[repr(align(64))]
+pub struct Job {
+    /// Arrival time, seconds.
+    pub arrival: f64,
+    /// Size (service duration), seconds. Policies do not look at it.
+    pub size: f64,
+    /// What policies may look at, seconds: the size as estimated or, in the preemptive engine, what is left of it at `start`.
+    pub expected: f64,
+    /// Start of service, seconds; in the preemptive engine, start of the present turn.
+    pub start: f64,
+    /// Number of the job in order of arrival.
+    pub number: u64,
+    /// Class.
+    pub class: u32,
+    /// Stamp of its valid entry in the calendar (preemptive engine).
+    pub stamp: u32,
+    links: [Link; 2],
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Link {
+    next: Slot,
+    previous: Slot,
+}
+
+const LOOSE: Link = Link { next: NOBODY, previous: NOBODY };
+
+/// A chain of jobs, oldest first.
+#[derive(Clone, Copy, Debug)]
+pub struct Chain {
+    first: Slot,
+    last: Slot,
+}
+
+impl Chain {
+    /// Its first job.
+    #[inline]
+    pub fn first(self) -> Option<Slot> {
+        (self.first != NOBODY).then_some(self.first)
+    }
+
+    /// Its last job.
+    #[inline]
+    pub fn last(self) -> Option<Slot> {
+        (self.last != NOBODY).then_some(self.last)
+    }
+}
+
+const EMPTY: Chain = Chain { first: NOBODY, last: NOBODY };
+
+/// Which of a job's two links a chain uses: that of its lane, or that of the overall order.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Via {
+    Lane = 0,
+    Order = 1,
+}
+
+/// All jobs present.
+#[derive(Clone, Debug)]
+pub struct Book {
+    jobs: Vec<Job>,
+    unused: Vec<Slot>,
+    lanes: Vec<Chain>,
+    order: Chain,
+    running: Chain,
+    listed: bool,
+}
+
+impl Book {
+    /// An empty book with that many lanes (one a class, or one a level). `listed` asks for the overall order as well.
+    pub fn new(lanes: usize, listed: bool) -> Self {
+        Self { jobs: Vec::new(), unused: Vec::new(), lanes: vec![EMPTY; lanes], order: EMPTY, running: EMPTY, listed }
+    }
+
+    /// A job present.
+    #[inline]
+    pub fn job(&self, slot: Slot) -> &Job {
+        &self.jobs[slot as usize]
+    }
+
+    /// A job present, to be changed.
+    #[inline]
+    pub fn job_mut(&mut self, slot: Slot) -> &mut Job {
+        &mut self.jobs[slot as usize]
+    }
+
+    /// Number of jobs present.
+    #[inline]
+    pub fn len(&self) -> usize {
+        self.jobs.len() - self.unused.len()
+    }
+
+    /// Nobody is present.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// The jobs of a lane, oldest first.
+    #[inline]
+    pub fn lane(&self, lane: usize) -> Chain {
+        self.lanes[lane]
+    }
+
+    /// All jobs in order of arrival: those that wait (or, in a preemptive engine, all). Only if listed.
+    #[inline]
+    pub fn order(&self) -> Chain {
+        self.order
+    }
+
+    /// The jobs in service in order of their start. Only if listed, and not in a preemptive engine.
+    #[inline]
+    pub fn running(&self) -> Chain {
+        self.running
+    }
+
+    /// The job behind in its lane.
+    #[inline]
+    pub fn next_in_lane(&self, slot: Slot) -> Option<Slot> {
+        Some(self.jobs[slot as usize].links[0].next).filter(|&s| s != NOBODY)
+    }
+
+    /// The job before in its lane.
+    #[inline]
+    pub fn previous_in_lane(&self, slot: Slot) -> Option<Slot> {
+        Some(self.jobs[slot as usize].links[0].previous).filter(|&s| s != NOBODY)
+    }
+
+    /// The job behind in the order (or among those in service).
+    #[inline]
+    pub fn next(&self, slot: Slot) -> Option<Slot> {
+        Some(self.jobs[slot as usize].links[1].next).filter(|&s| s != NOBODY)
+    }
+
+    /// The job before in the order (or among those in service).
+    #[inline]
+    pub fn previous(&self, slot: Slot) -> Option<Slot> {
+        Some(self.jobs[slot as usize].links[1].previous).filter(|&s| s != NOBODY)
+    }
+
+    /// Walks a chain of the overall order or of the jobs in service.
+    pub fn walk(&self, chain: Chain) -> impl Iterator<Item = (Slot, &Job)> {
+        std::iter::successors(chain.first(), |&slot| self.next(slot)).map(|slot| (slot, self.job(slot)))
+    }
+
+    /// Enters a job that arrives; it goes to the end of its lane and of the order.
+    #[inline]
+    pub fn enter(&mut self, class: u32, lane: usize, number: u64, arrival: f64, size: f64, expected: f64) -> Slot {
+        let job = Job { arrival, size, expected, start: f64::NAN, number, class, stamp: 0, links: [LOOSE; 2] };
+        let slot = if let Some(slot) = self.unused.pop() {
+            self.jobs[slot as usize] = job;
+            slot
+        } else {
+            self.jobs.push(job);
+            (self.jobs.len() - 1) as Slot
+        };
+        append(&mut self.jobs, &mut self.lanes[lane], Via::Lane, slot);
+        if self.listed {
+            append(&mut self.jobs, &mut self.order, Via::Order, slot);
+        }
+        slot
+    }
+
+    /// A waiting job leaves the queues and is in service.
+    #[inline]
+    pub fn begin(&mut self, lane: usize, slot: Slot) {
+        detach(&mut self.jobs, &mut self.lanes[lane], Via::Lane, slot);
+        if self.listed {
+            detach(&mut self.jobs, &mut self.order, Via::Order, slot);
+            append(&mut self.jobs, &mut self.running, Via::Order, slot);
+        }
+    }
+
+    /// A job in service is gone.
+    #[inline]
+    pub fn leave(&mut self, slot: Slot) {
+        if self.listed {
+            detach(&mut self.jobs, &mut self.running, Via::Order, slot);
+        }
+        self.erase(slot);
+    }
+
+    /// A job that was never taken out of the queues is gone (preemptive engine).
+    #[inline]
+    pub fn leave_queued(&mut self, lane: usize, slot: Slot) {
+        detach(&mut self.jobs, &mut self.lanes[lane], Via::Lane, slot);
+        if self.listed {
+            detach(&mut self.jobs, &mut self.order, Via::Order, slot);
+        }
+        self.erase(slot);
+    }
+
+    #[inline]
+    fn erase(&mut self, slot: Slot) {
+        self.jobs[slot as usize].number = GONE;
+        self.unused.push(slot);
+    }
+
+    /// Per class, the times since the arrival of the jobs present, added up.
+    pub fn ages(&self, classes: usize, now: f64) -> Vec<f64> {
+        let mut ages = vec![0.0; classes];
+        for job in self.jobs.iter().filter(|job| job.number != GONE) {
+            ages[job.class as usize] += now - job.arrival;
+        }
+        ages
+    }
+}
+
+#[inline]
+fn append(jobs: &mut [Job], chain: &mut Chain, via: Via, slot: Slot) {
+    let last = chain.last;
+    jobs[slot as usize].links[via as usize] = Link { next: NOBODY, previous: last };
+    if last == NOBODY {
+        chain.first = slot;
+    } else {
+        jobs[last as usize].links[via as usize].next = slot;
+    }
+    chain.last = slot;
+}
+
+#[inline]
+fn detach(jobs: &mut [Job], chain: &mut Chain, via: Via, slot: Slot) {
+    let Link { next, previous } = jobs[slot as usize].links[via as usize];
+    if previous == NOBODY {
+        chain.first = next;
+    } else {
+        jobs[previous as usize].links[via as usize].next = next;
+    }
+    if next == NOBODY {
+        chain.last = previous;
+    } else {
+        jobs[next as usize].links[via as usize].previous = previous;
+    }
+}

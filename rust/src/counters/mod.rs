@@ -1,0 +1,307 @@
+//! What a run measures, in memory that does not grow with its length.
+//!
+//! A run is cut into *blocks* of equally many completions. When there are as many as the memory holds, neighbours are
+//! merged and blocks become twice as long. Sums are kept per block; distributions per *segment* of several blocks.
+
+mod histogram;
+mod phases;
+mod trajectory;
+
+pub use histogram::Histogram;
+pub use phases::{PHASES, Phases};
+pub use trajectory::Trajectory;
+
+use crate::station::Station;
+
+/// Quantities of a job whose sums and distributions are kept.
+pub const METRICS: usize = 4;
+/// Numbers a class contributes to the row of a block: completions, arrivals, sum and sum of squares of each metric, area
+/// under the number in system, area under the number waiting.
+pub const PER_CLASS: usize = 2 + 2 * METRICS + 2;
+/// Numbers about the whole system in the row of a block: duration, idle servers while jobs wait times time, number in system at the end.
+pub const OVERALL: usize = 3;
+
+/// How much is kept.
+#[derive(Clone, Copy, Debug)]
+pub struct Plan {
+    /// Completions in a block at first.
+    pub block_jobs: u64,
+    /// Most points of the trajectory (0: none).
+    pub trajectory: usize,
+    /// Bounded slowdown is `max(1, response / max(size, this))`, seconds.
+    pub slowdown_bound: f64,
+}
+
+/// What is measured of one class in the block that is running.
+#[derive(Clone, Debug)]
+struct Record {
+    completions: u64,
+    arrivals: u64,
+    sums: [f64; METRICS],
+    squares: [f64; METRICS],
+    /// Sum over changes of the number in system (waiting) of change times time since the block began.
+    present_shift: f64,
+    waiting_shift: f64,
+    /// Of the segment that is running.
+    histograms: [Histogram; METRICS],
+}
+
+impl Record {
+    fn new(bits: u32) -> Self {
+        Self {
+            completions: 0,
+            arrivals: 0,
+            sums: [0.0; METRICS],
+            squares: [0.0; METRICS],
+            present_shift: 0.0,
+            waiting_shift: 0.0,
+            histograms: std::array::from_fn(|_| Histogram::new(bits)),
+        }
+    }
+
+    /// A new block begins; the distributions go on.
+    fn clear(&mut self) {
+        (self.completions, self.arrivals) = (0, 0);
+        (self.sums, self.squares) = ([0.0; METRICS], [0.0; METRICS]);
+        (self.present_shift, self.waiting_shift) = (0.0, 0.0);
+    }
+}
+
+/// The distributions of one segment, per class.
+type Segment = Vec<[Histogram; METRICS]>;
+
+/// All measurements of one replication.
+#[derive(Clone, Debug)]
+pub struct Counters {
+    plan: Plan,
+    max_blocks: usize,
+    segment_blocks: usize,
+    classes: Vec<Record>,
+    closed_segments: Vec<Segment>,
+    rows: Vec<f64>,
+    completed_in_block: u64,
+    completed: u64,
+    arrived: u64,
+    origin: f64,
+    elapsed: f64,
+    now: f64,
+    wasted: f64,
+    trajectory: Trajectory,
+    phases: bool,
+}
+
+impl Counters {
+    /// Nothing measured yet. `phases`: the policy has phases.
+    pub fn new(classes: usize, plan: Plan, phases: bool, mean_gap: f64) -> Self {
+        // fewer blocks and coarser distributions where there are many classes, so that memory stays bounded
+        let (max_blocks, segments, bits) = match classes {
+            0..=64 => (512, 16, 6),
+            65..=512 => (128, 8, 5),
+            _ => (64, 4, 4),
+        };
+        Self {
+            plan,
+            max_blocks,
+            segment_blocks: max_blocks / segments,
+            classes: vec![Record::new(bits); classes],
+            closed_segments: Vec::new(),
+            rows: Vec::new(),
+            completed_in_block: 0,
+            completed: 0,
+            arrived: 0,
+            origin: 0.0,
+            elapsed: 0.0,
+            now: 0.0,
+            wasted: 0.0,
+            trajectory: Trajectory::new(classes, plan.trajectory, mean_gap),
+            phases,
+        }
+    }
+
+    /// Numbers in a row.
+    pub fn width(&self) -> usize {
+        self.classes.len() * PER_CLASS + OVERALL + if self.phases { Phases::WIDTH } else { 0 }
+    }
+
+    /// Completions so far.
+    #[inline]
+    pub fn completed(&self) -> u64 {
+        self.completed
+    }
+
+    /// Arrivals so far.
+    #[inline]
+    pub fn arrived(&self) -> u64 {
+        self.arrived
+    }
+
+    /// Jobs present.
+    #[inline]
+    pub fn present(&self) -> u64 {
+        self.arrived - self.completed
+    }
+
+    /// Time passes up to the next instant with events; `station` is the state that held until then.
+    #[inline]
+    pub fn clock(&mut self, station: &Station, now: f64) {
+        if self.trajectory.due(now) {
+            self.trajectory.sample(station, now);
+        }
+        if station.total_waiting() > 0 {
+            self.wasted += f64::from(station.free()) * (now - self.now);
+        }
+        self.now = now;
+        self.elapsed = now - self.origin;
+    }
+
+    /// A job arrives.
+    #[inline]
+    pub fn arrive(&mut self, class: u32) {
+        let record = &mut self.classes[class as usize];
+        record.arrivals += 1;
+        record.present_shift += self.elapsed;
+        record.waiting_shift += self.elapsed;
+        self.arrived += 1;
+    }
+
+    /// A job starts (or goes on).
+    #[inline]
+    pub fn start(&mut self, class: u32) {
+        self.classes[class as usize].waiting_shift -= self.elapsed;
+    }
+
+    /// A job is stopped and waits again.
+    #[inline]
+    pub fn pause(&mut self, class: u32) {
+        self.classes[class as usize].waiting_shift += self.elapsed;
+    }
+
+    /// A job completes. True when this ends a block: the engine then calls [`Counters::close`] once the instant is over.
+    #[inline]
+    pub fn complete(&mut self, class: u32, response: f64, waiting: f64, size: f64) -> bool {
+        let record = &mut self.classes[class as usize];
+        record.completions += 1;
+        record.present_shift -= self.elapsed;
+        // a job of size zero that did not wait was not slowed down
+        let slowdown = if response > 0.0 { response / size } else { 1.0 };
+        let bounded = (response / size.max(self.plan.slowdown_bound)).max(1.0);
+        let values = [response, waiting, slowdown, bounded];
+        for (metric, value) in values.into_iter().enumerate() {
+            record.sums[metric] += value;
+            record.squares[metric] += value * value;
+            record.histograms[metric].add(value);
+        }
+        self.completed += 1;
+        self.completed_in_block += 1;
+        self.completed_in_block >= self.plan.block_jobs
+    }
+
+    /// Ends a block.
+    #[cold]
+    pub fn close(&mut self, station: &Station, phases: Option<&mut Phases>) {
+        let row = self.row(station, phases.as_deref());
+        if let Some(phases) = phases {
+            phases.clear();
+        }
+        self.rows.extend(row);
+        self.classes.iter_mut().for_each(Record::clear);
+        self.completed_in_block = 0;
+        self.wasted = 0.0;
+        self.origin = self.now;
+        self.elapsed = 0.0;
+        let blocks = self.rows.len() / self.width();
+        if blocks.is_multiple_of(self.segment_blocks) {
+            let taken = self.classes.iter_mut().map(|record| {
+                let empty = std::array::from_fn(|metric| record.histograms[metric].emptied());
+                std::mem::replace(&mut record.histograms, empty)
+            });
+            self.closed_segments.push(taken.collect());
+        }
+        if blocks == self.max_blocks {
+            self.merge();
+        }
+    }
+
+    /// The row of the block that is running.
+    fn row(&self, station: &Station, phases: Option<&Phases>) -> Vec<f64> {
+        let mut row = Vec::with_capacity(self.width());
+        let duration = self.now - self.origin;
+        let mut total = 0;
+        for (class, record) in self.classes.iter().enumerate() {
+            let (present, waiting) = (station.present(class as u32), station.waiting(class as u32));
+            total += u64::from(present);
+            row.extend([record.completions as f64, record.arrivals as f64]);
+            row.extend(record.sums.iter().zip(&record.squares).flat_map(|(&sum, &square)| [sum, square]));
+            row.push(f64::from(present) * duration - record.present_shift);
+            row.push(f64::from(waiting) * duration - record.waiting_shift);
+        }
+        row.extend([duration, self.wasted, total as f64]);
+        if let Some(phases) = phases {
+            row.extend(phases.row());
+        }
+        row
+    }
+
+    fn merge(&mut self) {
+        let width = self.width();
+        let in_system = self.classes.len() * PER_CLASS + OVERALL - 1;
+        let merged = self.rows.chunks_exact(2 * width).flat_map(|pair| {
+            (0..width).map(move |i| if i == in_system { pair[width + i] } else { pair[i] + pair[width + i] })
+        });
+        self.rows = merged.collect();
+        self.plan.block_jobs *= 2;
+        let mut segments = std::mem::take(&mut self.closed_segments).into_iter();
+        while let (Some(mut first), Some(second)) = (segments.next(), segments.next()) {
+            first.as_flattened_mut().iter_mut().zip(second.as_flattened()).for_each(|(a, b)| a.merge(b));
+            self.closed_segments.push(first);
+        }
+    }
+
+    /// Rows of all blocks, the one that is running last (if anything completed in it).
+    pub fn rows(&self, station: &Station, phases: Option<&Phases>) -> Vec<f64> {
+        let mut rows = self.rows.clone();
+        if self.completed_in_block > 0 {
+            rows.extend(self.row(station, phases));
+        }
+        rows
+    }
+
+    /// Completions in a full block, and full blocks in a full segment.
+    pub fn grid(&self) -> (u64, usize) {
+        (self.plan.block_jobs, self.segment_blocks)
+    }
+
+    /// Histograms per segment, class and metric; the segment that is running last (if anything completed in it).
+    pub fn segments(&self) -> Vec<Vec<&[Histogram; METRICS]>> {
+        let mut segments: Vec<Vec<_>> = self.closed_segments.iter().map(|segment| segment.iter().collect()).collect();
+        if self.classes.iter().any(|record| record.histograms[0].total() > 0) {
+            segments.push(self.classes.iter().map(|record| &record.histograms).collect());
+        }
+        segments
+    }
+
+    /// The trajectory kept.
+    pub fn trajectory(&self) -> &Trajectory {
+        &self.trajectory
+    }
+
+    /// Little's law on the path: per class, the area under the number in system is the time that its jobs, gone and
+    /// present, have spent there. Gives the largest relative gap. `ages` are the times that jobs present have spent.
+    pub fn little_gap(&self, station: &Station, phases: Option<&Phases>, ages: &[f64]) -> f64 {
+        let width = self.width();
+        let mut rows = self.rows.clone();
+        rows.extend(self.row(station, phases));
+        ages.iter()
+            .enumerate()
+            .map(|(class, age)| {
+                let at = class * PER_CLASS;
+                let (mut area, mut spent) = (0.0, *age);
+                for row in rows.chunks_exact(width) {
+                    spent += row[at + 2];
+                    area += row[at + PER_CLASS - 2];
+                }
+                (area - spent).abs() / area.max(spent).max(f64::MIN_POSITIVE)
+            })
+            .fold(0.0, f64::max)
+    }
+}

@@ -1,0 +1,62 @@
+//! How long the phases of a policy last.
+
+/// Number of phases: 0 (nobody there), and the four of the paper.
+pub const PHASES: usize = 5;
+
+#[derive(Clone, Copy, Debug, Default)]
+struct Tally {
+    count: u64,
+    sum: f64,
+    square: f64,
+}
+
+/// Clock of the phases, wound by the policy.
+#[derive(Clone, Debug)]
+pub struct Phases {
+    current: usize,
+    since: f64,
+    tallies: [Tally; PHASES],
+}
+
+impl Phases {
+    /// Numbers in a row: count, sum and sum of squares of the durations of each phase.
+    pub const WIDTH: usize = 3 * PHASES;
+
+    /// Starts in a phase at time 0.
+    pub fn new(phase: usize) -> Self {
+        Self { current: phase, since: 0.0, tallies: [Tally::default(); PHASES] }
+    }
+
+    /// The phase that is on.
+    #[inline]
+    pub fn current(&self) -> usize {
+        self.current
+    }
+
+    /// A phase ends, another begins.
+    #[inline]
+    pub fn enter(&mut self, phase: usize, now: f64) {
+        let (duration, tally) = (now - self.since, &mut self.tallies[self.current]);
+        tally.count += 1;
+        tally.sum += duration;
+        tally.square += duration * duration;
+        self.current = phase;
+        self.since = now;
+    }
+
+    /// The clock of a state that is put back: no duration is counted.
+    pub fn reset(&mut self, phase: usize, now: f64) {
+        self.current = phase;
+        self.since = now;
+    }
+
+    /// Forgets the durations counted.
+    pub fn clear(&mut self) {
+        self.tallies = [Tally::default(); PHASES];
+    }
+
+    /// The durations counted.
+    pub fn row(&self) -> impl Iterator<Item = f64> {
+        self.tallies.iter().flat_map(|t| [t.count as f64, t.sum, t.square])
+    }
+}

@@ -1,0 +1,130 @@
+//! Where jobs come from: random arrival processes, or a trace.
+
+use crate::random::{Arrivals, Process, Sampler, Stream, exponential, streams, uniform};
+use crate::station::Heads;
+use crate::system::System;
+
+use super::weights::Weights;
+
+/// A job as it arrives.
+#[derive(Clone, Copy, Debug)]
+pub struct Arrival {
+    /// Class.
+    pub class: u32,
+    /// Size, seconds.
+    pub size: f64,
+    /// Estimated size, seconds.
+    pub estimate: f64,
+}
+
+/// Jobs in order of arrival.
+#[derive(Clone, Debug, Default)]
+pub struct Trace {
+    /// Arrival times, seconds, not decreasing.
+    pub arrival: Vec<f64>,
+    /// Classes.
+    pub class: Vec<u32>,
+    /// Sizes, seconds.
+    pub size: Vec<f64>,
+}
+
+/// The jobs to come. The j-th job is the same whatever the policy: nothing that a policy does draws from these streams.
+#[derive(Clone, Debug)]
+pub enum Source {
+    /// Poisson processes, superposed: one stream for gaps, one for classes, one for sizes, so that a change of the rate
+    /// leaves classes and sizes as they are.
+    Poisson {
+        /// Time of the next arrival, seconds.
+        next: f64,
+        /// Mean time between arrivals, seconds.
+        gap: f64,
+        /// Rates per class.
+        rates: Weights,
+        /// Size laws per class.
+        sizes: Vec<Sampler>,
+        /// Gaps, classes, sizes.
+        streams: [Stream; 3],
+    },
+    /// A process for each class.
+    General {
+        /// Time of the next arrival of each class (bits of seconds, which are in the order of their values).
+        next: Heads,
+        /// Processes and size laws per class.
+        classes: Vec<(Arrivals, Sampler)>,
+        /// Times, sizes.
+        streams: [Stream; 2],
+    },
+    /// A trace.
+    Trace {
+        /// Its jobs.
+        trace: Trace,
+        /// Number of the next job.
+        next: usize,
+    },
+}
+
+impl Source {
+    /// The arrival processes and size laws of a system.
+    pub fn random(system: &System, (seed, replication): (u64, u32)) -> Result<Self, String> {
+        let sizes = system.classes.iter().map(|c| Sampler::new(&c.size)).collect::<Result<Vec<_>, _>>()?;
+        let rates: Option<Vec<f64>> = system
+            .classes
+            .iter()
+            .map(|c| if let Process::Poisson { rate } = c.arrivals { Some(rate) } else { None })
+            .collect();
+        if let Some(rates) = rates {
+            let mut weights = Weights::new(rates.len());
+            rates.iter().enumerate().for_each(|(i, &rate)| weights.set(i, rate));
+            let mut streams = streams(seed, replication);
+            let gap = 1.0 / rates.iter().sum::<f64>();
+            let next = gap * exponential(&mut streams[0]);
+            return Ok(Self::Poisson { next, gap, rates: weights, sizes, streams });
+        }
+        let mut streams: [Stream; 2] = streams(seed, replication);
+        let arrivals = system.classes.iter().map(|c| Arrivals::new(&c.arrivals)).collect::<Result<Vec<_>, _>>()?;
+        let mut classes: Vec<_> = arrivals.into_iter().zip(sizes).collect();
+        let mut next = Heads::new(classes.len());
+        for (class, (process, _)) in classes.iter_mut().enumerate() {
+            next.set(class as u32, process.advance(&mut streams[0]).to_bits());
+        }
+        Ok(Self::General { next, classes, streams })
+    }
+
+    /// Time of the next arrival, seconds; infinite if there is none.
+    #[inline]
+    pub fn next_time(&self) -> f64 {
+        match self {
+            Self::Poisson { next, .. } => *next,
+            Self::General { next, classes, .. } => {
+                next.oldest(0, classes.len()).and_then(|class| next.key(class)).map_or(f64::INFINITY, f64::from_bits)
+            }
+            Self::Trace { trace, next } => trace.arrival.get(*next).copied().unwrap_or(f64::INFINITY),
+        }
+    }
+
+    /// Takes the next job.
+    #[inline]
+    pub fn take(&mut self) -> Arrival {
+        match self {
+            Self::Poisson { next, gap, rates, sizes, streams } => {
+                *next += *gap * exponential(&mut streams[0]);
+                let (class, _) = rates.find(uniform(&mut streams[1]) * rates.total());
+                let size = sizes[class].draw(&mut streams[2]);
+                Arrival { class: class as u32, size, estimate: size }
+            }
+            Self::General { next, classes, streams } => {
+                let class = next.oldest(0, classes.len()).unwrap_or(0);
+                let (process, sizes) = &mut classes[class as usize];
+                next.set(class, process.advance(&mut streams[0]).to_bits());
+                let size = sizes.draw(&mut streams[1]);
+                Arrival { class, size, estimate: size }
+            }
+            Self::Trace { trace, next } => {
+                let job = *next;
+                *next += 1;
+                let size = trace.size[job];
+                Arrival { class: trace.class[job], size, estimate: size }
+            }
+        }
+    }
+}

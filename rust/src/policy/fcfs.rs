@@ -1,0 +1,27 @@
+//! First-come first-served: the oldest waiting job if it fits, else none (head-of-line blocking).
+
+use super::{Choice, Parameters, Policy, Sight, View};
+
+/// FCFS.
+#[derive(Clone)]
+pub struct Fcfs;
+
+impl Fcfs {
+    pub(super) fn build(_: &Parameters<'_>) -> Result<Self, String> {
+        Ok(Self)
+    }
+}
+
+impl Policy for Fcfs {
+    fn sight(&self) -> Sight {
+        Sight::Heads
+    }
+
+    #[inline]
+    fn next(&mut self, view: View<'_>) -> Choice {
+        match view.station.oldest_waiting() {
+            Some(class) if view.station.need(class) <= view.station.free() => Choice::Head(class),
+            _ => Choice::Wait,
+        }
+    }
+}

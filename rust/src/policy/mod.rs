@@ -1,0 +1,181 @@
+//! The policies, one file each, and the contracts they share.
+//!
+//! Adding one: a file here, a line in the registry below, a description in Python.
+
+mod adaptive_quickswap;
+mod fcfs;
+mod first_fit;
+mod lsf;
+mod msf;
+mod msfq;
+mod server_filling;
+mod smash;
+mod static_quickswap;
+
+use serde_json::{Map, Value};
+
+use crate::book::{Book, Slot};
+use crate::counters::Phases;
+use crate::station::Station;
+use crate::system::System;
+
+/// What a policy sees: counts and heads of line, and the single jobs (with their estimates) if it asks for them.
+#[derive(Clone, Copy)]
+pub struct View<'a> {
+    /// Counts per class, and the look-ups by need and age.
+    pub station: &'a Station,
+    /// The jobs: waiting in order of arrival, in service in order of start. Empty unless the policy's sight is [`Sight::Jobs`].
+    pub book: &'a Book,
+}
+
+/// How much a policy looks at; the engine keeps no more than that current.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Sight {
+    /// Numbers waiting and in service per class, free servers.
+    Counts,
+    /// Also which head of line arrived first.
+    Heads,
+    /// Also every job present, its estimate, and its place in the order of arrival.
+    Jobs,
+}
+
+/// Which waiting job starts now.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Choice {
+    /// None.
+    Wait,
+    /// The head of line of a class.
+    Head(u32),
+    /// A certain job; only for policies with [`Sight::Jobs`].
+    Job(Slot),
+    /// The policy could not answer; it keeps the reason itself.
+    Fault,
+}
+
+/// A nonpreemptive policy. It is asked after every instant with events, again and again until it answers [`Choice::Wait`].
+pub trait Policy: Clone + Send + Sync {
+    /// It may ask to be woken.
+    const TIMERS: bool = false;
+    /// It wants to be told of arrivals and starts.
+    const HOOKS: bool = false;
+
+    /// What it looks at. Asked once, before the run.
+    fn sight(&self) -> Sight {
+        Sight::Counts
+    }
+
+    /// Whether the future depends on the order of arrival of the jobs that wait, so that it belongs to the state.
+    fn remembers_order(&self) -> bool {
+        self.sight() >= Sight::Heads
+    }
+
+    /// Which waiting job starts now?
+    fn next(&mut self, view: View<'_>) -> Choice;
+
+    /// A job has arrived (and is counted as waiting). `slot` is its place in the book, if there is one.
+    fn arrived(&mut self, _view: View<'_>, _class: u32, _slot: Slot) {}
+
+    /// A job is about to start (and is still counted as waiting).
+    fn starting(&mut self, _view: View<'_>, _class: u32, _slot: Slot) {}
+
+    /// When it wants to be asked next even if nothing happens, seconds. Read after every instant.
+    fn wake_at(&mut self, _view: View<'_>) -> f64 {
+        f64::INFINITY
+    }
+
+    /// The clock of its phases, if it has any.
+    fn phases(&mut self) -> Option<&mut Phases> {
+        None
+    }
+
+    /// Its own state, as numbers.
+    fn save(&self) -> Vec<i64> {
+        Vec::new()
+    }
+
+    /// Takes up a saved state; `view` shows the counts that go with it.
+    fn restore(&mut self, _state: &[i64], _view: View<'_>) -> Result<(), String> {
+        Ok(())
+    }
+}
+
+/// A change that a preemptive policy makes to the set of jobs in service.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Change {
+    /// The job runs from now on.
+    Run(Slot),
+    /// The job is stopped and keeps what it has done.
+    Pause(Slot),
+}
+
+/// A preemptive policy: after every instant it says which jobs run. In its view the book holds all unfinished jobs in
+/// order of arrival, with a lane for each level of need.
+pub trait Preemptive: Clone + Send + Sync {
+    /// A job has arrived.
+    fn arrived(&mut self, view: View<'_>, slot: Slot);
+
+    /// A job has completed (and still stands in the book).
+    fn completed(&mut self, view: View<'_>, slot: Slot);
+
+    /// The changes to the set of jobs in service.
+    fn serve(&mut self, view: View<'_>, changes: &mut Vec<Change>);
+}
+
+/// Where a policy is put to work, whatever its type.
+pub trait Employer {
+    /// What comes of it.
+    type Output;
+    /// Takes a nonpreemptive policy.
+    fn employ<P: Policy + 'static>(self, policy: P) -> Self::Output;
+    /// Takes a preemptive policy.
+    fn employ_preemptive<P: Preemptive + 'static>(self, policy: P) -> Self::Output;
+}
+
+macro_rules! registry {
+    (nonpreemptive: $($name:literal => $build:path,)* preemptive: $($pname:literal => $pbuild:path,)*) => {
+        /// Builds the policy that a canonical description (name and parameters) asks for, and hands it to the employer.
+        pub fn employ<E: Employer>(spec: &Map<String, Value>, system: &System, employer: E) -> Result<E::Output, String> {
+            match spec.get("name").and_then(Value::as_str) {
+                $(Some($name) => Ok(employer.employ($build(&Parameters { spec, system })?)),)*
+                $(Some($pname) => Ok(employer.employ_preemptive($pbuild(&Parameters { spec, system })?)),)*
+                other => Err(format!("policy {other:?} is not known to the core; known are {:?}", NAMES)),
+            }
+        }
+
+        /// Names of all policies.
+        pub const NAMES: &[&str] = &[$($name,)* $($pname,)*];
+    };
+}
+
+registry! {
+    nonpreemptive:
+    "fcfs" => fcfs::Fcfs::build,
+    "first-fit" => first_fit::FirstFit::build,
+    "msf" => msf::Msf::build,
+    "lsf" => lsf::Lsf::build,
+    "smash" => smash::Smash::build,
+    "msfq" => msfq::Msfq::build,
+    "static-quickswap" => static_quickswap::StaticQuickswap::build,
+    "adaptive-quickswap" => adaptive_quickswap::AdaptiveQuickswap::build,
+    preemptive:
+    "server-filling" => server_filling::ServerFilling::build,
+}
+
+/// The parameters of a policy in its canonical description.
+pub struct Parameters<'a> {
+    spec: &'a Map<String, Value>,
+    system: &'a System,
+}
+
+impl Parameters<'_> {
+    /// The system it is for.
+    pub fn system(&self) -> &System {
+        self.system
+    }
+
+    /// A parameter, or an error that names it.
+    pub fn get<T: serde::de::DeserializeOwned>(&self, key: &str) -> Result<T, String> {
+        let value = self.spec.get(key).cloned().unwrap_or(Value::Null);
+        T::deserialize(value).map_err(|error| format!("policy parameter {key}: {error}"))
+    }
+}

@@ -1,0 +1,168 @@
+//! MSFQ on a one-or-all system: light jobs need 1 server, heavy jobs need all `k`; `N` is the number of lights in the
+//! system, `l` the threshold.
+//!
+//! `drain = on_demand`: lights start whenever a server is free, unless draining. Once no light can start, draining begins
+//! as soon as a heavy job waits and `N <= l`; nobody starts then. When the last light has left, heavies are served one after another until none
+//! is left; then lights are open again.
+//!
+//! `drain = always`, the paper's four phases: a light visit starts a batch of `min(n, k)` of the `n` lights it finds, and
+//! admits lights while `N > l` (phase 2 while `N >= k`, then phase 3). Once `N <= l` it finishes the lights in service and
+//! starts none (phase 4), whether or not a heavy waits; then heavies until none is left (phase 1), and so on. With nobody
+//! there it waits, and the next arrival starts its own phase.
+
+use super::{Choice, Parameters, Policy, Sight, View};
+use crate::counters::Phases;
+
+const LIGHT: u32 = 0;
+const HEAVY: u32 = 1;
+
+const IDLE: usize = 0;
+const HEAVIES: usize = 1;
+const LIGHTS_FULL: usize = 2;
+const LIGHTS: usize = 3;
+const DRAIN: usize = 4;
+
+/// MSFQ.
+#[derive(Clone)]
+pub struct Msfq {
+    threshold: u32,
+    always: bool,
+    /// Lights of the batch that a visit must still start (`always` only).
+    batch: u32,
+    phases: Phases,
+}
+
+impl Msfq {
+    pub(super) fn build(parameters: &Parameters<'_>) -> Result<Self, String> {
+        let system = parameters.system();
+        let needs: Vec<u32> = system.classes.iter().map(|c| c.need).collect();
+        if needs != [1, system.servers] || system.servers < 2 {
+            return Err(format!(
+                "MSFQ is for two classes with needs 1 and {}; the needs are {needs:?}",
+                system.servers
+            ));
+        }
+        let drain: String = parameters.get("drain")?;
+        let always = match drain.as_str() {
+            "always" => true,
+            "on_demand" => false,
+            other => {
+                return Err(format!("policy parameter drain is {other:?}; allowed are \"on_demand\" and \"always\""));
+            }
+        };
+        let threshold: u32 = parameters.get("threshold")?;
+        let largest = system.servers - u32::from(always);
+        if threshold > largest {
+            return Err(format!("policy parameter threshold is {threshold}; allowed are 0 to {largest}"));
+        }
+        Ok(Self { threshold, always, batch: 0, phases: Phases::new(if always { IDLE } else { LIGHTS }) })
+    }
+
+    #[inline]
+    fn on_demand(&mut self, view: View<'_>) -> Choice {
+        let station = view.station;
+        loop {
+            match self.phases.current() {
+                HEAVIES if station.running(HEAVY) > 0 => return Choice::Wait,
+                HEAVIES if station.waiting(HEAVY) > 0 => return Choice::Head(HEAVY),
+                HEAVIES => self.phases.enter(LIGHTS_FULL, station.now()),
+                DRAIN if station.running(LIGHT) > 0 => return Choice::Wait,
+                DRAIN => self.phases.enter(HEAVIES, station.now()),
+                phase => {
+                    let lights = station.present(LIGHT);
+                    if phase == LIGHTS_FULL && lights < station.servers() {
+                        self.phases.enter(LIGHTS, station.now());
+                    }
+                    if station.waiting(LIGHT) > 0 && station.free() > 0 {
+                        return Choice::Head(LIGHT);
+                    }
+                    if station.waiting(HEAVY) == 0 || lights > self.threshold {
+                        return Choice::Wait;
+                    }
+                    // with l = k the drain may begin while N = k, so that phase 3 has not been entered
+                    if self.phases.current() == LIGHTS_FULL {
+                        self.phases.enter(LIGHTS, station.now());
+                    }
+                    self.phases.enter(DRAIN, station.now());
+                }
+            }
+        }
+    }
+
+    #[inline]
+    fn always(&mut self, view: View<'_>) -> Choice {
+        let station = view.station;
+        loop {
+            match self.phases.current() {
+                IDLE => match station.oldest_waiting() {
+                    None => return Choice::Wait,
+                    Some(HEAVY) => self.phases.enter(HEAVIES, station.now()),
+                    Some(_) => self.visit(view),
+                },
+                HEAVIES if station.running(HEAVY) > 0 => return Choice::Wait,
+                HEAVIES if station.waiting(HEAVY) > 0 => return Choice::Head(HEAVY),
+                HEAVIES if station.waiting(LIGHT) > 0 => self.visit(view),
+                HEAVIES => self.phases.enter(IDLE, station.now()),
+                DRAIN if station.running(LIGHT) > 0 => return Choice::Wait,
+                DRAIN => self.phases.enter(HEAVIES, station.now()),
+                phase => {
+                    if self.batch > 0 {
+                        self.batch -= 1;
+                        return Choice::Head(LIGHT);
+                    }
+                    let lights = station.present(LIGHT);
+                    if phase == LIGHTS_FULL && lights < station.servers() {
+                        self.phases.enter(LIGHTS, station.now());
+                    }
+                    if lights <= self.threshold {
+                        self.phases.enter(DRAIN, station.now());
+                    } else if station.waiting(LIGHT) > 0 && station.free() > 0 {
+                        return Choice::Head(LIGHT);
+                    } else {
+                        return Choice::Wait;
+                    }
+                }
+            }
+        }
+    }
+
+    fn visit(&mut self, view: View<'_>) {
+        self.batch = view.station.waiting(LIGHT).min(view.station.servers());
+        self.phases.enter(LIGHTS_FULL, view.station.now());
+    }
+}
+
+impl Policy for Msfq {
+    fn sight(&self) -> Sight {
+        // who comes first matters where a light and a heavy find nobody there in the same instant
+        if self.always { Sight::Heads } else { Sight::Counts }
+    }
+
+    fn remembers_order(&self) -> bool {
+        false
+    }
+
+    #[inline]
+    fn next(&mut self, view: View<'_>) -> Choice {
+        if self.always { self.always(view) } else { self.on_demand(view) }
+    }
+
+    fn phases(&mut self) -> Option<&mut Phases> {
+        Some(&mut self.phases)
+    }
+
+    /// The phase and what is left of the batch. Phases 2 and 3 differ in nothing that is decided, so that both are saved as 3.
+    fn save(&self) -> Vec<i64> {
+        let phase = if self.phases.current() == LIGHTS_FULL { LIGHTS } else { self.phases.current() };
+        vec![phase as i64, i64::from(self.batch)]
+    }
+
+    fn restore(&mut self, state: &[i64], view: View<'_>) -> Result<(), String> {
+        let &[phase @ 0..=4, batch @ 0..=0xFFFF_FFFF] = state else {
+            return Err(format!("MSFQ's state is its phase (0 to 4) and what is left of its batch, not {state:?}"));
+        };
+        self.phases.reset(phase as usize, view.station.now());
+        self.batch = batch as u32;
+        Ok(())
+    }
+}

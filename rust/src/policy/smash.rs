@@ -1,0 +1,72 @@
+//! Smash: among the first `window` waiting jobs, the largest need that fits, oldest first. A window of 1 is FCFS, an
+//! infinite one is MSF.
+
+use super::{Choice, Parameters, Policy, Sight, View};
+use crate::book::{NOBODY, Slot};
+
+/// Smash.
+#[derive(Clone)]
+pub struct Smash {
+    window: u64,
+    /// Waiting jobs in the window, at most `window`.
+    inside: u64,
+    /// The youngest of them.
+    last: Slot,
+}
+
+impl Smash {
+    pub(super) fn build(parameters: &Parameters<'_>) -> Result<Self, String> {
+        let window: Option<u64> = parameters.get("window")?;
+        if window == Some(0) {
+            return Err("policy parameter window is 0; it must be at least 1, or null for no limit".into());
+        }
+        Ok(Self { window: window.unwrap_or(u64::MAX), inside: 0, last: NOBODY })
+    }
+}
+
+impl Policy for Smash {
+    const HOOKS: bool = true;
+
+    fn sight(&self) -> Sight {
+        Sight::Jobs
+    }
+
+    #[inline]
+    fn next(&mut self, view: View<'_>) -> Choice {
+        if self.inside == 0 {
+            return Choice::Wait;
+        }
+        let youngest = view.book.job(self.last).number;
+        view.station.largest_fitting_until(youngest).map_or(Choice::Wait, Choice::Head)
+    }
+
+    #[inline]
+    fn arrived(&mut self, _: View<'_>, _: u32, slot: Slot) {
+        if self.inside < self.window {
+            self.inside += 1;
+            self.last = slot;
+        }
+    }
+
+    #[inline]
+    fn starting(&mut self, view: View<'_>, _: u32, slot: Slot) {
+        // the window moves on by one job, if there is one behind it
+        if let Some(next) = view.book.next(self.last) {
+            self.last = next;
+            return;
+        }
+        self.inside -= 1;
+        if self.last == slot {
+            self.last = view.book.previous(slot).unwrap_or(NOBODY);
+        }
+    }
+
+    fn restore(&mut self, _: &[i64], view: View<'_>) -> Result<(), String> {
+        (self.inside, self.last) = (0, NOBODY);
+        for (slot, _) in view.book.walk(view.book.order()).take(usize::try_from(self.window).unwrap_or(usize::MAX)) {
+            self.inside += 1;
+            self.last = slot;
+        }
+        Ok(())
+    }
+}

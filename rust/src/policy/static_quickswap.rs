@@ -1,0 +1,198 @@
+//! Static Quickswap: the classes are visited in a cyclic order. A visit to class i starts class-i jobs only, up to
+//! `c_i = floor(k / n_i)` at once. The swap is due when no waiting class-i job can be started and `u_i <= l_i`.
+//!
+//! `drain = overlap`: swap when it is due, some other class has somebody waiting, and either no other class is in service
+//! or nobody of class i waits; go to the next class of the cycle with somebody waiting, which is admitted into servers as
+//! they free up.
+//!
+//! `drain = exclusive` (the paper's text): when it is due, class i drains, whether or not anybody else waits: nobody
+//! starts until it has left completely. Then the visit goes to the next class of the cycle with somebody waiting, class i
+//! itself last. With nobody there the next arrival starts its class's visit.
+
+use super::{Choice, Parameters, Policy, Sight, View};
+use crate::book::Slot;
+use crate::station::Bits;
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Stage {
+    /// The class visited is admitted.
+    Open,
+    /// The class visited leaves and nobody starts (`exclusive`).
+    Drain,
+    /// Nobody is there (`exclusive`).
+    Idle,
+}
+
+/// Static Quickswap.
+#[derive(Clone)]
+pub struct StaticQuickswap {
+    exclusive: bool,
+    /// Class at each place of the cycle, and place of each class.
+    order: Vec<u32>,
+    place: Vec<u32>,
+    /// Per class.
+    thresholds: Vec<u32>,
+    /// Places whose class has somebody waiting.
+    open: Bits,
+    current: u32,
+    stage: Stage,
+}
+
+impl StaticQuickswap {
+    pub(super) fn build(parameters: &Parameters<'_>) -> Result<Self, String> {
+        let system = parameters.system();
+        let (inner, classes) = (system.inner(), system.classes.len());
+        let given: Vec<usize> = parameters.get("order")?;
+        let levels: Vec<u32> = parameters.get("thresholds")?;
+        let mut place = vec![u32::MAX; classes];
+        let mut order = Vec::with_capacity(classes);
+        for (i, &class) in given.iter().enumerate() {
+            let class =
+                *inner.get(class).ok_or_else(|| format!("policy parameter order: there is no class {class}"))?;
+            place[class as usize] = i as u32;
+            order.push(class);
+        }
+        if order.len() != classes || place.contains(&u32::MAX) {
+            return Err(format!(
+                "policy parameter order is {given:?}; it must name each of the {classes} classes once"
+            ));
+        }
+        if levels.len() != classes {
+            return Err(format!(
+                "policy parameter thresholds has {} values; {classes} are needed, one a class",
+                levels.len()
+            ));
+        }
+        let thresholds: Vec<u32> = system.given.iter().map(|&given| levels[given]).collect();
+        for (class, &threshold) in system.classes.iter().zip(&thresholds) {
+            let slots = system.servers / class.need;
+            if threshold >= slots {
+                return Err(format!(
+                    "threshold {threshold} of a class of need {}: allowed are 0 to {}",
+                    class.need,
+                    slots - 1
+                ));
+            }
+        }
+        let drain: String = parameters.get("drain")?;
+        let exclusive = match drain.as_str() {
+            "exclusive" => true,
+            "overlap" => false,
+            other => {
+                return Err(format!("policy parameter drain is {other:?}; allowed are \"overlap\" and \"exclusive\""));
+            }
+        };
+        let stage = if exclusive { Stage::Idle } else { Stage::Open };
+        Ok(Self { exclusive, current: order[0], order, place, thresholds, open: Bits::new(classes), stage })
+    }
+
+    /// The next class of the cycle with somebody waiting, class `current` itself last.
+    #[inline]
+    fn next_waiting(&self) -> Option<u32> {
+        let after = self.place[self.current as usize] as usize + 1;
+        let place = self.open.first_from(after).or_else(|| self.open.first())?;
+        Some(self.order[place])
+    }
+
+    #[inline]
+    fn overlap(&mut self, view: View<'_>) -> Choice {
+        let station = view.station;
+        loop {
+            let class = self.current;
+            let waiting = station.waiting(class);
+            if waiting > 0 && station.need(class) <= station.free() {
+                return Choice::Head(class);
+            }
+            let due = station.running(class) <= self.thresholds[class as usize];
+            let others_wait = station.total_waiting() > u64::from(waiting);
+            if !(due && others_wait && (waiting == 0 || station.alone(class))) {
+                return Choice::Wait;
+            }
+            match self.next_waiting() {
+                Some(next) => self.current = next,
+                None => return Choice::Wait,
+            }
+        }
+    }
+
+    #[inline]
+    fn exclusive(&mut self, view: View<'_>) -> Choice {
+        let station = view.station;
+        loop {
+            match self.stage {
+                Stage::Open => {
+                    let class = self.current;
+                    if station.waiting(class) > 0 && station.need(class) <= station.free() {
+                        return Choice::Head(class);
+                    }
+                    if station.running(class) > self.thresholds[class as usize] {
+                        return Choice::Wait;
+                    }
+                    self.stage = Stage::Drain;
+                }
+                Stage::Drain if station.running(self.current) > 0 => return Choice::Wait,
+                Stage::Drain => match self.next_waiting() {
+                    Some(next) => (self.current, self.stage) = (next, Stage::Open),
+                    None => self.stage = Stage::Idle,
+                },
+                Stage::Idle => match station.oldest_waiting() {
+                    Some(class) => (self.current, self.stage) = (class, Stage::Open),
+                    None => return Choice::Wait,
+                },
+            }
+        }
+    }
+}
+
+impl Policy for StaticQuickswap {
+    const HOOKS: bool = true;
+
+    fn sight(&self) -> Sight {
+        // who comes first matters where jobs of several classes find nobody there in the same instant
+        if self.exclusive { Sight::Heads } else { Sight::Counts }
+    }
+
+    fn remembers_order(&self) -> bool {
+        false
+    }
+
+    #[inline]
+    fn next(&mut self, view: View<'_>) -> Choice {
+        if self.exclusive { self.exclusive(view) } else { self.overlap(view) }
+    }
+
+    #[inline]
+    fn arrived(&mut self, _: View<'_>, class: u32, _: Slot) {
+        self.open.insert(self.place[class as usize] as usize);
+    }
+
+    #[inline]
+    fn starting(&mut self, view: View<'_>, class: u32, _: Slot) {
+        if view.station.waiting(class) == 1 {
+            self.open.remove(self.place[class as usize] as usize);
+        }
+    }
+
+    /// The place in the cycle, and whether it is open (0), drains (1) or is idle (2).
+    fn save(&self) -> Vec<i64> {
+        vec![i64::from(self.place[self.current as usize]), self.stage as i64]
+    }
+
+    fn restore(&mut self, state: &[i64], view: View<'_>) -> Result<(), String> {
+        let &[place, stage @ 0..=2] = state else {
+            return Err(format!(
+                "Static Quickswap's state is its place in the cycle and its stage (0 to 2), not {state:?}"
+            ));
+        };
+        let current = usize::try_from(place).ok().and_then(|p| self.order.get(p));
+        self.current = *current.ok_or_else(|| format!("Static Quickswap's cycle has no place {place}"))?;
+        self.stage = [Stage::Open, Stage::Drain, Stage::Idle][stage as usize];
+        self.open = Bits::new(self.order.len());
+        for (class, &place) in self.place.iter().enumerate() {
+            if view.station.waiting(class as u32) > 0 {
+                self.open.insert(place as usize);
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,263 @@
+//! A policy step by step, without a clock of random events: a job arrives, a job completes, what starts?
+//!
+//! This is the same policy code that the loops run; the exact chain of a small system and a live scheduler use it.
+
+use crate::book::{Book, Slot};
+use crate::policy::{Choice, Employer, Policy, Preemptive, View};
+use crate::station::Station;
+use crate::system::System;
+
+/// The state of a system under a policy, without job numbers and times. Equal states have equal futures in law.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct State {
+    /// Jobs waiting per class.
+    pub waiting: Vec<u32>,
+    /// Jobs in service per class.
+    pub running: Vec<u32>,
+    /// Classes of the waiting jobs in order of arrival; only where the policy looks at that order.
+    pub order: Option<Vec<u32>>,
+    /// The policy's own state.
+    pub policy: Vec<i64>,
+}
+
+/// A mistake in a call, or of the policy.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum StepError {
+    /// What was given, what is allowed.
+    Call(String),
+    /// The policy's answer cannot be carried out.
+    Policy(Choice),
+}
+
+/// A system under a policy, moved by hand.
+pub trait Steps: Send + Sync {
+    /// Time passes, seconds; it does not go back.
+    fn wait_until(&mut self, now: f64) -> Result<(), StepError>;
+    /// Jobs arrive in one instant; gives their numbers, and those of the jobs that start.
+    fn arrive(&mut self, classes: &[u32], estimates: &[f64]) -> Result<(Vec<u64>, Vec<u64>), StepError>;
+    /// Jobs in service complete in one instant; gives the numbers of the jobs that start.
+    fn complete(&mut self, jobs: &[u64]) -> Result<Vec<u64>, StepError>;
+    /// The job of a class in service that started first.
+    fn first_running(&self, class: u32) -> Option<u64>;
+    /// The policy is asked once more; gives the numbers of the jobs that start.
+    fn ask(&mut self) -> Result<Vec<u64>, StepError>;
+    /// When the policy wants to be asked although nothing happens, seconds.
+    fn wake_at(&mut self) -> f64;
+    /// The state.
+    fn state(&self) -> State;
+    /// Puts the system into a state; the jobs there get new numbers.
+    fn restore(&mut self, state: &State) -> Result<(), StepError>;
+    /// The counts.
+    fn station(&self) -> &Station;
+    /// Numbers, classes of the jobs waiting (in order of arrival), and of those in service (in order of start).
+    fn jobs(&self) -> [Vec<(u64, u32)>; 2];
+}
+
+/// A nonpreemptive policy and its system.
+#[derive(Clone)]
+pub struct Stepper<P> {
+    system: System,
+    policy: P,
+    fresh: P,
+    station: Station,
+    book: Book,
+    numbers: std::collections::HashMap<u64, Slot>,
+    next: u64,
+}
+
+impl<P: Policy> Stepper<P> {
+    /// An empty system at time 0.
+    pub fn new(system: &System, policy: P) -> Self {
+        Self {
+            station: Station::new(system, true),
+            // the chains of all jobs are kept whatever the policy looks at: the caller may ask for them
+            book: Book::new(system.classes.len(), true),
+            system: system.clone(),
+            fresh: policy.clone(),
+            policy,
+            numbers: std::collections::HashMap::new(),
+            next: 0,
+        }
+    }
+
+    fn view(&self) -> View<'_> {
+        View { station: &self.station, book: &self.book }
+    }
+
+    fn enter(&mut self, class: u32, estimate: f64) -> u64 {
+        let number = self.next;
+        self.next += 1;
+        let slot = self.book.enter(class, class as usize, number, self.station.now(), f64::NAN, estimate);
+        self.numbers.insert(number, slot);
+        self.station.arrive(class, number);
+        if P::HOOKS {
+            self.policy.arrived(View { station: &self.station, book: &self.book }, class, slot);
+        }
+        number
+    }
+
+    fn begin(&mut self, slot: Slot) -> u64 {
+        let (class, number) = (self.book.job(slot).class, self.book.job(slot).number);
+        self.book.begin(class as usize, slot);
+        self.book.job_mut(slot).start = self.station.now();
+        let book = &self.book;
+        self.station.start(class, || book.lane(class as usize).first().map(|next| book.job(next).number));
+        number
+    }
+
+    fn check_class(&self, class: u32) -> Result<(), StepError> {
+        let classes = self.station.classes();
+        if (class as usize) < classes {
+            return Ok(());
+        }
+        Err(StepError::Call(format!("there is no class {class}; classes are 0 to {}", classes - 1)))
+    }
+}
+
+impl<P: Policy> Steps for Stepper<P> {
+    fn wait_until(&mut self, now: f64) -> Result<(), StepError> {
+        if !now.is_finite() || now < self.station.now() {
+            let here = self.station.now();
+            return Err(StepError::Call(format!("time {now} is not allowed; it must be finite and not before {here}")));
+        }
+        self.station.set_now(now);
+        Ok(())
+    }
+
+    fn arrive(&mut self, classes: &[u32], estimates: &[f64]) -> Result<(Vec<u64>, Vec<u64>), StepError> {
+        classes.iter().try_for_each(|&class| self.check_class(class))?;
+        let numbers = classes.iter().zip(estimates).map(|(&class, &estimate)| self.enter(class, estimate)).collect();
+        Ok((numbers, self.ask()?))
+    }
+
+    fn complete(&mut self, jobs: &[u64]) -> Result<Vec<u64>, StepError> {
+        let mut slots = Vec::with_capacity(jobs.len());
+        for (i, job) in jobs.iter().enumerate() {
+            match self.numbers.get(job) {
+                Some(&slot) if !self.book.job(slot).start.is_nan() && !jobs[..i].contains(job) => slots.push(slot),
+                _ => return Err(StepError::Call(format!("job {job} is not in service"))),
+            }
+        }
+        for (&slot, job) in slots.iter().zip(jobs) {
+            self.station.complete(self.book.job(slot).class);
+            self.book.leave(slot);
+            self.numbers.remove(job);
+        }
+        self.ask()
+    }
+
+    fn first_running(&self, class: u32) -> Option<u64> {
+        self.book.walk(self.book.running()).find(|(_, job)| job.class == class).map(|(_, job)| job.number)
+    }
+
+    fn ask(&mut self) -> Result<Vec<u64>, StepError> {
+        let mut started = Vec::new();
+        loop {
+            let choice = self.policy.next(View { station: &self.station, book: &self.book });
+            let slot = match choice {
+                Choice::Wait => return Ok(started),
+                Choice::Head(class) => self.book.lane(class as usize).first(),
+                Choice::Job(slot) => Some(slot),
+                Choice::Fault => None,
+            };
+            let Some(slot) = slot else { return Err(StepError::Policy(choice)) };
+            let class = self.book.job(slot).class;
+            if !self.station.can_start(class) {
+                return Err(StepError::Policy(choice));
+            }
+            if P::HOOKS {
+                self.policy.starting(View { station: &self.station, book: &self.book }, class, slot);
+            }
+            started.push(self.begin(slot));
+        }
+    }
+
+    fn wake_at(&mut self) -> f64 {
+        self.policy.wake_at(View { station: &self.station, book: &self.book })
+    }
+
+    fn state(&self) -> State {
+        let classes = 0..self.station.classes() as u32;
+        let order = self
+            .policy
+            .remembers_order()
+            .then(|| self.book.walk(self.book.order()).map(|(_, job)| job.class).collect());
+        State {
+            waiting: classes.clone().map(|c| self.station.waiting(c)).collect(),
+            running: classes.map(|c| self.station.running(c)).collect(),
+            order,
+            policy: self.policy.save(),
+        }
+    }
+
+    fn restore(&mut self, state: &State) -> Result<(), StepError> {
+        let call = |what: String| Err(StepError::Call(what));
+        let classes = self.station.classes();
+        if state.waiting.len() != classes || state.running.len() != classes {
+            return call(format!("a state has {classes} counts of jobs waiting and as many in service"));
+        }
+        let used: u64 =
+            state.running.iter().zip(&self.system.classes).map(|(&n, c)| u64::from(n) * u64::from(c.need)).sum();
+        if used > u64::from(self.system.servers) {
+            return call(format!("the jobs in service need {used} servers; there are {}", self.system.servers));
+        }
+        let order = match &state.order {
+            Some(order) => order.clone(),
+            None if self.policy.remembers_order() => {
+                return call("this policy looks at the order of arrival, so the state must give it".into());
+            }
+            None => (0..).zip(&state.waiting).flat_map(|(class, &n)| std::iter::repeat_n(class, n as usize)).collect(),
+        };
+        let mut counts = vec![0; classes];
+        for &class in &order {
+            self.check_class(class)?;
+            counts[class as usize] += 1;
+        }
+        if counts != state.waiting {
+            return call("the order of arrival does not hold the jobs waiting".into());
+        }
+        let mut new = Self::new(&self.system, self.fresh.clone());
+        new.next = self.next;
+        new.station.set_now(self.station.now());
+        for (class, &running) in (0u32..).zip(&state.running) {
+            for _ in 0..running {
+                let number = new.enter(class, f64::NAN);
+                let slot = new.numbers[&number];
+                new.begin(slot);
+            }
+        }
+        for &class in &order {
+            new.enter(class, f64::NAN);
+        }
+        let (policy, view) = (&mut self.fresh.clone(), new.view());
+        policy.restore(&state.policy, view).map_err(StepError::Call)?;
+        new.policy = policy.clone();
+        *self = new;
+        Ok(())
+    }
+
+    fn station(&self) -> &Station {
+        &self.station
+    }
+
+    fn jobs(&self) -> [Vec<(u64, u32)>; 2] {
+        [self.book.order(), self.book.running()]
+            .map(|chain| self.book.walk(chain).map(|(_, j)| (j.number, j.class)).collect())
+    }
+}
+
+/// Puts a policy to work step by step.
+#[derive(Clone, Copy)]
+pub struct ByHand<'a>(pub &'a System);
+
+impl Employer for ByHand<'_> {
+    type Output = Result<Box<dyn Steps>, String>;
+
+    fn employ<P: Policy + 'static>(self, policy: P) -> Self::Output {
+        Ok(Box::new(Stepper::new(self.0, policy)))
+    }
+
+    fn employ_preemptive<P: Preemptive + 'static>(self, _: P) -> Self::Output {
+        Err("step by step access is for nonpreemptive policies".into())
+    }
+}

@@ -1,0 +1,67 @@
+//! The system as the core sees it: servers, classes in order of need, and the levels of equal need.
+//!
+//! Inside the core classes are numbered by need, ascending, classes of equal need in the order the user gave them.
+//! [`System::given`] leads back to the user's numbering; only the bindings use it.
+
+use serde::Deserialize;
+
+use crate::random::{Law, Process};
+
+/// A class as written in a model file.
+#[derive(Clone, Debug, Deserialize)]
+pub struct ClassSpec {
+    /// Servers that a job holds.
+    pub need: u32,
+    /// Law of the job size.
+    pub size: Law,
+    /// Arrival process.
+    pub arrivals: Process,
+}
+
+/// A system as written in a model file.
+#[derive(Clone, Debug, Deserialize)]
+pub struct SystemSpec {
+    /// Number of servers, at least 1.
+    pub servers: u32,
+    /// At least one class, in the user's order.
+    pub classes: Vec<ClassSpec>,
+}
+
+/// The checked system: classes by ascending need.
+#[derive(Clone, Debug)]
+pub struct System {
+    /// Number of servers.
+    pub servers: u32,
+    /// Classes by ascending need.
+    pub classes: Vec<ClassSpec>,
+    /// Position in the user's list of each class of `classes`.
+    pub given: Vec<usize>,
+}
+
+impl System {
+    /// Sorts and checks; the sentence of an error is for the person who wrote the system.
+    pub fn new(spec: SystemSpec) -> Result<Self, String> {
+        if spec.servers == 0 || spec.classes.is_empty() {
+            return Err("a system needs at least one server and one class".into());
+        }
+        if let Some(class) = spec.classes.iter().find(|c| c.need == 0 || c.need > spec.servers) {
+            return Err(format!(
+                "a class needs {} servers; allowed are 1 to {}, the servers of the system",
+                class.need, spec.servers
+            ));
+        }
+        let mut given: Vec<usize> = (0..spec.classes.len()).collect();
+        given.sort_by_key(|&i| spec.classes[i].need);
+        let classes = given.iter().map(|&i| spec.classes[i].clone()).collect();
+        Ok(Self { servers: spec.servers, classes, given })
+    }
+
+    /// Class number inside the core of each class in the user's order.
+    pub fn inner(&self) -> Vec<u32> {
+        let mut inner = vec![0; self.given.len()];
+        for (class, &given) in self.given.iter().enumerate() {
+            inner[given] = class as u32;
+        }
+        inner
+    }
+}
