@@ -1,0 +1,72 @@
+"""The simulation core, written in Rust; `quickswap` is its public face."""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+POLICIES: list[str]
+PER_CLASS: int
+OVERALL: int
+VERSION: str
+
+class ViewedJob:
+    """A job as a policy written in Python sees it."""
+
+    number: int
+    cls: int
+    need: int
+    arrival: float
+    estimate: float
+    start: float
+
+class View:
+    """The system as a policy written in Python sees it: a copy, which nothing done to it can harm."""
+
+    time: float
+    servers: int
+    free: int
+    needs: tuple[int, ...]
+    waiting: tuple[int, ...]
+    running: tuple[int, ...]
+    heads: tuple[int | None, ...]
+    queue: tuple[ViewedJob, ...] | None
+    in_service: tuple[ViewedJob, ...] | None
+
+class Simulation:
+    def __init__(self, spec: str, policy: object | None = None) -> None: ...
+    def advance(
+        self, completed: int, threads: int, progress: Callable[[int], object] | None = None
+    ) -> list[str]: ...
+    def fault(self) -> tuple[str, BaseException | None] | None: ...
+    def little_gaps(self) -> list[float]: ...
+    def counters(self, replication: int) -> dict[str, Any]: ...
+
+class Stepper:
+    def __init__(self, spec: str, policy: object | None = None) -> None: ...
+    def wait_until(self, now: float) -> None: ...
+    def arrive(
+        self, classes: Sequence[int], estimates: Sequence[float]
+    ) -> tuple[list[int], list[int]]: ...
+    def complete(self, jobs: Sequence[int]) -> list[int]: ...
+    def first_running(self, cls: int) -> int | None: ...
+    def ask(self) -> list[int]: ...
+    def wake_at(self) -> float: ...
+    @property
+    def time(self) -> float: ...
+    @property
+    def free(self) -> int: ...
+    def state(self) -> tuple[list[int], list[int], list[int] | None, list[int]]: ...
+    def restore(
+        self, state: tuple[Sequence[int], Sequence[int], Sequence[int] | None, Sequence[int]]
+    ) -> None: ...
+    def jobs(self) -> list[list[tuple[int, int]]]: ...
+
+def replay(
+    spec: str,
+    arrival: NDArray[np.float64],
+    cls: NDArray[np.uint32],
+    size: NDArray[np.float64],
+    policy: object | None = None,
+) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.uint64]]: ...

@@ -1,0 +1,245 @@
+"""From the sums that the core keeps to estimates with confidence intervals.
+
+Each replication is a row of blocks of equally many completions. The warm-up is cut off, the rest is
+put into a few batches of neighbouring blocks, long enough to be nearly independent, and the batches
+of all replications are pooled. Every quantity is a smooth function of the summed batches, so its
+interval comes from the delete-one jackknife over them, with Student's t.
+
+Sources: batch means, Law and Kelton, "Simulation Modeling and Analysis", ch. 9; jackknife, Miller,
+Biometrika 61 (1974); MSER-5, White, Cobb and Spratt, Winter Simulation Conference 2000.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["QUANTILES", "Batches", "Estimate", "Run", "jackknife", "mser5"]
+
+Floats = NDArray[np.float64]
+
+CONFIDENCE = 0.95
+BATCHES = 32
+"""Batches aimed at over all replications: enough for Student's t, few enough to be long."""
+QUANTILES = (0.5, 0.9, 0.99, 0.999)
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """An estimate and the half-width of its 95 % confidence interval, in the unit of the value.
+
+    `half_width` is 0 for a value that is exact and nan where the run was too short to tell. A
+    `value` of nan means that there is nothing to estimate: nobody of the class completed, or the
+    system is unstable.
+    """
+
+    value: float
+    half_width: float
+
+    @property
+    def low(self) -> float:
+        """Lower end of the interval."""
+        return self.value - self.half_width
+
+    @property
+    def high(self) -> float:
+        """Upper end of the interval."""
+        return self.value + self.half_width
+
+    @property
+    def relative(self) -> float:
+        """Half-width as a share of the value; infinite where it is not known."""
+        if self.value == 0 or math.isnan(self.half_width) or math.isnan(self.value):
+            return math.inf
+        return abs(self.half_width / self.value)
+
+    def __str__(self) -> str:
+        if math.isnan(self.value):
+            return "-"
+        if math.isinf(self.value):
+            return "infinite"
+        if math.isnan(self.half_width):
+            return f"{self.value:.4g} ± ?"
+        return f"{self.value:{_digits(self)}} ± {self.half_width:.2g}"
+
+
+def _digits(estimate: Estimate) -> str:
+    """As many digits as the half-width makes worth reading, at least three."""
+    if estimate.half_width <= 0 or estimate.value == 0:
+        return ".6g"
+    steps = math.log10(abs(estimate.value) / estimate.half_width)
+    return f".{max(3, min(12, math.floor(steps) + 3))}g"
+
+
+def jackknife(values: Floats) -> tuple[Floats, Floats]:
+    """Return estimates and half-widths of p quantities.
+
+    Args:
+        values: shape (1 + batches, p): the quantities from all batches, then with one left out.
+    """
+    from scipy.special import stdtrit
+
+    whole, less = values[0], values[1:]
+    batches = len(less)
+    if batches < 2:
+        return whole, np.full_like(whole, np.nan)
+    with np.errstate(invalid="ignore"):
+        spread = (batches - 1) / batches * np.square(less - less.mean(axis=0)).sum(axis=0)
+    return whole, stdtrit(batches - 1, (1 + CONFIDENCE) / 2) * np.sqrt(spread)
+
+
+def mser5(series: Floats) -> int:
+    """Return how many leading values of a series MSER-5 cuts off, at most half of them.
+
+    Values are averaged in fives; the cut is where the marginal standard error of the rest is least.
+    """
+    fives = series[: len(series) // 5 * 5].reshape(-1, 5).mean(axis=1)
+    most = len(fives) // 2
+    if most == 0:
+        return 0
+    errors = [np.square(rest - rest.mean()).sum() / len(rest) ** 2 for rest in _tails(fives, most)]
+    return 5 * int(np.argmin(errors))
+
+
+def _tails(series: Floats, most: int) -> list[Floats]:
+    return [series[cut:] for cut in range(most + 1)]
+
+
+@dataclass(frozen=True)
+class Run:
+    """What the core has measured in one replication.
+
+    Attributes:
+        rows: (blocks, numbers); see `counters` in the core for the numbers of a row.
+        histograms: per metric first bucket, shift, zeros (segments, classes) and counts
+            (segments, classes, buckets).
+        segment_blocks: blocks in a full segment.
+    """
+
+    rows: Floats
+    histograms: list[dict[str, Any]]
+    segment_blocks: int
+
+    @property
+    def classes(self) -> int:
+        """Number of classes."""
+        return int(self.histograms[0]["zeros"].shape[1])
+
+    @property
+    def mean_response_times(self) -> Floats:
+        """Mean response time of all jobs in each block."""
+        table = by_class(self.rows, self.classes)
+        means: Floats = table[..., 2].sum(axis=1) / table[..., 0].sum(axis=1)
+        return means
+
+    @property
+    def segments(self) -> int:
+        """Segments begun."""
+        return int(self.histograms[0]["zeros"].shape[0])
+
+
+@dataclass(frozen=True)
+class Batches:
+    """The batches of all replications, warm-up cut off.
+
+    Attributes:
+        sums: (batches, numbers of a row).
+        runs: the replications they come from, with the number of blocks cut off each.
+    """
+
+    sums: Floats
+    runs: list[tuple[Run, int]]
+
+    @classmethod
+    def pool(cls, runs: list[Run], warmup: float | str) -> Batches:
+        """Cut the warm-up off: a share of each run, or what MSER-5 finds in their mean."""
+        runs = [run for run in runs if len(run.rows)]
+        if not runs:
+            return cls(np.empty((0, 0)), [])
+        cuts = [_cut(run, warmup, runs) for run in runs]
+        each = max(1, round(BATCHES / len(runs)))
+        sums = []
+        for run, cut in zip(runs, cuts, strict=True):
+            kept = run.rows[cut:]
+            edges = np.linspace(0, len(kept), min(each, len(kept)) + 1).astype(int)[:-1]
+            sums.append(np.add.reduceat(kept, edges, axis=0))
+        return cls(np.concatenate(sums), list(zip(runs, cuts, strict=True)))
+
+    def whole_and_less(self) -> Floats:
+        """Return the sum of all batches, then the sums with one left out: (1 + batches, numbers)."""
+        total = self.sums.sum(axis=0)
+        return np.concatenate([total[None], total - self.sums])
+
+    def quantiles(self, metric: int) -> Floats:
+        """Return the quantiles of a metric: (1 + segments, classes + 1, QUANTILES).
+
+        The last class is all of them together. Segments touched by the warm-up are left out (all
+        but the last, if need be).
+        """
+        low, shift, counts = self._counts(metric)
+        total = counts.sum(axis=0)
+        less = np.concatenate([total[None], total - counts]) if len(counts) > 1 else total[None]
+        together = less.sum(axis=1, keepdims=True)
+        return _quantiles(np.concatenate([less, together], axis=1), low, shift)
+
+    def _counts(self, metric: int) -> tuple[int, int, Floats]:
+        """Return first bucket, shift, and counts (segments, classes, 1 + buckets), zeros first."""
+        parts = []
+        for run, cut in self.runs:
+            first = min(-(-cut // run.segment_blocks), run.segments - 1)
+            histogram = run.histograms[metric]
+            parts.append((histogram["low"], histogram["zeros"][first:], histogram["counts"][first:]))
+        filled = [(low, counts.shape[2]) for low, _, counts in parts if counts.shape[2]]
+        low = min((low for low, _ in filled), default=0)
+        end = max((low + size for low, size in filled), default=0)
+        shape = (sum(len(zeros) for _, zeros, _ in parts), parts[0][1].shape[1], 1 + end - low)
+        table = np.zeros(shape)
+        at = 0
+        for start, zeros, counts in parts:
+            rows = slice(at, at + len(zeros))
+            table[rows, :, 0] = zeros
+            if counts.shape[2]:
+                table[rows, :, 1 + start - low : 1 + start - low + counts.shape[2]] = counts
+            at += len(zeros)
+        return low, int(self.runs[0][0].histograms[metric]["shift"]), table
+
+
+def _cut(run: Run, warmup: float | str, runs: list[Run]) -> int:
+    """Return the number of blocks to cut off."""
+    if isinstance(warmup, str):
+        shortest = min(len(each.rows) for each in runs)
+        series = np.mean([each.mean_response_times[:shortest] for each in runs], axis=0)
+        return mser5(series)
+    return min(math.ceil(warmup * len(run.rows)), len(run.rows) - 1)
+
+
+def by_class(rows: Floats, classes: int) -> Floats:
+    """Return the numbers of each class: (rows, classes, PER_CLASS)."""
+    from quickswap._core import PER_CLASS
+
+    return rows[:, : classes * PER_CLASS].reshape(len(rows), classes, PER_CLASS)
+
+
+def _quantiles(counts: Floats, low: int, shift: int) -> Floats:
+    """Return quantiles from counts (..., 1 + buckets), the zeros first; linear inside a bucket."""
+    bits = (low + np.arange(counts.shape[-1], dtype=np.uint64)) << np.uint64(shift)
+    edges = np.concatenate([[0.0], bits.view(np.float64)])
+    cumulated = counts.cumsum(axis=-1)
+    total = cumulated[..., -1:]
+    out = np.full((*counts.shape[:-1], len(QUANTILES)), np.nan)
+    for i, level in enumerate(QUANTILES):
+        target = level * total
+        bucket = (cumulated < target).sum(axis=-1, keepdims=True)
+        bucket = np.minimum(bucket, counts.shape[-1] - 1)
+        inside = np.take_along_axis(counts, bucket, axis=-1)
+        before = np.take_along_axis(cumulated, bucket, axis=-1) - inside
+        with np.errstate(invalid="ignore", divide="ignore"):
+            share = (target - before) / inside
+        left, right = edges[bucket], edges[np.minimum(bucket + 1, len(edges) - 1)]
+        value = np.where(bucket == 0, 0.0, left + share * (right - left))
+        out[..., i] = np.where(total > 0, value, np.nan)[..., 0]
+    return out

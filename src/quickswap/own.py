@@ -1,0 +1,37 @@
+"""Policies of your own, written in Python."""
+
+from __future__ import annotations
+
+from typing import Protocol, runtime_checkable
+
+from quickswap._core import View, ViewedJob
+
+__all__ = ["OwnPolicy", "View", "ViewedJob"]
+
+
+@runtime_checkable
+class OwnPolicy(Protocol):
+    """A nonpreemptive policy of your own: accepted wherever a policy is; slow but right.
+
+    After every instant with events `start` is called again and again until it answers None. It may
+    keep a state of its own in its attributes; each replication works on a deep copy. Optional:
+
+    * `name`: a string for tables and messages; the name of the class if there is none.
+    * `sees_jobs = True`: the view also has `queue` and `in_service`, the single jobs with their
+      estimated sizes. Costs time in proportion to their number.
+    * `wake_at(view) -> float | None`: the time at which to be asked even if nothing happens.
+    * `save() -> list[int]` and `restore(state)`: the state, for `quickswap.Scheduler`.
+    """
+
+    def start(self, view: View) -> int | ViewedJob | None:
+        """Return the class whose head of line starts now, or one of `view.queue`, or None.
+
+        Classes are numbered as in the system, from 0. An answer that cannot be carried out is
+        reported as a `PolicyError` with the policy's name, the answer and the state.
+        """
+        ...
+
+
+def own_name(policy: OwnPolicy) -> str:
+    """Return the name of a policy for tables and messages."""
+    return str(getattr(policy, "name", type(policy).__name__))

@@ -1,0 +1,349 @@
+"""What a simulation found, as plain values: estimates with intervals, inputs, verdict."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, fields
+from enum import Enum
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Self
+
+from quickswap.errors import QuickswapError
+from quickswap.estimates import Batches, Estimate
+
+if TYPE_CHECKING:
+    import polars
+
+    from quickswap.policies import Policy
+    from quickswap.simulate import OwnPolicy
+    from quickswap.system import System
+
+__all__ = ["ClassResult", "Inputs", "PhaseResult", "Result", "Stop", "Summary", "Trajectory", "Verdict"]
+
+FORMAT = 1
+"""Version of the JSON form."""
+
+
+class Stop(Enum):
+    """Why a run ended."""
+
+    COMPLETED = "all the jobs asked for have completed"
+    PRECISE = "the precision asked for is reached"
+    BUDGET = "the jobs allowed have completed before the precision asked for was reached: allow more"
+    UNSTABLE = "the backlog grows without end, so that more jobs would tell nothing new"
+    CROWDED = "more jobs were in the system than allowed: raise max_in_system, or the system is unstable"
+    INTERRUPTED = "interrupted: this is what had been measured until then"
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """Whether the system is stable under the policy, and what says so.
+
+    Attributes:
+        status: "stable", "unstable", or "undecided".
+        proven: whether a theorem says so (else it is the evidence of this run).
+        reason: one sentence.
+        growth: change of the number in system, jobs per second, after the warm-up.
+    """
+
+    status: str
+    proven: bool
+    reason: str
+    growth: Estimate
+
+
+@dataclass(frozen=True, slots=True)
+class Summary:
+    """Mean, standard deviation and percentiles of a quantity of a job."""
+
+    mean: Estimate
+    std: Estimate
+    p50: Estimate
+    p90: Estimate
+    p99: Estimate
+    p999: Estimate
+
+
+@dataclass(frozen=True, slots=True)
+class ClassResult:
+    """What was found for one class, or for all jobs together.
+
+    Times are in seconds. Under a preemptive policy the waiting time is all time not in service.
+
+    Attributes:
+        name: of the class; "all" for all jobs.
+        need: servers; 0 for all jobs.
+        jobs: completions that the estimates rest on.
+        response_time: from arrival to completion.
+        waiting_time: response time less size.
+        slowdown: response time over size; its mean is infinite where sizes come too close to zero.
+        bounded_slowdown: max(1, response time / max(size, bound)).
+        number_in_system: time average.
+        number_waiting: time average.
+        throughput: completions per second.
+    """
+
+    name: str
+    need: int
+    jobs: int
+    response_time: Summary
+    waiting_time: Summary
+    slowdown: Summary
+    bounded_slowdown: Summary
+    number_in_system: Estimate
+    number_waiting: Estimate
+    throughput: Estimate
+
+    @property
+    def mean_response_time(self) -> Estimate:
+        """Mean of the response time, seconds."""
+        return self.response_time.mean
+
+    @property
+    def mean_waiting_time(self) -> Estimate:
+        """Mean of the waiting time, seconds."""
+        return self.waiting_time.mean
+
+
+@dataclass(frozen=True, slots=True)
+class PhaseResult:
+    """Durations of one phase of MSFQ, in seconds; `count` of them were seen."""
+
+    name: str
+    count: int
+    mean: Estimate
+    std: Estimate
+
+
+@dataclass(frozen=True, slots=True)
+class Trajectory:
+    """Number in system per class at equally spaced times of the first replication.
+
+    Attributes:
+        step: seconds between points; the first is at time 0, when the system is empty.
+        counts: per point, the jobs of each class.
+    """
+
+    step: float
+    counts: tuple[tuple[int, ...], ...]
+
+    @property
+    def times(self) -> tuple[float, ...]:
+        """Seconds, one per point."""
+        return tuple(i * self.step for i in range(len(self.counts)))
+
+
+@dataclass(frozen=True, slots=True)
+class Inputs:
+    """Everything that determines a result; two results with equal inputs are equal byte by byte."""
+
+    system: dict[str, Any]
+    policy: str
+    engine: str
+    jobs: int
+    precision: float | None
+    seed: int
+    replications: int
+    warmup: float | str
+    slowdown_bound: float
+    trajectory: int
+    max_in_system: int
+    allow_unstable: bool
+    version: str
+
+
+@dataclass(frozen=True)
+class Result:
+    """What a simulation found. Estimates carry 95 % intervals.
+
+    Attributes:
+        inputs: all that determines it.
+        policy_label: the policy as tables show it.
+        classes: in the order of the system.
+        overall: all jobs together.
+        weighted_mean_response_time: classes weighted by their share of the load (the paper, section
+            "Weighted mean response time"), seconds.
+        jain_index: Jain's fairness index of the mean response times of the classes present.
+        utilisation: share of the servers in use.
+        wasted_capacity: share of the servers idle while jobs wait.
+        phases: of MSFQ; empty for other policies.
+        trajectory: None unless asked for.
+        stop: why the run ended.
+        verdict: stable or not.
+        completed: completions simulated, warm-up included.
+        events: arrivals and completions simulated.
+        seconds: wall-clock time; nan in a result read from a file. Not part of its value.
+    """
+
+    inputs: Inputs
+    policy_label: str
+    classes: tuple[ClassResult, ...]
+    overall: ClassResult
+    weighted_mean_response_time: Estimate
+    jain_index: Estimate
+    utilisation: Estimate
+    wasted_capacity: Estimate
+    phases: tuple[PhaseResult, ...]
+    trajectory: Trajectory | None
+    stop: Stop
+    verdict: Verdict
+    completed: int
+    events: int
+    seconds: float = field(default=math.nan, compare=False)
+    _batches: Batches | None = field(default=None, compare=False, repr=False)
+
+    @property
+    def mean_response_time(self) -> Estimate:
+        """Mean response time of all jobs, seconds."""
+        return self.overall.response_time.mean
+
+    @property
+    def mean_waiting_time(self) -> Estimate:
+        """Mean waiting time of all jobs, seconds."""
+        return self.overall.waiting_time.mean
+
+    @property
+    def stable(self) -> bool:
+        """Whether the verdict is not "unstable"."""
+        return self.verdict.status != "unstable"
+
+    @property
+    def system(self) -> System:
+        """The system simulated."""
+        from quickswap.system import System
+
+        return System.from_dict(self.inputs.system)
+
+    def rerun(self, policy: Policy | OwnPolicy | None = None, threads: int | None = None) -> Result:
+        """Simulate again with the same inputs; the new result equals this one.
+
+        Args:
+            policy: the policy, if it is one of your own; others are known by their spelling.
+            threads: as in `simulate`.
+
+        Raises:
+            QuickswapError: the policy is one of your own and was not given.
+        """
+        from quickswap.simulate import rerun
+
+        return rerun(self.inputs, policy, threads)
+
+    def to_json(self) -> str:
+        """Return the result as JSON; numbers that JSON has no word for become strings."""
+        data = {"quickswap_result": FORMAT}
+        data |= {f.name: _plain(getattr(self, f.name)) for f in fields(self) if f.compare}
+        return json.dumps(data, indent=1, allow_nan=False)
+
+    @classmethod
+    def from_json(cls, text: str) -> Self:
+        """Read what `to_json` wrote.
+
+        Raises:
+            QuickswapError: the text is no result, or one of another version of the format.
+        """
+        try:
+            data = json.loads(text)
+            version = data["quickswap_result"]
+        except (ValueError, TypeError, KeyError) as error:
+            raise QuickswapError("this is no JSON of a quickswap result.") from error
+        if version != FORMAT:
+            message = f"this result has format {version}; this version of quickswap reads {FORMAT}."
+            raise QuickswapError(message)
+        return cls(
+            inputs=Inputs(**data["inputs"]),
+            policy_label=data["policy_label"],
+            classes=tuple(map(_class_result, data["classes"])),
+            overall=_class_result(data["overall"]),
+            phases=tuple(map(_phase, data["phases"])),
+            trajectory=_trajectory(data["trajectory"]),
+            stop=Stop[data["stop"]],
+            verdict=Verdict(**(data["verdict"] | {"growth": _estimate(data["verdict"]["growth"])})),
+            completed=data["completed"],
+            events=data["events"],
+            **{name: _estimate(data[name]) for name in OVERALL},
+        )
+
+    def save(self, path: str | Path) -> None:
+        """Write the JSON to a file; a file already there is replaced only once all is written."""
+        from quickswap.files import write_text
+
+        write_text(path, self.to_json() + "\n")
+
+    def quantities(self) -> Iterator[tuple[str, str, Estimate]]:
+        """Yield class (or "all"), quantity and estimate, in the order of the tables."""
+        for name in OVERALL:
+            yield "all", name, getattr(self, name)
+        for each in (self.overall, *self.classes):
+            for metric in SUMMARIES:
+                summary = getattr(each, metric)
+                for f in fields(summary):
+                    yield each.name, f"{f.name}_{metric}", getattr(summary, f.name)
+            for name in RATES:
+                yield each.name, name, getattr(each, name)
+        for phase in self.phases:
+            yield "all", f"mean_duration_of_phase_{phase.name}", phase.mean
+
+    def to_frame(self) -> polars.DataFrame:
+        """Return a polars frame with one row for each class and quantity.
+
+        Columns: policy, arrival_rate (per second), load, class, quantity, value, half_width,
+        verdict.
+        """
+        import polars as pl
+
+        system = self.system
+        rows = [
+            (self.policy_label, system.arrival_rate, system.load, who, what, e.value, e.half_width)
+            for who, what, e in self.quantities()
+        ]
+        columns = ["policy", "arrival_rate", "load", "class", "quantity", "value", "half_width"]
+        frame = pl.DataFrame(rows, schema=columns, orient="row")
+        return frame.with_columns(pl.lit(self.verdict.status).alias("verdict"))
+
+
+OVERALL = ("weighted_mean_response_time", "jain_index", "utilisation", "wasted_capacity")
+SUMMARIES = ("response_time", "waiting_time", "slowdown", "bounded_slowdown")
+RATES = ("number_in_system", "number_waiting", "throughput")
+
+
+def _plain(value: Any) -> Any:
+    """Return a value of JSON: names for enums, strings for numbers that are not finite."""
+    if isinstance(value, Enum):
+        return value.name
+    if isinstance(value, float) and not math.isfinite(value):
+        return str(value)
+    if isinstance(value, Estimate):
+        return [_plain(value.value), _plain(value.half_width)]
+    if hasattr(value, "__dataclass_fields__"):
+        return {f.name: _plain(getattr(value, f.name)) for f in fields(value)}
+    if isinstance(value, Mapping):
+        return {key: _plain(each) for key, each in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(each) for each in value]
+    return value
+
+
+def _estimate(pair: list[Any]) -> Estimate:
+    return Estimate(float(pair[0]), float(pair[1]))
+
+
+def _class_result(data: dict[str, Any]) -> ClassResult:
+    summaries = {
+        name: Summary(**{key: _estimate(pair) for key, pair in data[name].items()})
+        for name in SUMMARIES
+    }
+    rates = {name: _estimate(data[name]) for name in RATES}
+    return ClassResult(data["name"], data["need"], data["jobs"], **summaries, **rates)
+
+
+def _phase(data: dict[str, Any]) -> PhaseResult:
+    mean, std = _estimate(data["mean"]), _estimate(data["std"])
+    return PhaseResult(data["name"], data["count"], mean, std)
+
+
+def _trajectory(data: dict[str, Any] | None) -> Trajectory | None:
+    if data is None:
+        return None
+    return Trajectory(float(data["step"]), tuple(map(tuple, data["counts"])))

@@ -1,0 +1,334 @@
+"""Simulate a system under a policy."""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from collections.abc import Callable
+from dataclasses import asdict, dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from quickswap._core import VERSION, Simulation
+from quickswap.arrivals import Poisson
+from quickswap.distributions import Exponential
+from quickswap.errors import PolicyError, QuickswapError, UnstableError, unknown
+from quickswap.estimates import Batches, Run
+from quickswap.measure import measure, overall_values
+from quickswap.own import OwnPolicy, own_name
+from quickswap.policies import Policy, Smash, parse, spell
+from quickswap.result import Inputs, Result, Stop, Trajectory
+from quickswap.system import System
+from quickswap.verdict import judge, known_stability
+
+__all__ = ["Interrupted", "OwnPolicy", "rerun", "simulate"]
+
+BLOCKS = 511
+"""Blocks that a run of known length is cut into: as many as the core keeps without merging."""
+ROUNDS = (1 / 8, 1 / 4, 1 / 2, 1.0)
+"""Shares of a run after which it is looked at, so that an unstable one ends early."""
+FIRST_ROUND = 100_000
+"""Jobs of the first round when a precision is asked for; each round doubles them."""
+ENGINES = ("auto", "jumps", "events")
+OWN = "own:"
+"""Prefix of the name of a policy of the user's own in the inputs of a result."""
+
+
+class Interrupted(KeyboardInterrupt):
+    """Ctrl-C during a simulation; `result` is what had been measured, None if that is nothing."""
+
+    def __init__(self, result: Result | None) -> None:
+        super().__init__("the simulation was interrupted; what it has measured is in .result")
+        self.result = result
+
+
+def simulate(
+    system: System,
+    policy: Policy | OwnPolicy | str,
+    *,
+    jobs: int | None = None,
+    precision: float | None = None,
+    seed: int = 1,
+    engine: str = "auto",
+    replications: int = 4,
+    threads: int | None = None,
+    warmup: float | str = 0.1,
+    slowdown_bound: float = 10.0,
+    trajectory: int = 0,
+    max_in_system: int = 1_000_000,
+    allow_unstable: bool = False,
+    debug: bool = False,
+    progress: Callable[[int, int], object] | None = None,
+) -> Result:
+    """Simulate a system under a policy, starting empty, and return estimates with 95 % intervals.
+
+    Args:
+        system: servers and classes.
+        policy: a policy, its spelling on the command line, or one of your own (`OwnPolicy`).
+        jobs: completions in all, divided over the replications (default 1,000,000); with
+            `precision`, the most that may be used (default 100,000,000).
+        precision: if given, simulate until the relative half-width of the mean response time is at
+            most this, or `jobs` have completed; `stop` of the result says which.
+        seed: equal seeds give equal results, byte by byte, on any number of threads.
+        engine: "events" (any size laws), "jumps" (exponential sizes and Poisson arrivals, several
+            times faster, exact in law), or "auto": jumps where it applies. Only with events do
+            two policies see the same jobs.
+        replications: independent runs with streams of their own.
+        threads: at most so many; default: the cores of the machine.
+        warmup: share of each replication that is cut off, from 0 up to, not including, 1; or "mser5".
+        slowdown_bound: sizes below this count as this in the bounded slowdown, seconds.
+        trajectory: if positive, keep about so many points of the number in system against time.
+        max_in_system: a replication with more jobs in the system is ended.
+        allow_unstable: simulate even where no policy can be stable.
+        debug: check every event: no server over-used, jobs conserved, FIFO in class, and Little's
+            law at the end.
+        progress: called now and then with the completions so far and those intended.
+
+    Raises:
+        PolicyError: the policy does not suit the system, or a policy of your own made a mistake.
+        UnstableError: the arrival rate is at or above the capacity, and `allow_unstable` is off.
+        QuickswapError: a setting out of range.
+        Interrupted: Ctrl-C; it carries what had been measured.
+    """
+    policy = parse(policy) if isinstance(policy, str) else policy
+    _check_policy(policy, system)
+    inputs = Inputs(
+        system=system.to_dict(),
+        policy=OWN + own_name(policy) if not isinstance(policy, Policy) else spell(policy),
+        engine=_engine(engine, system, policy),
+        jobs=_whole(jobs if jobs is not None else _default_jobs(precision), "jobs", 1),
+        precision=None if precision is None else _between(precision, "precision", 0, 1),
+        seed=_whole(seed, "seed", 0, 2**64 - 1),
+        replications=_whole(replications, "replications", 1, 10_000),
+        warmup=_warmup(warmup),
+        slowdown_bound=_between(slowdown_bound, "slowdown_bound", 0, np.inf),
+        trajectory=_whole(trajectory, "trajectory", 0, 1_000_000),
+        max_in_system=_whole(max_in_system, "max_in_system", 1, 2**31),
+        allow_unstable=bool(allow_unstable),
+        version=VERSION,
+    )
+    threads = _whole(threads if threads is not None else _cores(), "threads", 1, 10_000)
+    return _Session(system, policy, inputs, threads, debug, progress).run()
+
+
+def rerun(inputs: Inputs, policy: Policy | OwnPolicy | None, threads: int | None) -> Result:
+    """Simulate again from the inputs of a result; see `Result.rerun`."""
+    if policy is None:
+        if inputs.policy.startswith(OWN):
+            name = inputs.policy.removeprefix(OWN)
+            raise QuickswapError(f"policy {name} is one of your own: pass it to rerun(policy=...).")
+        policy = parse(inputs.policy)
+    settings = {k: v for k, v in asdict(inputs).items() if k not in {"system", "policy", "version"}}
+    return simulate(System.from_dict(inputs.system), policy, threads=threads, **settings)
+
+
+@dataclass
+class _Session:
+    """One simulation under way."""
+
+    system: System
+    policy: Policy | OwnPolicy
+    inputs: Inputs
+    threads: int
+    debug: bool
+    progress: Callable[[int, int], object] | None
+
+    def run(self) -> Result:
+        """Advance in rounds until there is a reason to stop."""
+        known = known_stability(self.system, self.policy)
+        if known is not None and known.hopeless and not self.inputs.allow_unstable:
+            raise UnstableError(
+                f"{self.system.arrival_rate:.6g} jobs per second arrive, and no policy can carry "
+                f"{known.capacity:.6g} or more: lower the rate, or allow an unstable simulation."
+            )
+        begun = time.perf_counter()
+        core = self._core()
+        rounds = self._rounds()
+        stop, verdict = Stop.COMPLETED, None
+        for number, target in enumerate(rounds):
+            try:
+                reasons = core.advance(target, self.threads, self._report)
+            except KeyboardInterrupt:
+                result = self._result(core, Stop.INTERRUPTED, begun)
+                raise Interrupted(result) from None
+            self._check(core, reasons)
+            last = number == len(rounds) - 1
+            runs = self._runs(core)
+            batches = Batches.pool(runs, self.inputs.warmup)
+            verdict = judge(batches, known, crowded="crowded" in reasons)
+            if "crowded" in reasons:
+                stop = Stop.CROWDED if verdict.status != "unstable" else Stop.UNSTABLE
+                break
+            if verdict.status == "unstable" and not last:
+                stop = Stop.UNSTABLE
+                break
+            if self.inputs.precision is not None:
+                stop = Stop.BUDGET
+                if number > 0 and self._precise(batches):
+                    stop = Stop.PRECISE
+                    break
+        if self.debug:
+            self._check_little(core)
+        result = self._result(core, stop, begun)
+        if result is None:
+            raise QuickswapError("no job has completed: simulate more jobs.")
+        return result
+
+    def _rounds(self) -> list[int]:
+        """Completions of each replication at the end of each round."""
+        each = -(-self.inputs.jobs // self.inputs.replications)
+        if self.inputs.precision is None:
+            return sorted({max(1, round(share * each)) for share in ROUNDS})
+        rounds = [max(1, FIRST_ROUND // self.inputs.replications)]
+        while rounds[-1] < each:
+            rounds.append(2 * rounds[-1])
+        return [min(each, target) for target in rounds]
+
+    def _core(self) -> Simulation:
+        """Return the core, its orders given."""
+        inputs, rounds = self.inputs, self._rounds()
+        longest = rounds[-1] if inputs.precision is None else rounds[0]
+        own = None if isinstance(self.policy, Policy) else self.policy
+        spec = {
+            "system": inputs.system,
+            "policy": self.policy.resolve(self.system) if isinstance(self.policy, Policy) else {},
+            "engine": inputs.engine,
+            "seed": inputs.seed,
+            "replications": inputs.replications,
+            "block_jobs": -(-longest // BLOCKS),
+            "trajectory": inputs.trajectory,
+            "slowdown_bound": inputs.slowdown_bound,
+            "crowd": inputs.max_in_system,
+            "debug": self.debug,
+        }
+        try:
+            return Simulation(json.dumps(spec), own)
+        except ValueError as error:
+            raise QuickswapError(str(error)) from None
+
+    def _report(self, completed: int) -> None:
+        if self.progress is not None:
+            self.progress(completed, self.inputs.jobs)
+
+    def _check(self, core: Simulation, reasons: list[str]) -> None:
+        """Raise if the policy made a mistake, or the core."""
+        if "broken" in reasons:
+            raise RuntimeError(f"a check of the debug mode failed: {core.fault()}")
+        if "fault" not in reasons:
+            return
+        what, cause = core.fault() or ("the policy gave an answer that cannot be carried out", None)
+        raise PolicyError(what + ".") from cause
+
+    def _check_little(self, core: Simulation) -> None:
+        gap = max(core.little_gaps())
+        if not gap < 1e-6:
+            raise RuntimeError(f"Little's law does not hold on the path: relative gap {gap}")
+
+    def _runs(self, core: Simulation) -> list[Run]:
+        self._counters: list[dict[str, Any]] = [
+            core.counters(i) for i in range(self.inputs.replications)
+        ]
+        return [Run(c["rows"], c["histograms"], c["segment_blocks"]) for c in self._counters]
+
+    def _precise(self, batches: Batches) -> bool:
+        from quickswap.estimates import Estimate, by_class, jackknife
+
+        table = by_class(batches.whole_and_less(), len(self.system.needs)).sum(axis=1)
+        whole, half = jackknife(table[:, 2:3] / table[:, :1])
+        return Estimate(float(whole[0]), float(half[0])).relative <= (self.inputs.precision or 0)
+
+    def _result(self, core: Simulation, stop: Stop, begun: float) -> Result | None:
+        """Return the result, or None if nothing has completed."""
+        runs = self._runs(core)
+        batches = Batches.pool(runs, self.inputs.warmup)
+        if not len(batches.sums):
+            return None
+        known = known_stability(self.system, self.policy)
+        verdict = judge(batches, known, crowded=stop in {Stop.CROWDED, Stop.UNSTABLE})
+        measured = measure(self.system, batches, verdict.status != "unstable")
+        own = not isinstance(self.policy, Policy)
+        points = self._counters[0]["trajectory"]
+        step = float(self._counters[0]["trajectory_step"])
+        return Result(
+            inputs=self.inputs,
+            policy_label=own_name(self.policy) if own else self.policy.label,  # type: ignore[union-attr, arg-type]
+            trajectory=Trajectory(step, tuple(map(tuple, points.tolist()))) if len(points) else None,
+            stop=stop,
+            verdict=verdict,
+            completed=sum(c["completed"] for c in self._counters),
+            events=sum(c["events"] for c in self._counters),
+            seconds=time.perf_counter() - begun,
+            _batches=batches,
+            **{name: getattr(measured, name) for name in measured.__dataclass_fields__},
+        )
+
+
+def _check_policy(policy: object, system: System) -> None:
+    if isinstance(policy, Policy):
+        policy.resolve(system)
+    elif not isinstance(policy, OwnPolicy) or isinstance(policy, type):
+        raise PolicyError(
+            f"{policy!r} is no policy: give one of quickswap's, its spelling, or an object with a "
+            "method start(view)."
+        )
+
+
+def _engine(engine: str, system: System, policy: Policy | OwnPolicy) -> str:
+    """Return the loop to use; raise if the one asked for does not apply."""
+    if engine not in ENGINES:
+        unknown("engine", engine, ENGINES, QuickswapError)
+    obstacle = _no_jumps(system, policy)
+    if engine == "jumps" and obstacle:
+        raise QuickswapError(f'engine "jumps" does not apply: {obstacle}; use "events" or "auto".')
+    if engine != "auto":
+        return engine
+    return "events" if obstacle else "jumps"
+
+
+def _no_jumps(system: System, policy: Policy | OwnPolicy) -> str | None:
+    """Return why the loop over jumps does not apply, or None if it does."""
+    for each in system.classes:
+        if not isinstance(each.size, Exponential):
+            return f"the sizes of {each.name} are not exponential"
+        if not isinstance(each.arrivals, Poisson):
+            return f"the arrivals of {each.name} are not Poisson"
+    if not isinstance(policy, Policy):
+        return "a policy of your own may look at single jobs"
+    if isinstance(policy, Smash):
+        return "Smash looks at single jobs"
+    return f"{policy.label} is preemptive" if policy.preemptive else None
+
+
+def _default_jobs(precision: float | None) -> int:
+    return 1_000_000 if precision is None else 100_000_000
+
+
+def _cores() -> int:
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def _whole(value: Any, what: str, least: int, most: int = 10**15) -> int:
+    whole = isinstance(value, int | np.integer) and not isinstance(value, bool)
+    if isinstance(value, float) and value.is_integer():
+        whole = True
+    if not whole or not least <= value <= most:
+        raise QuickswapError(f"{what} is {value!r}; it must be a whole number from {least} to {most}.")
+    return int(value)
+
+
+def _between(value: Any, what: str, low: float, high: float) -> float:
+    if isinstance(value, bool) or not isinstance(value, int | float | np.number):
+        raise QuickswapError(f"{what} is {value!r}; it must be a number.")
+    if not low < value < high:
+        raise QuickswapError(f"{what} is {value!r}; it must be above {low} and below {high}.")
+    return float(value)
+
+
+def _warmup(value: Any) -> float | str:
+    if value == "mser5":
+        return "mser5"
+    if isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value < 1:
+        return float(value)
+    raise QuickswapError(f'warmup is {value!r}; it must be "mser5" or a share from 0 to below 1.')
