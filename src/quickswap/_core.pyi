@@ -22,7 +22,7 @@ class ViewedJob:
     start: float
 
 class View:
-    """The system as a policy written in Python sees it: a copy, which nothing done to it can harm."""
+    """The system as a policy written in Python sees it: a copy."""
 
     time: float
     servers: int

@@ -18,6 +18,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from quickswap._core import PER_CLASS
+
 __all__ = ["QUANTILES", "Batches", "Estimate", "Run", "jackknife", "mser5"]
 
 Floats = NDArray[np.float64]
@@ -170,7 +172,7 @@ class Batches:
         return cls(np.concatenate(sums), list(zip(runs, cuts, strict=True)))
 
     def whole_and_less(self) -> Floats:
-        """Return the sum of all batches, then the sums with one left out: (1 + batches, numbers)."""
+        """Return the sum of all batches, then sums with one left out: (1 + batches, numbers)."""
         total = self.sums.sum(axis=0)
         return np.concatenate([total[None], total - self.sums])
 
@@ -192,7 +194,9 @@ class Batches:
         for run, cut in self.runs:
             first = min(-(-cut // run.segment_blocks), run.segments - 1)
             histogram = run.histograms[metric]
-            parts.append((histogram["low"], histogram["zeros"][first:], histogram["counts"][first:]))
+            parts.append(
+                (histogram["low"], histogram["zeros"][first:], histogram["counts"][first:])
+            )
         filled = [(low, counts.shape[2]) for low, _, counts in parts if counts.shape[2]]
         low = min((low for low, _ in filled), default=0)
         end = max((low + size for low, size in filled), default=0)
@@ -219,8 +223,6 @@ def _cut(run: Run, warmup: float | str, runs: list[Run]) -> int:
 
 def by_class(rows: Floats, classes: int) -> Floats:
     """Return the numbers of each class: (rows, classes, PER_CLASS)."""
-    from quickswap._core import PER_CLASS
-
     return rows[:, : classes * PER_CLASS].reshape(len(rows), classes, PER_CLASS)
 
 

@@ -40,7 +40,7 @@ def write_with(path: str | Path, write: Callable[[Path], object]) -> None:
     except OSError as error:
         reason = error.strerror or str(error)
         raise QuickswapError(
-            f"{path} cannot be written ({reason}): give a file in a folder that exists and is yours."
+            f"{path} cannot be written ({reason}): give a file in a folder of yours that exists."
         ) from error
     finally:
         if temporary is not None:
@@ -51,3 +51,23 @@ def _umask() -> int:
     mask = os.umask(0)
     os.umask(mask)
     return mask
+
+
+def check_folder(path: str | Path) -> None:
+    """Refuse a path whose folder is not there or cannot be written to.
+
+    Raises:
+        QuickswapError: the file could not be written.
+    """
+    path = Path(path)
+    if path.is_dir():
+        raise QuickswapError(f"{path} is a folder: give a file.")
+    if path.exists() and not path.is_file():
+        return
+    folder = path.parent
+    if not folder.is_dir():
+        raise QuickswapError(f"{path} cannot be written: there is no folder {folder}.")
+    if not os.access(folder, os.W_OK):
+        raise QuickswapError(
+            f"{path} cannot be written: the folder {folder} is not yours to write."
+        )

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from quickswap._core import OVERALL, PER_CLASS
 from quickswap.estimates import QUANTILES, Batches, Estimate, by_class, jackknife
 from quickswap.result import SUMMARIES, ClassResult, PhaseResult, Summary
 from quickswap.system import System
@@ -17,7 +18,7 @@ __all__ = ["Measured", "measure", "overall_values"]
 Floats = NDArray[np.float64]
 
 PHASES = ("idle", "1", "2", "3", "4")
-"""Phases of MSFQ: nobody there; heavies; lights, all servers taken; lights; the drain (the paper)."""
+"""Phases of MSFQ: nobody there; heavies; lights, all servers taken; lights; the drain."""
 NOTHING = Estimate(math.nan, math.nan)
 
 
@@ -81,8 +82,6 @@ def overall_values(sums: Floats, system: System) -> Floats:
 
 def _parts(sums: Floats, system: System) -> tuple[Floats, Floats, Floats]:
     """Return the numbers per class, the duration, and the capacity wasted (servers x seconds)."""
-    from quickswap._core import PER_CLASS
-
     table = by_class(sums, len(system.needs))
     rest = sums[:, len(system.needs) * PER_CLASS :]
     return table, rest[:, 0], rest[:, 1]
@@ -139,8 +138,6 @@ def _class(
 
 def _phases(sums: Floats, classes: int) -> tuple[PhaseResult, ...]:
     """Return the durations of the phases, if the policy has any."""
-    from quickswap._core import OVERALL, PER_CLASS
-
     numbers = sums[:, classes * PER_CLASS + OVERALL :]
     results = []
     for i in range(numbers.shape[1] // 3):

@@ -17,10 +17,19 @@ if TYPE_CHECKING:
     import polars
 
     from quickswap.policies import Policy
-    from quickswap.simulate import OwnPolicy
+    from quickswap.simulation import OwnPolicy
     from quickswap.system import System
 
-__all__ = ["ClassResult", "Inputs", "PhaseResult", "Result", "Stop", "Summary", "Trajectory", "Verdict"]
+__all__ = [
+    "ClassResult",
+    "Inputs",
+    "PhaseResult",
+    "Result",
+    "Stop",
+    "Summary",
+    "Trajectory",
+    "Verdict",
+]
 
 FORMAT = 1
 """Version of the JSON form."""
@@ -31,9 +40,13 @@ class Stop(Enum):
 
     COMPLETED = "all the jobs asked for have completed"
     PRECISE = "the precision asked for is reached"
-    BUDGET = "the jobs allowed have completed before the precision asked for was reached: allow more"
+    BUDGET = (
+        "the jobs allowed have completed before the precision asked for was reached: allow more"
+    )
     UNSTABLE = "the backlog grows without end, so that more jobs would tell nothing new"
-    CROWDED = "more jobs were in the system than allowed: raise max_in_system, or the system is unstable"
+    CROWDED = (
+        "more jobs were in the system than allowed: raise max_in_system, or the system is unstable"
+    )
     INTERRUPTED = "interrupted: this is what had been measured until then"
 
 
@@ -42,7 +55,7 @@ class Verdict:
     """Whether the system is stable under the policy, and what says so.
 
     Attributes:
-        status: "stable", "unstable", or "undecided".
+        status: "stable", "unstable", or "too short" (the run cannot tell; its estimates are off).
         proven: whether a theorem says so (else it is the evidence of this run).
         reason: one sentence.
         growth: change of the number in system, jobs per second, after the warm-up.
@@ -226,7 +239,7 @@ class Result:
         Raises:
             QuickswapError: the policy is one of your own and was not given.
         """
-        from quickswap.simulate import rerun
+        from quickswap.simulation import rerun
 
         return rerun(self.inputs, policy, threads)
 
@@ -262,7 +275,10 @@ class Result:
             verdict=Verdict(**(data["verdict"] | {"growth": _estimate(data["verdict"]["growth"])})),
             completed=data["completed"],
             events=data["events"],
-            **{name: _estimate(data[name]) for name in OVERALL},
+            weighted_mean_response_time=_estimate(data["weighted_mean_response_time"]),
+            jain_index=_estimate(data["jain_index"]),
+            utilisation=_estimate(data["utilisation"]),
+            wasted_capacity=_estimate(data["wasted_capacity"]),
         )
 
     def save(self, path: str | Path) -> None:
@@ -329,13 +345,23 @@ def _estimate(pair: list[Any]) -> Estimate:
     return Estimate(float(pair[0]), float(pair[1]))
 
 
+def _summary(data: dict[str, Any]) -> Summary:
+    return Summary(**{key: _estimate(pair) for key, pair in data.items()})
+
+
 def _class_result(data: dict[str, Any]) -> ClassResult:
-    summaries = {
-        name: Summary(**{key: _estimate(pair) for key, pair in data[name].items()})
-        for name in SUMMARIES
-    }
-    rates = {name: _estimate(data[name]) for name in RATES}
-    return ClassResult(data["name"], data["need"], data["jobs"], **summaries, **rates)
+    return ClassResult(
+        name=data["name"],
+        need=data["need"],
+        jobs=data["jobs"],
+        response_time=_summary(data["response_time"]),
+        waiting_time=_summary(data["waiting_time"]),
+        slowdown=_summary(data["slowdown"]),
+        bounded_slowdown=_summary(data["bounded_slowdown"]),
+        number_in_system=_estimate(data["number_in_system"]),
+        number_waiting=_estimate(data["number_waiting"]),
+        throughput=_estimate(data["throughput"]),
+    )
 
 
 def _phase(data: dict[str, Any]) -> PhaseResult:

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from quickswap.estimates import Batches, Estimate, Run, jackknife
+from quickswap._core import OVERALL, PER_CLASS
+from quickswap.estimates import Batches, Estimate, Run, by_class, jackknife
 from quickswap.policies import Policy
 from quickswap.result import Verdict
 from quickswap.system import System
@@ -16,10 +17,10 @@ from quickswap.system import System
 __all__ = ["Known", "judge", "known_stability"]
 
 CERTAIN = 2.5
-"""Half-widths that the growth must be above 0: about five standard errors, as runs are looked at often."""
+"""Half-widths that the growth must be above 0: five standard errors, for runs are looked at often."""
 STEADY = 0.7
-"""Growth of an unstable system goes on at its pace. A stable one that still fills up from empty slows
-down: like the square root of time at worst, so that its second half adds 0.41 of the first."""
+"""An unstable system goes on growing at its pace. A stable one that still fills up slows down: like
+the square root of time at worst, so that the second half adds 0.41 of what the first does."""
 CROWD = 30.0
 """Mean number in system at the end below which growth is not taken seriously."""
 PIECES = 16
@@ -40,6 +41,9 @@ class Known:
     verdict: str
     reason: str
     rate: float
+    load: float
+    servers: int
+    needs: tuple[int, ...]
 
     @property
     def hopeless(self) -> bool:
@@ -51,10 +55,19 @@ def known_stability(system: System, policy: object) -> Known:
     """Return what theorems say about a policy on a system."""
     from quickswap.theory import stability
 
-    if not isinstance(policy, Policy):
-        return Known(system.capacity, "unknown", "nothing is proven here", system.arrival_rate)
-    found = stability(system, policy)
-    return Known(system.capacity, found.verdict, found.reason, system.arrival_rate)
+    verdict, reason = "unknown", "nothing is proven here"
+    if isinstance(policy, Policy):
+        found = stability(system, policy)
+        verdict, reason = found.verdict, found.reason
+    return Known(
+        capacity=system.capacity,
+        verdict=verdict,
+        reason=reason,
+        rate=system.arrival_rate,
+        load=system.load,
+        servers=system.servers,
+        needs=system.needs,
+    )
 
 
 def judge(batches: Batches, known: Known, crowded: bool) -> Verdict:
@@ -66,6 +79,8 @@ def judge(batches: Batches, known: Known, crowded: bool) -> Verdict:
     if known.verdict == "unstable":
         return Verdict("unstable", True, known.reason, growth)
     if not grows and not crowded:
+        if short := _lacks_work(batches, known):
+            return Verdict("too short", known.verdict == "stable", short, growth)
         if known.verdict == "stable":
             return Verdict("stable", True, known.reason, growth)
         return Verdict("stable", False, "the number in system does not grow in this run.", growth)
@@ -82,16 +97,32 @@ def judge(batches: Batches, known: Known, crowded: bool) -> Verdict:
     return Verdict("too short", False, reason, growth)
 
 
+def _lacks_work(batches: Batches, known: Known) -> str | None:
+    """Return what is wrong if the servers were used much less, or more, than the load says.
+
+    In a stable system the share of the servers in use is the load. A run that misses it has not yet
+    seen enough of its rare, big jobs, or they all still wait.
+    """
+    sums = batches.whole_and_less()
+    table = by_class(sums, len(known.needs))
+    duration = sums[:, len(known.needs) * PER_CLASS]
+    busy = ((table[..., 10] - table[..., 11]) * np.array(known.needs)).sum(axis=1)
+    whole, half = jackknife((busy / (known.servers * duration))[:, None])
+    used, width = float(whole[0]), float(half[0])
+    if not abs(used - known.load) > max(2 * width, 0.01 * known.load):
+        return None
+    return (
+        f"{used:.3g} ± {width:.1g} of the servers were in use, in the long run {known.load:.3g} must "
+        "be: the run is too short to have seen its rare, big jobs served; simulate more jobs."
+    )
+
+
 def _in_system(run: Run) -> NDArray[np.float64]:
     """Return the number in system at the end of each block."""
-    from quickswap._core import OVERALL, PER_CLASS
-
     return run.rows[:, run.classes * PER_CLASS + OVERALL - 1]
 
 
 def _durations(run: Run) -> NDArray[np.float64]:
-    from quickswap._core import PER_CLASS
-
     return run.rows[:, run.classes * PER_CLASS]
 
 

@@ -9,7 +9,7 @@ use crate::policy::{Choice, Policy, Sight};
 use crate::system::System;
 
 /// A sentence about what went wrong, and the exception behind it.
-type Blame = (String, Option<Py<PyAny>>);
+pub type Blame = (String, Option<Py<PyAny>>);
 
 /// What went wrong in a policy written in Python.
 #[derive(Clone, Default)]

@@ -4,7 +4,7 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use serde_json::{Map, Value};
 
-use super::policy::{Fault, PythonPolicy};
+use super::policy::{Blame, Fault, PythonPolicy};
 use super::refuse;
 use crate::policy::{Employer, employ};
 use crate::step::{ByHand, State, StepError, Steps};
@@ -28,18 +28,30 @@ struct Spec {
     policy: Map<String, Value>,
 }
 
+fn blamed((what, cause): Blame) -> PyErr {
+    Python::attach(|py| {
+        let error = PyValueError::new_err(what);
+        error.set_cause(py, cause.map(|cause| PyErr::from_value(cause.into_bound(py))));
+        error
+    })
+}
+
 impl Stepper {
     fn error(&self, error: StepError) -> PyErr {
         match error {
             StepError::Call(what) => refuse(what),
             StepError::Policy(choice) => match self.fault.take() {
                 None => refuse(format!("the policy answered {choice:?}, which cannot be carried out")),
-                Some((what, cause)) => Python::attach(|py| {
-                    let error = PyValueError::new_err(what);
-                    error.set_cause(py, cause.map(|cause| PyErr::from_value(cause.into_bound(py))));
-                    error
-                }),
+                Some(blame) => blamed(blame),
             },
+        }
+    }
+
+    /// The value, unless the policy has failed on the way to it.
+    fn sound<T>(&self, value: T) -> PyResult<T> {
+        match self.fault.take() {
+            None => Ok(value),
+            Some(blame) => Err(blamed(blame)),
         }
     }
 
@@ -102,8 +114,9 @@ impl Stepper {
         self.steps.ask().map_err(|e| self.error(e))
     }
 
-    fn wake_at(&mut self) -> f64 {
-        self.steps.wake_at()
+    fn wake_at(&mut self) -> PyResult<f64> {
+        let time = self.steps.wake_at();
+        self.sound(time)
     }
 
     #[getter]
@@ -116,10 +129,10 @@ impl Stepper {
         self.steps.station().free()
     }
 
-    fn state(&self) -> Parts {
+    fn state(&self) -> PyResult<Parts> {
         let state = self.steps.state();
         let order = state.order.map(|order| order.iter().map(|&class| self.given[class as usize]).collect());
-        (self.users(&state.waiting), self.users(&state.running), order, state.policy)
+        self.sound((self.users(&state.waiting), self.users(&state.running), order, state.policy))
     }
 
     fn restore(&mut self, state: Parts) -> PyResult<()> {

@@ -6,8 +6,8 @@ import json
 import os
 import time
 from collections.abc import Callable
-from dataclasses import asdict, dataclass, replace
-from typing import Any
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -15,13 +15,16 @@ from quickswap._core import VERSION, Simulation
 from quickswap.arrivals import Poisson
 from quickswap.distributions import Exponential
 from quickswap.errors import PolicyError, QuickswapError, UnstableError, unknown
-from quickswap.estimates import Batches, Run
-from quickswap.measure import measure, overall_values
+from quickswap.estimates import Batches, Estimate, Run, by_class, jackknife
+from quickswap.measure import measure
 from quickswap.own import OwnPolicy, own_name
 from quickswap.policies import Policy, Smash, parse, spell
 from quickswap.result import Inputs, Result, Stop, Trajectory
 from quickswap.system import System
 from quickswap.verdict import judge, known_stability
+
+if TYPE_CHECKING:
+    from quickswap.comparison import Comparison
 
 __all__ = ["Interrupted", "OwnPolicy", "rerun", "simulate"]
 
@@ -37,9 +40,12 @@ OWN = "own:"
 
 
 class Interrupted(KeyboardInterrupt):
-    """Ctrl-C during a simulation; `result` is what had been measured, None if that is nothing."""
+    """Ctrl-C during a simulation; `result` is what had been measured, None if that is nothing.
 
-    def __init__(self, result: Result | None) -> None:
+    From `compare` it is a `Comparison`, its last result being the one that was interrupted.
+    """
+
+    def __init__(self, result: Result | Comparison | None) -> None:
         super().__init__("the simulation was interrupted; what it has measured is in .result")
         self.result = result
 
@@ -77,7 +83,7 @@ def simulate(
             two policies see the same jobs.
         replications: independent runs with streams of their own.
         threads: at most so many; default: the cores of the machine.
-        warmup: share of each replication that is cut off, from 0 up to, not including, 1; or "mser5".
+        warmup: share of each replication that is cut off, from 0 to below 1; or "mser5".
         slowdown_bound: sizes below this count as this in the bounded slowdown, seconds.
         trajectory: if positive, keep about so many points of the number in system against time.
         max_in_system: a replication with more jobs in the system is ended.
@@ -233,8 +239,6 @@ class _Session:
         return [Run(c["rows"], c["histograms"], c["segment_blocks"]) for c in self._counters]
 
     def _precise(self, batches: Batches) -> bool:
-        from quickswap.estimates import Estimate, by_class, jackknife
-
         table = by_class(batches.whole_and_less(), len(self.system.needs)).sum(axis=1)
         whole, half = jackknife(table[:, 2:3] / table[:, :1])
         return Estimate(float(whole[0]), float(half[0])).relative <= (self.inputs.precision or 0)
@@ -248,13 +252,15 @@ class _Session:
         known = known_stability(self.system, self.policy)
         verdict = judge(batches, known, crowded=stop in {Stop.CROWDED, Stop.UNSTABLE})
         measured = measure(self.system, batches, verdict.status != "unstable")
-        own = not isinstance(self.policy, Policy)
+        policy = self.policy
         points = self._counters[0]["trajectory"]
         step = float(self._counters[0]["trajectory_step"])
         return Result(
             inputs=self.inputs,
-            policy_label=own_name(self.policy) if own else self.policy.label,  # type: ignore[union-attr, arg-type]
-            trajectory=Trajectory(step, tuple(map(tuple, points.tolist()))) if len(points) else None,
+            policy_label=policy.label if isinstance(policy, Policy) else own_name(policy),
+            trajectory=Trajectory(step, tuple(map(tuple, points.tolist())))
+            if len(points)
+            else None,
             stop=stop,
             verdict=verdict,
             completed=sum(c["completed"] for c in self._counters),
@@ -314,7 +320,9 @@ def _whole(value: Any, what: str, least: int, most: int = 10**15) -> int:
     if isinstance(value, float) and value.is_integer():
         whole = True
     if not whole or not least <= value <= most:
-        raise QuickswapError(f"{what} is {value!r}; it must be a whole number from {least} to {most}.")
+        raise QuickswapError(
+            f"{what} is {value!r}; it must be a whole number from {least} to {most}."
+        )
     return int(value)
 
 

@@ -1,0 +1,84 @@
+"""Measure quickswap against its yardstick: `python benchmarks/run.py`, about ten minutes.
+
+Writes benchmarks/results.json and the table between the two marker comments of README.md. With
+`--long` also the memory of a run of 10^9 jobs, a few minutes more; `--quick` only shows that
+everything runs, and writes nothing. Exit code 1 if a value is above its limit.
+"""
+
+import argparse
+import json
+import platform
+import sys
+from collections.abc import Iterator
+from dataclasses import asdict
+from itertools import chain
+from pathlib import Path
+
+from measures import Effort, Row, against_bare, growth, memory, threads
+
+HERE = Path(__file__).parent
+README = HERE.parent / "README.md"
+BEGIN, END = "<!-- benchmark:begin -->", "<!-- benchmark:end -->"
+
+
+def main() -> int:
+    """Measure, show, write."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--quick", action="store_true", help="small runs, nothing written")
+    parser.add_argument("--long", action="store_true", help="also 10^9 jobs in one run")
+    options = parser.parse_args()
+    effort = (
+        Effort(jobs=100_000, repeats=1) if options.quick else Effort(jobs=10_000_000, repeats=5)
+    )
+
+    rows = []
+    for row in measured(effort, options.long):
+        rows.append(row)
+        print(" ".join([*cells(row), json.dumps(row.detail)]), flush=True)
+    if not options.quick:
+        write(rows)
+    return int(any(too_high(row) for row in rows))
+
+
+def measured(effort: Effort, long: bool) -> Iterator[Row]:
+    """All rows, one after another."""
+    rows = chain(against_bare(effort), growth(effort), threads(effort))
+    return chain(rows, memory(10**9)) if long else rows
+
+
+def too_high(row: Row) -> bool:
+    """Whether the value is above its limit."""
+    return row.limit is not None and row.value > row.limit
+
+
+def cells(row: Row) -> tuple[str, str, str]:
+    """What, value and limit, as text."""
+    unit = "" if row.unit == "x" else f" {row.unit}"
+    limit = "" if row.limit is None else f"{row.limit:g}{unit}"
+    return row.what, f"{row.value:.3g}{unit}", limit
+
+
+def table(rows: list[Row]) -> str:
+    """The rows in Markdown."""
+    lines = [("measure", "value", "limit"), ("---", "---:", "---:"), *map(cells, rows)]
+    return "\n".join("| " + " | ".join(line) + " |" for line in lines)
+
+
+def write(rows: list[Row]) -> None:
+    """Keep the results and splice the table into the README, if it has the two markers."""
+    machine = {"machine": platform.machine(), "python": platform.python_version()}
+    results = machine | {"rows": [asdict(row) for row in rows]}
+    (HERE / "results.json").write_text(json.dumps(results, indent=2) + "\n")
+    text = README.read_text()
+    if BEGIN not in text or END not in text:
+        print(
+            f"README.md has no markers {BEGIN} and {END}; the table is not written", file=sys.stderr
+        )
+        return
+    before, rest = text.split(BEGIN, 1)
+    after = rest.split(END, 1)[1]
+    README.write_text(f"{before}{BEGIN}\n\n{table(rows)}\n\n{END}{after}")
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,197 @@
+"""Scheduling of multiserver jobs: simulate, compare and understand policies.
+
+Everything listed in `__all__` is public. The names are imported when they are first used, so that
+`import quickswap` and the command line start at once; to add one, put it in `_HOME` and, for type
+checkers and editors, among the imports below it.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+_HOME = {
+    # The model
+    "System": "system",
+    "JobClass": "jobclass",
+    "Distribution": "distributions",
+    "Exponential": "distributions",
+    "Deterministic": "distributions",
+    "Uniform": "distributions",
+    "Erlang": "distributions",
+    "Gamma": "distributions",
+    "Hyperexponential": "distributions",
+    "LogNormal": "distributions",
+    "Weibull": "distributions",
+    "Pareto": "distributions",
+    "BoundedPareto": "distributions",
+    "Empirical": "distributions",
+    "Arrivals": "arrivals",
+    "Poisson": "arrivals",
+    "Renewal": "arrivals",
+    "MarkovModulatedPoisson": "arrivals",
+    "load": "models",
+    "presets": "models",
+    # Policies
+    "Policy": "policies",
+    "FCFS": "policies",
+    "FirstFit": "policies",
+    "MSF": "policies",
+    "LSF": "policies",
+    "Smash": "policies",
+    "MSFQ": "policies",
+    "StaticQuickswap": "policies",
+    "AdaptiveQuickswap": "policies",
+    "ServerFilling": "policies",
+    "parse": "policies",
+    "spell": "policies",
+    # Simulation
+    "simulate": "simulation",
+    "Interrupted": "simulation",
+    "compare": "comparison",
+    "difference": "comparison",
+    "Comparison": "comparison",
+    "Result": "result",
+    "ClassResult": "result",
+    "Summary": "result",
+    "Stop": "result",
+    "Verdict": "result",
+    "Trajectory": "result",
+    "Estimate": "estimates",
+    # Policies step by step, and of your own
+    "Scheduler": "step",
+    "State": "step",
+    "OwnPolicy": "own",
+    "View": "own",
+    # Theory
+    "Stability": "theory",
+    "stability": "theory",
+    # Errors
+    "QuickswapError": "errors",
+    "ModelError": "errors",
+    "PolicyError": "errors",
+    "UnstableError": "errors",
+    "InfiniteVarianceWarning": "errors",
+}
+"""The module of each public name."""
+
+if TYPE_CHECKING:
+    from quickswap.arrivals import Arrivals, MarkovModulatedPoisson, Poisson, Renewal
+    from quickswap.comparison import Comparison, compare, difference
+    from quickswap.distributions import (
+        BoundedPareto,
+        Deterministic,
+        Distribution,
+        Empirical,
+        Erlang,
+        Exponential,
+        Gamma,
+        Hyperexponential,
+        LogNormal,
+        Pareto,
+        Uniform,
+        Weibull,
+    )
+    from quickswap.errors import (
+        InfiniteVarianceWarning,
+        ModelError,
+        PolicyError,
+        QuickswapError,
+        UnstableError,
+    )
+    from quickswap.estimates import Estimate
+    from quickswap.jobclass import JobClass
+    from quickswap.models import load, presets
+    from quickswap.own import OwnPolicy, View
+    from quickswap.policies import (
+        FCFS,
+        LSF,
+        MSF,
+        MSFQ,
+        AdaptiveQuickswap,
+        FirstFit,
+        Policy,
+        ServerFilling,
+        Smash,
+        StaticQuickswap,
+        parse,
+        spell,
+    )
+    from quickswap.result import ClassResult, Result, Stop, Summary, Trajectory, Verdict
+    from quickswap.simulation import Interrupted, simulate
+    from quickswap.step import Scheduler, State
+    from quickswap.system import System
+    from quickswap.theory import Stability, stability
+
+__all__ = [
+    "FCFS",
+    "LSF",
+    "MSF",
+    "MSFQ",
+    "AdaptiveQuickswap",
+    "Arrivals",
+    "BoundedPareto",
+    "ClassResult",
+    "Comparison",
+    "Deterministic",
+    "Distribution",
+    "Empirical",
+    "Erlang",
+    "Estimate",
+    "Exponential",
+    "FirstFit",
+    "Gamma",
+    "Hyperexponential",
+    "InfiniteVarianceWarning",
+    "Interrupted",
+    "JobClass",
+    "LogNormal",
+    "MarkovModulatedPoisson",
+    "ModelError",
+    "OwnPolicy",
+    "Pareto",
+    "Poisson",
+    "Policy",
+    "PolicyError",
+    "QuickswapError",
+    "Renewal",
+    "Result",
+    "Scheduler",
+    "ServerFilling",
+    "Smash",
+    "Stability",
+    "State",
+    "StaticQuickswap",
+    "Stop",
+    "Summary",
+    "System",
+    "Trajectory",
+    "Uniform",
+    "UnstableError",
+    "Verdict",
+    "View",
+    "Weibull",
+    "compare",
+    "difference",
+    "load",
+    "parse",
+    "presets",
+    "simulate",
+    "spell",
+    "stability",
+]
+
+
+def __getattr__(name: str) -> Any:
+    """Import a public name, or a module of the package, when it is first asked for."""
+    from importlib import import_module
+
+    if name in _HOME:
+        value = getattr(import_module(f"quickswap.{_HOME[name]}"), name)
+    else:
+        raise AttributeError(f"module 'quickswap' has no attribute {name!r}")
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -1,0 +1,28 @@
+"""Reads `name:key=value,key=value`, the one spelling of policies and presets."""
+
+from __future__ import annotations
+
+from quickswap.errors import QuickswapError
+
+__all__ = ["split"]
+
+
+def split(text: str, what: str, error: type[QuickswapError]) -> tuple[str, dict[str, str]]:
+    """Return the name and the options, keys with underscores, all stripped of blanks.
+
+    Raises:
+        error: an option without `=`, or one given twice.
+    """
+    name, _, rest = text.partition(":")
+    result: dict[str, str] = {}
+    for part in filter(str.strip, rest.split(",")):
+        key, equals, value = (word.strip() for word in part.partition("="))
+        key = key.replace("-", "_")
+        if not equals:
+            raise error(
+                f"{part.strip()!r} in {what} {text!r} must be key=value, with commas between them."
+            )
+        if key in result:
+            raise error(f"{key} is given twice in {what} {text!r}.")
+        result[key] = value
+    return name.strip(), result

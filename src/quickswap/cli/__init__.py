@@ -1,0 +1,52 @@
+"""The command line: one module a command, each of which imports what it needs when it runs.
+
+To add a command, write its module and put its function in `COMMANDS` in `app.py`.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from typing import NoReturn
+
+__all__ = ["main"]
+
+MISTAKE = 2
+"""Exit code of a mistake of the user."""
+
+
+def main(tokens: Sequence[str] | None = None) -> NoReturn:
+    """Run the command line on `tokens` (by default `sys.argv[1:]`) and exit.
+
+    A mistake is told in one sentence on standard error, with exit code 2 and no traceback.
+    """
+    from cyclopts import CycloptsError
+
+    from quickswap.cli.app import build
+    from quickswap.errors import QuickswapError
+
+    _plain_warnings()
+    try:
+        build()(sys.argv[1:] if tokens is None else tokens, exit_on_error=False, print_error=False)
+    except (CycloptsError, QuickswapError) as error:
+        _say("error", " ".join(str(error).split()))
+        sys.exit(MISTAKE)
+    except BrokenPipeError:
+        sys.stderr.close()  # the reader has gone, `| head` for one: nothing is left to say
+    except KeyboardInterrupt:
+        sys.exit(130)
+    sys.exit(0)
+
+
+def _say(kind: str, text: str) -> None:
+    print(f"quickswap: {kind}: {text}", file=sys.stderr)
+
+
+def _plain_warnings() -> None:
+    """Print warnings as sentences, without the line of code that Python adds."""
+    import warnings
+
+    def show(message: Warning | str, *_: object, **__: object) -> None:
+        _say("warning", str(message))
+
+    warnings.showwarning = show

@@ -1,0 +1,31 @@
+"""The commands, put together."""
+
+from __future__ import annotations
+
+from cyclopts import App
+
+from quickswap.cli.compare import compare
+from quickswap.cli.show import show
+from quickswap.cli.simulate import simulate
+
+COMMANDS = (simulate, compare, show)
+"""The function of each command; its name, parameters and docstring are what the user sees."""
+
+
+def build() -> App:
+    """Return the application."""
+    app = App(
+        name="quickswap",
+        help="Simulate, compare and understand scheduling policies for multiserver jobs.",
+        version=_version,
+        help_formatter="plain",
+    )
+    for command in COMMANDS:
+        app.command(command)
+    return app
+
+
+def _version() -> str:
+    from importlib.metadata import version
+
+    return version("quickswap")

@@ -1,0 +1,168 @@
+"""`quickswap compare MODEL`: several policies at several loads."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+from typing import TYPE_CHECKING, cast
+
+from quickswap.cli.options import Scale, chosen
+from quickswap.cli.run import Settings, check_writable, keywords, progress
+
+if TYPE_CHECKING:
+    from quickswap.comparison import Comparison
+    from quickswap.result import Result
+
+__all__ = ["compare"]
+
+JOBS = 15_000_000
+"""Completions at each point by default: five loads and four policies in less than a minute."""
+
+
+def compare(
+    model: str,
+    /,
+    *,
+    policies: str | None = None,
+    loads: str | None = None,
+    rates: str | None = None,
+    scale: Scale | None = None,
+    settings: Settings | None = None,
+    plot: Path | None = None,
+    csv: Path | None = None,
+    json: Path | None = None,
+    parquet: Path | None = None,
+) -> None:
+    """Compare policies on a model; print a table with 95 % intervals, the best marked.
+
+    Parameters
+    ----------
+    model
+        A preset (one-or-all, four-class, borg-a, borg-b), with options as in one-or-all:k=8,p1=.5,
+        or a TOML file.
+    policies
+        Policies, separated by spaces or semicolons, in quotes: "msf smash:window=10". By default
+        MSF, First-Fit, Static Quickswap and Adaptive Quickswap.
+    loads
+        Loads, separated by commas; by default .5,.6,.7,.8,.9.
+    rates
+        Total arrivals per second, separated by commas, in place of loads.
+    scale
+        Changes to the model; with --rate or --load, compare at that one point.
+    settings
+        How to simulate; by default 15,000,000 jobs each.
+    plot
+        Draw the mean response times against the load into this file (svg, pdf or png).
+    csv
+        Write all quantities to this file, one a line (- for standard output).
+    json
+        Write the whole comparison to this file (- for standard output).
+    parquet
+        Write all quantities to this file.
+    """
+    from quickswap.cli.output import emit
+    from quickswap.comparison import DEFAULT_POLICIES
+    from quickswap.comparison import compare as run
+    from quickswap.errors import QuickswapError
+    from quickswap.files import write_with
+    from quickswap.plotting import check_format, plot_comparison
+    from quickswap.simulation import Interrupted
+
+    check_writable(plot, csv, json, parquet)
+    if plot is not None:
+        check_format(plot)
+    chosen_policies = (
+        policies.replace(";", " ").split() if policies is not None else DEFAULT_POLICIES
+    )
+    system = chosen(model, scale)
+    arguments = keywords(settings)
+    arguments["jobs"] = arguments["jobs"] or (None if arguments["precision"] else JOBS)
+    points = _points(scale, loads, rates)
+    note = None
+    try:
+        with progress("comparing") as report:
+            comparison = run(system, chosen_policies, **points, progress=report, **arguments)
+    except Interrupted as interrupted:
+        if interrupted.result is None:
+            raise QuickswapError("interrupted before any job had completed.") from None
+        comparison = cast("Comparison", interrupted.result)
+        note = "interrupted: the last line had not run to its end"
+    if "-" not in {str(csv), str(json)}:
+        _print(comparison, note)
+    emit(csv, lambda: comparison.to_frame().write_csv())
+    emit(json, comparison.to_json)
+    if parquet is not None:
+        write_with(parquet, lambda path: comparison.to_frame().write_parquet(path))
+    if plot is not None:
+        write_with(plot, lambda path: plot_comparison(comparison, path))
+
+
+def _points(
+    scale: Scale | None, loads: str | None, rates: str | None
+) -> dict[str, tuple[float, ...] | None]:
+    """Return the points as arguments of `quickswap.compare`."""
+    from quickswap.comparison import LOADS
+    from quickswap.errors import QuickswapError
+
+    single = scale is not None and (scale.rate is not None or scale.load is not None)
+    if sum((single, loads is not None, rates is not None)) > 1:
+        raise QuickswapError("give one of --loads, --rates, --load and --rate.")
+    if single:
+        return {"loads": None, "rates": None}
+    if rates is not None:
+        return {"loads": None, "rates": _numbers("--rates", rates)}
+    return {"loads": LOADS if loads is None else _numbers("--loads", loads), "rates": None}
+
+
+def _numbers(option: str, text: str) -> tuple[float, ...]:
+    from quickswap.errors import QuickswapError
+
+    try:
+        return tuple(float(word) for word in text.replace(",", " ").split())
+    except ValueError:
+        message = f"{option} is {text!r}; give numbers separated by commas, as in .5,.7,.9."
+        raise QuickswapError(message) from None
+
+
+def _print(comparison: Comparison, note: str | None) -> None:
+    from quickswap.cli.output import print_table
+
+    system = comparison.results[0].system
+    light = min(range(len(system.needs)), key=system.needs.__getitem__)
+    heavy = max(range(len(system.needs)), key=system.needs.__getitem__)
+    columns = ["load", "rate", "policy", "", "weighted mean", "mean"]
+    columns += [f"{system.names[light]} (lightest)", f"{system.names[heavy]} (heaviest)"]
+    columns += ["Jain", "utilisation", "verdict"]
+    rows = []
+    for point, results in enumerate(comparison.points):
+        best = comparison.best(point)
+        rows += [_row(each, _mark(each.policy_label, best), light, heavy) for each in results]
+        rows.append([""] * len(columns))
+    print(f"response times on {system.servers} servers, seconds, ± is the 95 % half-width\n")
+    print_table(columns, rows[:-1], text=4)
+    jobs = sum(each.completed for each in comparison.results)
+    print("\nbest: least weighted mean response time; tied: not told apart from it")
+    print(f"{jobs:,} jobs in {comparison.seconds:.1f} s")
+    if note:
+        print(note)
+
+
+def _mark(label: str, best: tuple[str, ...]) -> str:
+    if label not in best:
+        return ""
+    return "best" if label == best[0] else "tied"
+
+
+def _row(each: Result, mark: str, light: int, heavy: int) -> list[str]:
+    system = each.system
+    estimates = (
+        each.weighted_mean_response_time,
+        each.mean_response_time,
+        each.classes[light].mean_response_time,
+        each.classes[heavy].mean_response_time,
+        each.jain_index,
+        each.utilisation,
+    )
+    shown = ["-" if math.isnan(e.value) else str(e) for e in estimates]
+    where = [f"{system.load:.4g}", f"{system.arrival_rate:.4g}"]
+    return [*where, each.policy_label, mark, *shown, each.verdict.status]

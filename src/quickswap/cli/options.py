@@ -1,0 +1,50 @@
+"""Options that several commands share."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from cyclopts import Parameter
+
+if TYPE_CHECKING:
+    from quickswap.system import System
+
+__all__ = ["Scale", "chosen"]
+
+
+@Parameter(name="*")
+@dataclass(frozen=True)
+class Scale:
+    """How to change the model before use."""
+
+    rate: float | None = None
+    """Total arrivals per second, all classes scaled alike."""
+    load: float | None = None
+    """Load, in place of a rate: the share of the servers that the jobs keep busy."""
+    servers: int | None = None
+    """Number of servers, in place of the model's."""
+
+
+def chosen(model: str, scale: Scale | None) -> System:
+    """Return the system of a preset or a file, changed as the options say.
+
+    Raises:
+        ModelError: no such model, a mistake in it, or options that do not suit it.
+    """
+    from quickswap.errors import ModelError
+    from quickswap.models import load
+    from quickswap.system import System
+
+    system = load(model)
+    if scale is None:
+        return system
+    if scale.rate is not None and scale.load is not None:
+        raise ModelError("give --rate or --load, not both.")
+    if scale.servers is not None:
+        system = System(scale.servers, system.classes)
+    if scale.rate is not None:
+        system = system.with_rate(scale.rate)
+    if scale.load is not None:
+        system = system.with_load(scale.load)
+    return system

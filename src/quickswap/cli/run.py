@@ -1,0 +1,92 @@
+"""What `simulate` and `compare` share: settings, progress, files to write."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any
+
+from cyclopts import Parameter
+
+__all__ = ["Settings", "keywords", "progress", "share_or_name"]
+
+
+@Parameter(name="*")
+@dataclass(frozen=True)
+class Settings:
+    """How to simulate."""
+
+    jobs: int | None = None
+    """Completions of each simulation, over all its replications; with --precision, the most."""
+    precision: float | None = None
+    """Simulate until the relative half-width of the mean response time is at most this."""
+    seed: int = 1
+    """Equal seeds give equal results, byte by byte."""
+    engine: str = "auto"
+    """auto, jumps (exponential sizes, Poisson arrivals: fastest) or events (anything)."""
+    replications: int = 4
+    """Independent runs that each simulation consists of."""
+    threads: int | None = None
+    """Threads to use; all cores by default. Does not change the result."""
+    warmup: str = "0.1"
+    """Share of each replication that is cut off, or mser5."""
+    slowdown_bound: float = 10.0
+    """Sizes below this count as this in the bounded slowdown, seconds."""
+    max_in_system: int = 1_000_000
+    """A replication with more jobs in the system is ended."""
+    allow_unstable: Annotated[bool, Parameter(negative=())] = False
+    """Simulate even where no policy can be stable."""
+    debug: Annotated[bool, Parameter(negative=())] = False
+    """Check every event: servers, conservation of jobs, order in class, Little's law."""
+
+
+def keywords(settings: Settings | None) -> dict[str, Any]:
+    """Return the settings as arguments of `quickswap.simulate`."""
+    settings = settings or Settings()
+    return {**vars(settings), "warmup": share_or_name(settings.warmup)}
+
+
+def share_or_name(text: str) -> float | str:
+    """Return a number if the text is one."""
+    try:
+        return float(text)
+    except ValueError:
+        return text
+
+
+@contextmanager
+def progress(what: str) -> Iterator[Callable[[int, int], None] | None]:
+    """Show a progress bar on standard error while the block runs, if that is a terminal."""
+    if not sys.stderr.isatty():
+        yield None
+        return
+    from rich.console import Console
+    from rich.progress import (
+        BarColumn,
+        Progress,
+        TaskProgressColumn,
+        TextColumn,
+        TimeRemainingColumn,
+    )
+
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        TaskProgressColumn(),
+        TimeRemainingColumn(),
+    )
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task(what, total=None)
+        yield lambda done, total: bar.update(task, completed=done, total=total)
+
+
+def check_writable(*paths: Path | None) -> None:
+    """Refuse files that cannot be written, before any long work is done."""
+    from quickswap.files import check_folder
+
+    for path in paths:
+        if path is not None and str(path) != "-":
+            check_folder(path)

@@ -1,0 +1,149 @@
+"""`quickswap show MODEL`: what a model is, and what is known about it without simulation."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Any
+
+from cyclopts import Parameter
+
+from quickswap.cli.options import Scale, chosen
+
+if TYPE_CHECKING:
+    from quickswap.policies import Policy
+    from quickswap.system import System
+
+__all__ = ["show"]
+
+
+def show(
+    model: str,
+    /,
+    *,
+    scale: Scale | None = None,
+    json: Annotated[bool, Parameter(negative=())] = False,
+) -> None:
+    """Show the classes, load and capacity of a model, and the limits of the policies.
+
+    Parameters
+    ----------
+    model
+        A preset (one-or-all, four-class, borg-a, borg-b), with options as in one-or-all:k=8,p1=.5,
+        or a TOML file.
+    scale
+        Changes to the model.
+    json
+        Print JSON instead of tables.
+    """
+    from quickswap.cli.output import print_json
+
+    system = chosen(model, scale)
+    data = described(system)
+    if json:
+        print_json(data)
+    else:
+        _print(model, system, data)
+
+
+def described(system: System) -> dict[str, Any]:
+    """Return what `show` prints: the system, its totals, its classes and the policies' limits."""
+    from quickswap.theory import stability
+
+    shares = zip(system.classes, system.job_shares, system.load_shares, strict=True)
+    limits = [(policy, stability(system, policy)) for policy in _policies(system)]
+    return {
+        "system": system.to_dict(),
+        "servers": system.servers,
+        "arrival_rate": system.arrival_rate,
+        "load": system.load,
+        "capacity": system.capacity,
+        "classes": [
+            {
+                "name": each.name,
+                "need": each.need,
+                "arrival_rate": each.arrival_rate,
+                "size": each.size.law,
+                "mean_size": each.size.mean,
+                "scv": each.size.scv,
+                "job_share": jobs,
+                "load_share": load,
+            }
+            for each, jobs, load in shares
+        ],
+        "policies": [
+            {
+                "policy": policy.label,
+                "stable_below": known.limit,
+                "unstable_from": known.necessary_limit,
+                "verdict": known.verdict,
+                "reason": known.reason,
+                "source": known.source,
+            }
+            for policy, known in limits
+        ],
+    }
+
+
+def _policies(system: System) -> list[Policy]:
+    """Return the policies that can serve the system."""
+    from quickswap import policies as p
+
+    others: list[Policy] = [
+        p.FCFS(),
+        p.FirstFit(),
+        p.MSF(),
+        p.LSF(),
+        p.StaticQuickswap(),
+        p.StaticQuickswap(drain="exclusive"),
+        p.AdaptiveQuickswap(),
+        p.ServerFilling(),
+    ]
+    return (
+        [*others[:4], p.MSFQ(), p.MSFQ(drain="always"), *others[4:]]
+        if system.one_or_all
+        else others
+    )
+
+
+def _print(model: str, system: System, data: dict[str, Any]) -> None:
+    from quickswap.cli.output import print_table
+
+    print(f"{model}: {system.servers} servers, {len(system.classes)} classes\n")
+    columns = ["class", "need", "rate", "size", "mean size", "scv", "jobs", "load"]
+    rows = [
+        [
+            each["name"],
+            str(each["need"]),
+            f"{each['arrival_rate']:.6g}",
+            each["size"],
+            f"{each['mean_size']:.6g}",
+            f"{each['scv']:.4g}",
+            f"{100 * each['job_share']:.4g}%",
+            f"{100 * each['load_share']:.4g}%",
+        ]
+        for each in data["classes"]
+    ]
+    print_table(
+        columns, [*rows, ["all", "", f"{data['arrival_rate']:.6g}", "", "", "", "100%", "100%"]]
+    )
+    print(f"\nload      {data['load']:.6g}   share of the servers that the jobs keep busy")
+    print(f"capacity  {data['capacity']:.6g}   arrivals per second that some policy can carry\n")
+    columns = [
+        "policy",
+        "stable below",
+        "unstable from",
+        f"at {data['arrival_rate']:.6g}",
+        "because",
+    ]
+    print_table(
+        columns,
+        [
+            [
+                each["policy"],
+                "unknown" if each["stable_below"] is None else f"{each['stable_below']:.6g}",
+                f"{each['unstable_from']:.6g}",
+                each["verdict"],
+                each["reason"],
+            ]
+            for each in data["policies"]
+        ],
+    )

@@ -1,0 +1,118 @@
+"""`quickswap simulate MODEL --policy P`: one policy on one model."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, cast
+
+from quickswap.cli.options import Scale, chosen
+from quickswap.cli.run import Settings, check_writable, keywords, progress
+
+if TYPE_CHECKING:
+    from quickswap.result import ClassResult, Result
+
+__all__ = ["simulate"]
+
+POINTS = 2000
+"""Most points of a trajectory."""
+
+
+def simulate(
+    model: str,
+    /,
+    *,
+    policy: str = "adaptive-quickswap",
+    scale: Scale | None = None,
+    settings: Settings | None = None,
+    json: Path | None = None,
+    csv: Path | None = None,
+    trajectory: Path | None = None,
+) -> None:
+    """Simulate one policy on a model; print means and percentiles with 95 % intervals.
+
+    Parameters
+    ----------
+    model
+        A preset (one-or-all, four-class, borg-a, borg-b), with options as in one-or-all:k=8,p1=.5,
+        or a TOML file.
+    policy
+        A policy, with parameters as in msfq:threshold=31,drain=always.
+    scale
+        Changes to the model.
+    settings
+        How to simulate.
+    json
+        Write the whole result to this file (- for standard output); it can be rerun from it.
+    csv
+        Write all quantities to this file, one a line.
+    trajectory
+        Write the number in system per class against time to this CSV file.
+    """
+    from quickswap.cli.output import emit
+    from quickswap.errors import QuickswapError
+    from quickswap.simulation import Interrupted
+    from quickswap.simulation import simulate as run
+
+    check_writable(json, csv, trajectory)
+    system = chosen(model, scale)
+    arguments = keywords(settings)
+    arguments["trajectory"] = POINTS if trajectory is not None else 0
+    try:
+        with progress("simulating") as report:
+            result = run(system, policy, progress=report, **arguments)
+    except Interrupted as interrupted:
+        if interrupted.result is None:
+            raise QuickswapError("interrupted before any job had completed.") from None
+        result = cast("Result", interrupted.result)
+    if json is None or str(json) != "-":
+        _print(result)
+    emit(json, result.to_json)
+    emit(csv, lambda: result.to_frame().write_csv())
+    emit(trajectory, lambda: _trajectory(result))
+
+
+def _print(result: Result) -> None:
+    from quickswap.cli.output import print_table
+
+    system = result.system
+    print(
+        f"{result.policy_label} on {system.servers} servers, {system.arrival_rate:.6g} jobs per "
+        f"second, load {system.load:.4g}: {result.verdict.status}"
+    )
+    print(f"({result.verdict.reason})\n")
+    columns = ["class", "need", "jobs", "mean response", "P50", "P90", "P99", "P99.9", "mean wait"]
+    columns += ["P99 slowdown", "in system"]
+    print_table(columns, [_row(each) for each in (*result.classes, result.overall)])
+    print(f"\nweighted mean response  {result.weighted_mean_response_time} s")
+    print(f"Jain's index            {result.jain_index}")
+    print(f"utilisation             {result.utilisation}")
+    print(f"idle while jobs wait    {result.wasted_capacity}")
+    for phase in result.phases:
+        if phase.count:
+            print(f"phase {phase.name:<17} {phase.mean} s (mean of {phase.count:,})")
+    rate = result.events / result.seconds / 1e6
+    print(f"\n{result.completed:,} jobs in {result.seconds:.2f} s ({rate:.3g} million events/s)")
+    print(f"{result.stop.value}; times in seconds, ± is the 95 % half-width")
+
+
+def _row(each: ClassResult) -> list[str]:
+    response, slowdown = each.response_time, each.slowdown
+    estimates = (
+        *(response.mean, response.p50, response.p90, response.p99, response.p999),
+        *(each.waiting_time.mean, slowdown.p99, each.number_in_system),
+    )
+    return [each.name, str(each.need or ""), f"{each.jobs:,}", *map(str, estimates)]
+
+
+def _trajectory(result: Result) -> str:
+    """Return the trajectory as CSV: seconds, then the number in system of each class."""
+    import csv
+    import io
+
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(["time", *result.system.names])
+    if result.trajectory is not None:
+        for time, counts in zip(result.trajectory.times, result.trajectory.counts, strict=True):
+            writer.writerow([time, *counts])
+    return text.getvalue()

@@ -1,0 +1,263 @@
+"""Several policies on the same system, at several rates."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+
+from quickswap.errors import QuickswapError, UnstableError, unknown
+from quickswap.estimates import Batches, Estimate, Floats, by_class, jackknife
+from quickswap.measure import overall_values
+from quickswap.policies import Policy, parse
+from quickswap.result import Result
+from quickswap.simulation import Interrupted, OwnPolicy, simulate
+from quickswap.system import System
+
+if TYPE_CHECKING:
+    import polars
+
+__all__ = ["DEFAULT_POLICIES", "LOADS", "Comparison", "compare", "difference"]
+
+DEFAULT_POLICIES = ("msf", "first-fit", "static-quickswap", "adaptive-quickswap")
+LOADS = (0.5, 0.6, 0.7, 0.8, 0.9)
+QUANTITIES = ("mean_response_time", "weighted_mean_response_time", "jain_index")
+FORMAT = 1
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Results of several policies at several points.
+
+    Attributes:
+        results: by point, in the order of the points, then by policy in the order given.
+    """
+
+    results: tuple[Result, ...]
+    seconds: float = field(default=math.nan, compare=False)
+
+    @property
+    def policies(self) -> tuple[str, ...]:
+        """Labels of the policies, in the order given."""
+        return tuple(dict.fromkeys(each.policy_label for each in self.results))
+
+    @property
+    def points(self) -> tuple[tuple[Result, ...], ...]:
+        """The results at each arrival rate."""
+        grouped: dict[float, list[Result]] = {}
+        for each in self.results:
+            grouped.setdefault(each.system.arrival_rate, []).append(each)
+        return tuple(map(tuple, grouped.values()))
+
+    def best(self, point: int, quantity: str = "weighted_mean_response_time") -> tuple[str, ...]:
+        """Return the label of the policy with the least value at a point, then those tied with it.
+
+        Two are tied if the interval of their difference holds 0; results read from a file are
+        compared as if they were independent. Only results with the verdict "stable" count.
+        """
+        known = [
+            each
+            for each in self.points[point]
+            if each.verdict.status == "stable" and math.isfinite(_value(each, quantity).value)
+        ]
+        if not known:
+            return ()
+        first = min(known, key=lambda each: _value(each, quantity).value)
+        others = (each for each in known if each is not first)
+        tied = (each.policy_label for each in others if _tied(first, each, quantity))
+        return (first.policy_label, *tied)
+
+    def to_frame(self) -> polars.DataFrame:
+        """Return a polars frame with one row for each result, class and quantity."""
+        import polars as pl
+
+        return pl.concat([each.to_frame() for each in self.results])
+
+    def to_json(self) -> str:
+        """Return the comparison as JSON."""
+        results = [json.loads(each.to_json()) for each in self.results]
+        return json.dumps({"quickswap_comparison": FORMAT, "results": results}, indent=1)
+
+    @classmethod
+    def from_json(cls, text: str) -> Self:
+        """Read what `to_json` wrote.
+
+        Raises:
+            QuickswapError: the text is no comparison.
+        """
+        try:
+            data = json.loads(text)
+            results = data["results"] if data["quickswap_comparison"] == FORMAT else None
+        except (ValueError, TypeError, KeyError) as error:
+            raise QuickswapError("this is no JSON of a quickswap comparison.") from error
+        if results is None:
+            raise QuickswapError(f"this comparison is of another format than {FORMAT}.")
+        return cls(tuple(Result.from_json(json.dumps(each)) for each in results))
+
+    def save(self, path: str | Path) -> None:
+        """Write the JSON to a file, whole or not at all."""
+        from quickswap.files import write_text
+
+        write_text(path, self.to_json() + "\n")
+
+
+def compare(
+    system: System,
+    policies: Iterable[Policy | OwnPolicy | str] = DEFAULT_POLICIES,
+    *,
+    rates: Sequence[float] | None = None,
+    loads: Sequence[float] | None = None,
+    progress: Callable[[int, int], object] | None = None,
+    **settings: Any,
+) -> Comparison:
+    """Simulate several policies on one system, at several rates, with the same seed.
+
+    With `engine="events"` all policies at a point see the same jobs (common random numbers), and
+    all points see the same sizes, so that differences have narrow intervals; see `difference`.
+
+    Args:
+        system: servers and classes.
+        policies: policies, spellings, or policies of your own.
+        rates: total arrival rates, jobs per second.
+        loads: loads, in place of rates; if neither is given, the system as it is.
+        progress: called now and then with the completions so far and those intended.
+        settings: all else that `simulate` takes; each result has its `jobs`.
+
+    Raises:
+        PolicyError, UnstableError, QuickswapError: as `simulate`; also for rates and loads both.
+        Interrupted: Ctrl-C; its `result` is the comparison as far as it had come.
+    """
+    chosen = [parse(each) if isinstance(each, str) else each for each in policies]
+    if not chosen:
+        raise QuickswapError("no policy is given to compare: give at least one.")
+    systems = _systems(system, rates, loads)
+    _look_ahead(systems, chosen, settings)
+    results: list[Result] = []
+    expected: int = settings.get("jobs") or 1_000_000
+    whole = expected * len(systems) * len(chosen)
+    for each in systems:
+        for policy in chosen:
+            before = len(results) * expected
+
+            def report(done: int, _: int, before: int = before) -> None:
+                if progress is not None:
+                    progress(before + min(done, expected), whole)
+
+            try:
+                results.append(simulate(each, policy, progress=report, **settings))
+            except Interrupted as interrupted:
+                if isinstance(interrupted.result, Result):
+                    results.append(interrupted.result)
+                raise Interrupted(_compared(results) if results else None) from None
+    return _compared(results)
+
+
+def difference(
+    first: Result, second: Result, quantity: str = "mean_response_time", cls: str | None = None
+) -> Estimate:
+    """Return `first` less `second` with an interval that knows what the two have in common.
+
+    Under common random numbers (`engine="events"`, same seed) the interval is much narrower than
+    those of the two results suggest.
+
+    Args:
+        first, second: of the same system, seed, engine, jobs, replications and warm-up share, and
+            not read from a file (their batches are needed).
+        quantity: "mean_response_time", "weighted_mean_response_time" or "jain_index".
+        cls: name of the class whose mean response time is meant; default: all jobs.
+
+    Raises:
+        QuickswapError: the two cannot be paired.
+    """
+    a, b = (_paired(each, quantity, cls) for each in (first, second))
+    if a.shape != b.shape or not _alike(first, second):
+        raise QuickswapError(
+            "these results cannot be paired: they need the same system, seed, engine, jobs, "
+            "replications and warm-up, and both must have run to the end."
+        )
+    whole, half = jackknife(a - b)
+    return Estimate(float(whole[0]), float(half[0]))
+
+
+def _paired(result: Result, quantity: str, cls: str | None) -> Floats:
+    """Return the quantity from all batches, then with one left out: (1 + batches, 1)."""
+    if quantity not in QUANTITIES:
+        unknown("quantity", quantity, QUANTITIES, QuickswapError)
+    if result._batches is None:
+        raise QuickswapError("a result read from a file cannot be paired: rerun it first.")
+    batches: Batches = result._batches
+    sums, system = batches.whole_and_less(), result.system
+    if quantity != "mean_response_time":
+        return overall_values(sums, system)[:, [QUANTITIES.index(quantity) - 1]]
+    table = by_class(sums, len(system.needs))
+    if cls is None:
+        table = table.sum(axis=1)
+    elif cls in system.names:
+        table = table[:, system.names.index(cls)]
+    else:
+        unknown("class", cls, system.names, QuickswapError)
+    means: Floats = table[:, 2:3] / table[:, :1]
+    return means
+
+
+def _alike(first: Result, second: Result) -> bool:
+    names = ("system", "engine", "jobs", "precision", "seed", "replications", "warmup")
+    same = all(getattr(first.inputs, name) == getattr(second.inputs, name) for name in names)
+    return same and first.completed == second.completed and first.inputs.warmup != "mser5"
+
+
+def _value(result: Result, quantity: str) -> Estimate:
+    found = getattr(result, quantity, None)
+    if not isinstance(found, Estimate):
+        unknown("quantity", quantity, QUANTITIES, QuickswapError)
+    return found
+
+
+def _tied(first: Result, other: Result, quantity: str) -> bool:
+    try:
+        gap = difference(other, first, quantity)
+    except QuickswapError:
+        a, b = _value(other, quantity), _value(first, quantity)
+        gap = Estimate(a.value - b.value, math.hypot(a.half_width, b.half_width))
+    return not gap.low > 0
+
+
+def _systems(
+    system: System, rates: Sequence[float] | None, loads: Sequence[float] | None
+) -> list[System]:
+    if rates is not None and loads is not None:
+        raise QuickswapError("give rates or loads, not both.")
+    points = rates if rates is not None else loads
+    if points is None:
+        return [system]
+    if not len(points):
+        raise QuickswapError("no rate or load is given to compare at: give at least one.")
+    distinct = sorted(set(np.asarray(points, dtype=float).tolist()))
+    scale = system.with_rate if rates is not None else system.with_load
+    return [scale(point) for point in distinct]
+
+
+def _look_ahead(
+    systems: list[System], policies: list[Policy | OwnPolicy], settings: dict[str, Any]
+) -> None:
+    """Refuse what cannot be simulated before anything is."""
+    for policy in policies:
+        if isinstance(policy, Policy):
+            policy.resolve(systems[0])
+    capacity = systems[0].capacity
+    for each in systems:
+        if each.arrival_rate >= capacity and not settings.get("allow_unstable"):
+            raise UnstableError(
+                f"at {each.arrival_rate:.6g} jobs per second (load {each.load:.4g}) no policy is "
+                f"stable, the capacity is {capacity:.6g}: compare below it, or allow an unstable "
+                "simulation."
+            )
+
+
+def _compared(results: list[Result]) -> Comparison:
+    return Comparison(tuple(results), sum(each.seconds for each in results))

@@ -1,0 +1,79 @@
+"""What quickswap says about a mistake: what was given, what is allowed, what to do.
+
+Every error that a user can cause is a `QuickswapError`, with a message of one sentence. The command
+line prints that sentence and ends with exit code 2.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from typing import NoReturn
+
+__all__ = [
+    "InfiniteVarianceWarning",
+    "ModelError",
+    "PolicyError",
+    "QuickswapError",
+    "UnstableError",
+    "inside",
+    "unknown",
+]
+
+Key = str | int
+"""One step into a model: the name of a key, or a position in a list."""
+
+
+class QuickswapError(ValueError):
+    """A mistake in what was asked for; `where` holds the keys that lead to it in a model."""
+
+    def __init__(self, message: str, where: tuple[Key, ...] = ()) -> None:
+        super().__init__(message)
+        self.where = where
+
+
+class ModelError(QuickswapError):
+    """A size law, an arrival process, a job class, a system or a model file that makes no sense."""
+
+
+class PolicyError(QuickswapError):
+    """An unknown policy, a parameter out of range, or a policy that cannot serve the system."""
+
+
+class UnstableError(QuickswapError):
+    """An arrival rate that the system or the policy cannot carry, so that no mean exists."""
+
+
+class InfiniteVarianceWarning(UserWarning):
+    """A job size of infinite variance: estimates of means converge too slowly to be trusted."""
+
+
+@contextmanager
+def inside(*path: Key) -> Iterator[None]:
+    """Add `path` in front of the place named by any error raised within."""
+    try:
+        yield
+    except QuickswapError as error:
+        error.where = (*path, *error.where)
+        raise
+
+
+def unknown(
+    kind: str,
+    given: object,
+    known: Iterable[str],
+    error: type[QuickswapError] = ModelError,
+    where: tuple[Key, ...] = (),
+) -> NoReturn:
+    """Raise `error`: an unknown name, the nearest known one, and the list of them all."""
+    raise error(unknown_message(kind, given, known), where)
+
+
+def unknown_message(kind: str, given: object, known: Iterable[str]) -> str:
+    """Return the sentence that `unknown` raises."""
+    import difflib
+
+    names = list(known)
+    near = difflib.get_close_matches(str(given).lower(), names, n=1, cutoff=0.5)
+    hint = f" (did you mean {near[0]!r}?)" if near else ""
+    return f"unknown {kind}: {given!r}{hint}; known: {', '.join(names)}."

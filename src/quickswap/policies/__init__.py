@@ -1,0 +1,25 @@
+"""Descriptions of the scheduling policies, by family; `parse` and `spell` write them as text."""
+
+from __future__ import annotations
+
+from quickswap.policies.base import Policy
+from quickswap.policies.orders import FCFS, LSF, MSF, FirstFit, Smash
+from quickswap.policies.preemptive import ServerFilling
+from quickswap.policies.quickswap import MSFQ, AdaptiveQuickswap, StaticQuickswap
+from quickswap.policies.spelling import POLICIES, parse, spell
+
+__all__ = [
+    "FCFS",
+    "LSF",
+    "MSF",
+    "MSFQ",
+    "POLICIES",
+    "AdaptiveQuickswap",
+    "FirstFit",
+    "Policy",
+    "ServerFilling",
+    "Smash",
+    "StaticQuickswap",
+    "parse",
+    "spell",
+]

@@ -1,0 +1,98 @@
+"""Policies without a state of their own: an order among the waiting jobs, and who may overtake."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import ClassVar, final
+
+from quickswap._check import whole
+from quickswap.errors import PolicyError
+from quickswap.policies.base import Policy
+from quickswap.system import System
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class FCFS(Policy):
+    """First come, first served: start the oldest waiting job if it fits, else none.
+
+    A job that does not fit blocks all behind it.
+    """
+
+    name: ClassVar[str] = "fcfs"
+    title: ClassVar[str] = "FCFS"
+
+    def resolve(self, system: System) -> dict[str, object]:
+        return {"name": self.name}
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class FirstFit(Policy):
+    """Start the oldest waiting job among those that fit.
+
+    The Quickswap paper calls it First-Fit backfilling (section "Simulation Results").
+    """
+
+    name: ClassVar[str] = "first-fit"
+    title: ClassVar[str] = "First-Fit"
+
+    def resolve(self, system: System) -> dict[str, object]:
+        return {"name": self.name}
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class MSF(Policy):
+    """Most servers first: start the oldest job of the largest need that fits.
+
+    Source: the Quickswap paper, section "Most Servers First".
+    """
+
+    name: ClassVar[str] = "msf"
+    title: ClassVar[str] = "MSF"
+
+    def resolve(self, system: System) -> dict[str, object]:
+        return {"name": self.name}
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class LSF(Policy):
+    """Least servers first: start the oldest waiting job of the smallest need, if it fits."""
+
+    name: ClassVar[str] = "lsf"
+    title: ClassVar[str] = "LSF"
+
+    def resolve(self, system: System) -> dict[str, object]:
+        return {"name": self.name}
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Smash(Policy):
+    """Among the first `window` waiting jobs, start the one of largest need that fits, oldest first.
+
+    `window` is a whole number of at least 1, or `None` or `inf` for all jobs that wait. A window of
+    1 is FCFS, of infinity MSF.
+    """
+
+    name: ClassVar[str] = "smash"
+    title: ClassVar[str] = "Smash"
+
+    window: float | None
+
+    def __post_init__(self) -> None:
+        if self.window is not None:
+            endless = self.window == math.inf
+            window = (
+                None if endless else whole(self.window, "window of Smash", 1, None, PolicyError)
+            )
+            object.__setattr__(self, "window", window)
+
+    def resolve(self, system: System) -> dict[str, object]:
+        return {"name": self.name, "window": self.window}
+
+    def _details(self) -> list[str]:
+        return ["inf" if self.window is None else f"{self.window}"]

@@ -1,0 +1,215 @@
+"""The Quickswap family: change class before the present one has run dry.
+
+"The paper" is Chen, Anggraito, Olliaro, Marin, Ajmone Marsan, Berg, Grosof, "Improving
+Nonpreemptive Multiserver Job Scheduling with Quickswap".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import ClassVar, final
+
+from quickswap._check import whole
+from quickswap.errors import PolicyError, unknown
+from quickswap.policies.base import Policy, choice
+from quickswap.system import System
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class MSFQ(Policy):
+    """Most servers first with Quickswap, for one-or-all systems: light jobs need 1, heavy jobs k.
+
+    `threshold` is l, the number of light jobs at which the system turns to the heavy ones; by
+    default k - 1.
+
+    - `drain="on_demand"`, 0 <= l <= k: lights start whenever a server is free, unless draining.
+      Draining begins as soon as a heavy job waits and N_1 <= l; nobody starts until the last light
+      has left. Then heavies are served one after another until none is left. l = 0 is MSF, l = k is
+      AdaptiveQuickswap.
+    - `drain="always"`, 0 <= l <= k - 1: a visit to the lights first starts min(N_1, k) of them. It
+      goes on while N_1 > l, then the lights in service finish and none starts, whether or not a
+      heavy job waits; then heavies until none is left.
+
+    Source: the paper, section "Most Servers First Quickswap (MSFQ)".
+    """
+
+    name: ClassVar[str] = "msfq"
+    title: ClassVar[str] = "MSFQ"
+    drains: ClassVar[tuple[str, ...]] = ("on_demand", "always")
+
+    threshold: int | None = None
+    drain: str = "on_demand"
+
+    def __post_init__(self) -> None:
+        if self.threshold is not None:
+            threshold = _natural(self.threshold, "threshold of MSFQ")
+            object.__setattr__(self, "threshold", threshold)
+        choice(self.drain, "drain of MSFQ", self.drains)
+
+    def resolve(self, system: System) -> dict[str, object]:
+        if not system.one_or_all:
+            raise PolicyError(
+                "MSFQ serves systems of two classes, one that needs 1 server and one that needs "
+                f"all; this one has {len(system.classes)} classes with needs from "
+                f"{min(system.needs)} to {max(system.needs)} on {system.servers} servers: take "
+                "AdaptiveQuickswap or StaticQuickswap."
+            )
+        highest = system.servers if self.drain == "on_demand" else system.servers - 1
+        threshold = system.servers - 1 if self.threshold is None else self.threshold
+        what = f"threshold of MSFQ with drain {self.drain!r}"
+        threshold = whole(threshold, what, 0, highest, PolicyError)
+        return {"name": self.name, "threshold": threshold, "drain": self.drain}
+
+    def _details(self) -> list[str]:
+        threshold = "k-1" if self.threshold is None else f"{self.threshold}"
+        return [threshold] if self.drain == "on_demand" else [threshold, self.drain]
+
+
+@final
+@dataclass(frozen=True, slots=True, init=False)
+class StaticQuickswap(Policy):
+    """Visit the classes in a cyclic order; on a visit start jobs of that class only, c_i at once.
+
+    The swap is due when no waiting job of class i can be started and u_i <= l_i.
+
+    - `drain="overlap"`: swap when it is due, another class has somebody waiting, and either no
+      other class is in service or nobody of class i waits; the next class of the cycle with
+      somebody waiting starts as servers become free, while the old one finishes. On one-or-all this
+      is MSFQ(l, "on_demand").
+    - `drain="exclusive"`: when it is due nobody starts until class i has left, whether or not
+      anybody else waits; then the next class of the cycle with somebody waiting, class i last. On
+      one-or-all this is MSFQ(l, "always").
+
+    Args:
+        threshold: one l for all, in servers, from 0 to k: l_i = min(c_i - 1, floor(l / n_i)).
+        thresholds: or l_i in jobs, one for each class in the order of the system, 0 to c_i - 1. If
+            neither is given, l_i = c_i - 1: the first idle slot makes the swap due.
+        order: the cycle, every class once, by name or by position in the system (from 0). By
+            default from the largest need to the smallest.
+        drain: "overlap" or "exclusive".
+
+    Source: the paper, section "Static Quickswap" ("exclusive" is its text).
+    """
+
+    name: ClassVar[str] = "static-quickswap"
+    title: ClassVar[str] = "Static Quickswap"
+    drains: ClassVar[tuple[str, ...]] = ("overlap", "exclusive")
+
+    threshold: int | None = None
+    thresholds: tuple[int, ...] | None = None
+    order: tuple[int | str, ...] | None = None
+    drain: str = "overlap"
+
+    def __init__(
+        self,
+        threshold: int | None = None,
+        thresholds: Iterable[int] | None = None,
+        order: Iterable[int | str] | None = None,
+        drain: str = "overlap",
+    ) -> None:
+        if threshold is not None and thresholds is not None:
+            raise PolicyError("StaticQuickswap takes threshold or thresholds, not both.")
+        if threshold is not None:
+            threshold = _natural(threshold, "threshold of StaticQuickswap")
+        if thresholds is not None:
+            what = "thresholds of StaticQuickswap"
+            thresholds = tuple(
+                _natural(each, f"each of {what}") for each in _items(thresholds, what)
+            )
+        if order is not None:
+            what = "order of StaticQuickswap"
+            order = tuple(
+                each if isinstance(each, str) else _natural(each, f"each position in {what}")
+                for each in _items(order, what)
+            )
+        object.__setattr__(self, "threshold", threshold)
+        object.__setattr__(self, "thresholds", thresholds)
+        object.__setattr__(self, "order", order)
+        object.__setattr__(self, "drain", choice(drain, "drain of StaticQuickswap", self.drains))
+
+    def resolve(self, system: System) -> dict[str, object]:
+        return {
+            "name": self.name,
+            "drain": self.drain,
+            "order": self._cycle(system),
+            "thresholds": self._slots(system),
+        }
+
+    def _cycle(self, system: System) -> list[int]:
+        """Return the positions of the classes in the order of the visits."""
+        everyone = range(len(system.classes))
+        if self.order is None:
+            return sorted(everyone, key=lambda i: -system.needs[i])
+        positions = {name: i for i, name in enumerate(system.names)}
+        cycle = []
+        for each in self.order:
+            if isinstance(each, str) and each not in positions:
+                unknown("class in the order of StaticQuickswap", each, positions, PolicyError)
+            cycle.append(positions[each] if isinstance(each, str) else each)
+        if sorted(cycle) != list(everyone):
+            raise PolicyError(
+                f"order of StaticQuickswap must hold each of the {len(everyone)} classes once, by "
+                f"name or by position from 0 to {len(everyone) - 1}, not {list(self.order)!r}."
+            )
+        return cycle
+
+    def _slots(self, system: System) -> list[int]:
+        """Return l_i of each class, in jobs."""
+        most = [system.servers // need - 1 for need in system.needs]
+        if self.threshold is not None:
+            what = "threshold of StaticQuickswap"
+            servers = whole(self.threshold, what, 0, system.servers, PolicyError)
+            return [min(servers // need, top) for need, top in zip(system.needs, most, strict=True)]
+        if self.thresholds is None:
+            return most
+        if len(self.thresholds) != len(most):
+            raise PolicyError(
+                f"thresholds of StaticQuickswap must be as many as the classes, {len(most)}, "
+                f"not {len(self.thresholds)}."
+            )
+        rows = zip(system.names, self.thresholds, most, strict=True)
+        return [
+            whole(slots, f"threshold of StaticQuickswap for class {name!r}", 0, top, PolicyError)
+            for name, slots, top in rows
+        ]
+
+    def _details(self) -> list[str]:
+        details = [] if self.threshold is None else [f"{self.threshold}"]
+        if self.thresholds is not None:
+            details.append("thresholds " + "+".join(map(str, self.thresholds)))
+        if self.order is not None:
+            details.append("order " + "+".join(map(str, self.order)))
+        return details if self.drain == "overlap" else [*details, self.drain]
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class AdaptiveQuickswap(Policy):
+    """Most servers first, until the classes in service have nobody left to refill them.
+
+    Working: start the oldest job of the largest need that fits. After each round of starts the swap
+    is triggered if some class waits and is not in service, and no class in service has a waiting
+    job. Draining: nobody starts but the job that is the largest waiting one at the time; as soon as
+    it starts, back to working.
+
+    Source: the paper, section "Adaptive Quickswap".
+    """
+
+    name: ClassVar[str] = "adaptive-quickswap"
+    title: ClassVar[str] = "Adaptive Quickswap"
+
+    def resolve(self, system: System) -> dict[str, object]:
+        return {"name": self.name}
+
+
+def _natural(value: object, what: str) -> int:
+    return whole(value, what, 0, None, PolicyError)
+
+
+def _items(values: object, what: str) -> list[object]:
+    """Return the items of a list, tuple or array."""
+    if isinstance(values, str) or not isinstance(values, Iterable):
+        raise PolicyError(f"{what} must be a list, not {values!r}.")
+    return list(values)

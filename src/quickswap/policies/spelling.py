@@ -1,0 +1,108 @@
+"""Policies as one word of text: `msfq:threshold=31,drain=always`.
+
+A name, then a colon and the parameters that differ from their defaults, `key=value` between commas.
+A list is written with `+` between its items: `static-quickswap:order=3+2+1+0`. Items of digits are
+numbers; a class whose name holds `+`, `,` or `=`, or is a number, is named by its position.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import MISSING, fields, is_dataclass
+
+from quickswap._words import split
+from quickswap.errors import PolicyError, unknown
+from quickswap.policies.base import Policy
+from quickswap.policies.orders import FCFS, LSF, MSF, FirstFit, Smash
+from quickswap.policies.preemptive import ServerFilling
+from quickswap.policies.quickswap import MSFQ, AdaptiveQuickswap, StaticQuickswap
+
+POLICIES: tuple[type[Policy], ...] = (
+    FCFS,
+    FirstFit,
+    MSF,
+    LSF,
+    Smash,
+    MSFQ,
+    StaticQuickswap,
+    AdaptiveQuickswap,
+    ServerFilling,
+)
+"""Every policy of the core."""
+
+LISTS = ("order", "thresholds")
+"""Parameters that hold a list, even of one item."""
+
+
+def parse(text: str) -> Policy:
+    """Build a policy from its spelling; the name may be in capitals or with underscores.
+
+    Raises:
+        PolicyError: an unknown name, parameter or choice, a value out of range, or no `key=value`.
+    """
+    name, given = split(text, "policy", PolicyError)
+    known = {kind.name: kind for kind in POLICIES}
+    plain = name.lower().replace("_", "-")
+    if plain not in known:
+        unknown("policy", name, known, PolicyError)
+    parameters = _parameters(known[plain])
+    for key in given:
+        if key not in parameters:
+            if not parameters:
+                raise PolicyError(f"policy {plain} has no parameters, so {key!r} must go.")
+            unknown(f"parameter of policy {plain}", key, parameters, PolicyError)
+    for key, default in parameters.items():
+        if default is MISSING and key not in given:
+            raise PolicyError(f"policy {plain} needs its {key}, as in {plain}:{key}=8.")
+    build: Callable[..., Policy] = known[plain]
+    return build(**{key: _value(key, value) for key, value in given.items()})
+
+
+def spell(policy: Policy) -> str:
+    """Return the spelling that `parse` reads back as an equal policy.
+
+    Raises:
+        PolicyError: a class is named in a way that cannot be spelled; use its position.
+    """
+    changed = {
+        key: getattr(policy, key)
+        for key, default in _parameters(type(policy)).items()
+        if getattr(policy, key) != default
+    }
+    words = [f"{key}={_spelled(value)}" for key, value in changed.items()]
+    return ":".join([policy.name, ",".join(words)]) if words else policy.name
+
+
+def _parameters(kind: type[Policy]) -> dict[str, object]:
+    """Return the parameters of a policy and their defaults; MISSING for one without."""
+    if not is_dataclass(kind):
+        raise PolicyError(f"{kind.__name__} is not a policy of the core, so it has no spelling.")
+    return {field.name: field.default for field in fields(kind)}
+
+
+def _value(key: str, text: str) -> object:
+    return tuple(map(_item, text.split("+"))) if key in LISTS else _item(text)
+
+
+def _item(text: str) -> object:
+    """Return a whole number, another number, or else the text."""
+    for kind in (int, float):
+        try:
+            return kind(text)
+        except ValueError:
+            continue
+    return text
+
+
+def _spelled(value: object) -> str:
+    """Return one parameter as text."""
+    if value is None:
+        return "inf"
+    if not isinstance(value, tuple):
+        return str(value)
+    for each in value:
+        if isinstance(each, str) and (
+            _item(each) != each or each != each.strip() or set(each) & set("+,=")
+        ):
+            raise PolicyError(f"class {each!r} cannot be spelled by name: give its position.")
+    return "+".join(map(str, value))

@@ -1,0 +1,212 @@
+"""How much load a policy can carry, as far as that is known without simulation.
+
+"The paper" is Chen, Anggraito, Olliaro, Marin, Ajmone Marsan, Berg, Grosof, "Improving
+Nonpreemptive Multiserver Job Scheduling with Quickswap".
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Literal
+
+from quickswap.arrivals import Poisson
+from quickswap.distributions import Distribution, Exponential, LogNormal, Pareto, Weibull
+from quickswap.policies import (
+    FCFS,
+    MSF,
+    MSFQ,
+    POLICIES,
+    AdaptiveQuickswap,
+    Policy,
+    ServerFilling,
+    Smash,
+    StaticQuickswap,
+)
+from quickswap.system import System
+from quickswap.theory.fcfs import one_or_all_rate, same_law_rate
+
+__all__ = ["Stability", "stability"]
+
+Verdict = Literal["stable", "unstable", "unknown"]
+
+PAPER = "the paper, section 'Throughput-optimality of MSFQ', theorem"
+SKETCH = "the paper, section 'Throughput-optimality of MSFQ', remark (proof sketch)"
+
+
+@dataclass(frozen=True, slots=True)
+class Stability:
+    """What is known about the stability of a policy on a system.
+
+    Rates are total arrivals per second, with the classes in the proportions of the system. Stable
+    means positive recurrent: the system empties again and again, in finite mean time.
+
+    Attributes:
+        limit: below this rate the policy is stable; None if no such rate is known.
+        necessary_limit: at this rate or above it is not.
+        verdict: what follows for the arrival rate of the system itself.
+        reason: one sentence.
+        source: where the proof is.
+    """
+
+    limit: float | None
+    necessary_limit: float
+    verdict: Verdict
+    reason: str
+    source: str
+
+    @property
+    def exact(self) -> bool:
+        """Whether the limit is known exactly, so that the verdict is never "unknown"."""
+        return self.limit is not None and self.limit >= self.necessary_limit * (1 - 1e-9)
+
+
+@dataclass(frozen=True, slots=True)
+class _Known:
+    """A limit with its grounds; `exact` if the policy is unstable above it."""
+
+    limit: float
+    exact: bool
+    reason: str
+    source: str
+
+
+def stability(system: System, policy: Policy) -> Stability:
+    """Return what is known about the stability of `policy` on `system`.
+
+    Raises:
+        PolicyError: the policy cannot serve this system.
+    """
+    policy.resolve(system)
+    capacity = system.capacity
+    known = None
+    if type(policy) in POLICIES:
+        known = _plain_queue(system, policy, capacity)
+    if known is None and type(policy) in RULES:
+        known = RULES[type(policy)](system, policy, capacity)
+    if known is None:
+        return Stability(
+            limit=None,
+            necessary_limit=capacity,
+            verdict="unstable" if system.arrival_rate >= capacity else "unknown",
+            reason="no limit is proven for it; the capacity bounds every policy.",
+            source="quickswap.theory.capacity",
+        )
+    ceiling = known.limit if known.exact else capacity
+    verdict: Verdict = "stable" if system.arrival_rate < known.limit else "unknown"
+    if system.arrival_rate >= ceiling:
+        verdict = "unstable"
+    return Stability(known.limit, ceiling, verdict, known.reason, known.source)
+
+
+def _plain_queue(system: System, policy: Policy, capacity: float) -> _Known | None:
+    """All jobs alike in need, or never two at once: the policies of the core leave no slot idle."""
+    source = "Loynes, Proc. Cambridge Phil. Soc. 58 (1962)"
+    visits = isinstance(policy, StaticQuickswap) and len(system.classes) > 1  # may leave one idle
+    if len(set(system.needs)) == 1 and not visits:
+        slots = system.servers // system.needs[0]
+        reason = (
+            f"all jobs need the same, so this is a queue with {slots} slots, never idle in vain."
+        )
+        return _Known(capacity, True, reason, source)
+    if 2 * min(system.needs) > system.servers:
+        reason = "no two jobs fit at once: a queue with one server, never idle in vain."
+        return _Known(capacity, True, reason, source)
+    return None
+
+
+def _fcfs(system: System, policy: Policy, capacity: float) -> _Known | None:
+    """One-or-all with exponential lights, or one exponential size for all; Poisson arrivals."""
+    del policy, capacity
+    if not _poisson(system):
+        return None
+    sizes = [each.size for each in system.classes]
+    if system.one_or_all:
+        light, heavy = sorted(range(2), key=lambda i: system.needs[i])
+        if isinstance(sizes[light], Exponential):
+            share = system.job_shares[light]
+            means = sizes[light].mean, sizes[heavy].mean
+            limit = one_or_all_rate(system.servers, share, *means)
+            reason = "the throughput of the saturated one-or-all system, in closed form."
+            return _Known(limit, True, reason, "quickswap.theory.fcfs.one_or_all_rate")
+    if len(set(sizes)) == 1 and isinstance(sizes[0], Exponential):
+        limit = same_law_rate(system.servers, system.needs, system.job_shares, sizes[0].mean)
+        reason = "the throughput of the saturated system, known where all sizes have the same law."
+        return _Known(limit, True, reason, "Rumyantsev, Morozov, Ann. Oper. Res. 252 (2017)")
+    return None
+
+
+def _smash(system: System, policy: Policy, capacity: float) -> _Known | None:
+    """A window of 1 is FCFS, of infinity MSF."""
+    if isinstance(policy, Smash) and policy.window == 1:
+        return _fcfs(system, policy, capacity)
+    if isinstance(policy, Smash) and policy.window is None:
+        return _one_or_all(system, policy, capacity)
+    return None
+
+
+def _one_or_all(system: System, policy: Policy, capacity: float) -> _Known | None:
+    """MSFQ with any threshold, and with it MSF (l = 0) and Adaptive Quickswap (l = k)."""
+    if not (system.one_or_all and _markovian(system)):
+        return None
+    reason = f"on one-or-all systems {policy.label} is stable wherever some policy is."
+    return _Known(capacity, True, reason, PAPER)
+
+
+def _static(system: System, policy: Policy, capacity: float) -> _Known | None:
+    """Rates with sum l_i / (c_i mu_i) < 1; all rates below the capacity if needs divide k."""
+    if not _markovian(system):
+        return None
+    if (same := _one_or_all(system, policy, capacity)) is not None:
+        return same
+    shares, slots = system.job_shares, [system.servers // need for need in system.needs]
+    rows = zip(shares, system.classes, slots, strict=True)
+    limit = min(capacity, 1 / math.fsum(share * each.size.mean / c for share, each, c in rows))
+    reason = "enough is sum of rate x mean size / floor(k / need) < 1"
+    if all(system.servers % need == 0 for need in system.needs):
+        return _Known(
+            capacity, True, f"{reason}, which is the capacity as all needs divide k.", SKETCH
+        )
+    return _Known(limit, False, f"{reason}; more may be stable, as needs do not divide k.", SKETCH)
+
+
+def _server_filling(system: System, policy: Policy, capacity: float) -> _Known | None:
+    """Needs that divide each other and k: the oldest jobs fill all servers without a gap."""
+    del policy
+    chain = [*sorted(set(system.needs)), system.servers]
+    divide = all(more % less == 0 for less, more in pairwise(chain))
+    steady = all(_bounded_residual(each.size) for each in system.classes)
+    if not (divide and steady and _poisson(system)):
+        return None
+    reason = "each need divides the next larger one and k, so that k servers are filled whole."
+    source = "Grosof, Harchol-Balter, Scheller-Wolf, Queueing Systems 102 (2022)"
+    return _Known(capacity, True, reason, source)
+
+
+RULES: dict[type[Policy], Callable[[System, Policy, float], _Known | None]] = {
+    FCFS: _fcfs,
+    Smash: _smash,
+    MSF: _one_or_all,
+    MSFQ: _one_or_all,
+    AdaptiveQuickswap: _one_or_all,
+    StaticQuickswap: _static,
+    ServerFilling: _server_filling,
+}
+"""What is known about each policy, beside plain queues; nothing about the others."""
+
+
+def _poisson(system: System) -> bool:
+    return all(isinstance(each.arrivals, Poisson) for each in system.classes)
+
+
+def _markovian(system: System) -> bool:
+    """Whether the proofs by Lyapunov function apply: Poisson arrivals, exponential sizes."""
+    return _poisson(system) and all(isinstance(each.size, Exponential) for each in system.classes)
+
+
+def _bounded_residual(size: Distribution) -> bool:
+    """Whether the mean of what is left of a job is bounded, however long it has run."""
+    unbounded = isinstance(size, LogNormal | Pareto)
+    return not (unbounded or (isinstance(size, Weibull) and size.shape < 1))

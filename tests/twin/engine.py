@@ -1,0 +1,157 @@
+"""The loop of the twin: one instant after another, and in an instant round after round.
+
+An instant: all completions, then all arrivals, then the policy is asked again and again until it
+says "none". A job of size zero started in these decisions is due at the same instant: it completes
+in a further round (completions, then decisions; the arrivals of the instant are all there already),
+and so on until nothing is due any more.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
+
+from twin.policies import Policy, ServerFilling, make
+from twin.state import Job, State
+
+
+@dataclass(frozen=True)
+class Snapshot:
+    """The system after an instant, once the policy has nothing more to start."""
+
+    time: float
+    waiting: tuple[int, ...]  # jobs that wait, per class
+    running: tuple[int, ...]  # jobs in service, per class
+
+
+@dataclass(frozen=True)
+class Schedule:
+    """What happened to every job. `start` is the first start where jobs may be preempted."""
+
+    servers: int
+    needs: list[int]
+    jobs: list[tuple[float, int, float]]
+    preemptive: bool
+    start: list[float]
+    end: list[float]
+    order: list[int]  # job numbers in the order of their (first) start
+    segments: list[tuple[int, float, float]]  # (job number, from, to): who held servers when
+    states: list[Snapshot]  # empty unless asked for
+
+
+def run(
+    servers: int,
+    needs: Sequence[int],
+    policy: dict[str, Any],
+    jobs: Sequence[tuple[float, int, float]],
+    *,
+    log: bool = False,
+) -> Schedule:
+    """Serve a trace to its end.
+
+    `jobs` are (arrival, class, size), arrivals not decreasing; a job's number is its position.
+    `policy` is the canonical dictionary ({"name": "msfq", "threshold": 3, "drain": "always"}).
+    Raises ValueError on an unsorted trace and on a policy that does not suit the system,
+    RuntimeError on an answer of the policy that cannot be carried out.
+    """
+    arrivals = [Job(n, at, cls, needs[cls], size, size) for n, (at, cls, size) in enumerate(jobs)]
+    if any(a.arrival > b.arrival for a, b in pairwise(arrivals)):
+        raise ValueError("the arrival times of the trace decrease somewhere")
+    return _Run(
+        State(servers, list(needs)), make(servers, list(needs), policy), arrivals, log
+    ).finish()
+
+
+class _Run:
+    """One run in progress: the state, the jobs still to come, and what has been written down so
+    far.
+    """
+
+    def __init__(
+        self, state: State, policy: Policy | ServerFilling, arrivals: list[Job], log: bool
+    ) -> None:
+        self.state, self.policy, self.arrivals, self.log = state, policy, arrivals, log
+        self.start: dict[int, float] = {}  # in the order of the first starts
+        self.end: dict[int, float] = {}
+        self.held_since: dict[int, float] = {}
+        self.segments: list[tuple[int, float, float]] = []
+        self.states: list[Snapshot] = []
+        self.jobs = [(job.arrival, job.cls, job.size) for job in arrivals]
+
+    def finish(self) -> Schedule:
+        while self.arrivals or self.state.running:
+            self._instant(
+                min(
+                    [job.due for job in self.state.running] + [job.arrival for job in self.arrivals]
+                )
+            )
+        if self.state.waiting:
+            raise RuntimeError(
+                f"{self.policy} leaves jobs waiting in an idle system for ever: {self.state}"
+            )
+        numbers = range(len(self.jobs))
+        return Schedule(
+            self.state.servers,
+            self.state.needs,
+            self.jobs,
+            isinstance(self.policy, ServerFilling),
+            [self.start[n] for n in numbers],
+            [self.end[n] for n in numbers],
+            list(self.start),
+            self.segments,
+            self.states,
+        )
+
+    def _instant(self, now: float) -> None:
+        while True:
+            self._completions(now)
+            self._arrivals(now)
+            self._decisions(now)
+            if all(job.due > now for job in self.state.running):
+                break
+        if self.log:
+            classes = range(len(self.state.needs))
+            waiting, running = (
+                tuple(map(count, classes)) for count in (self.state.q, self.state.u)
+            )
+            self.states.append(Snapshot(now, waiting, running))
+
+    def _completions(self, now: float) -> None:
+        for job in [job for job in self.state.running if job.due <= now]:
+            self.state.running.remove(job)
+            self.segments.append((job.number, self.held_since[job.number], now))
+            self.end[job.number] = now
+
+    def _arrivals(self, now: float) -> None:
+        while self.arrivals and self.arrivals[0].arrival == now:
+            self.state.waiting.append(self.arrivals.pop(0))
+
+    def _decisions(self, now: float) -> None:
+        if isinstance(self.policy, ServerFilling):
+            served = self.policy.served(self.state)
+            for job in [job for job in self.state.running if job not in served]:
+                self._preempt(job, now)
+            for job in [job for job in served if job not in self.state.running]:
+                self._start(job, now)
+        else:
+            while (chosen := self.policy.next_job(self.state)) is not None:
+                self._start(chosen, now)
+
+    def _start(self, job: Job, now: float) -> None:
+        if job not in self.state.waiting or not self.state.fits(job):
+            raise RuntimeError(f"{self.policy} starts {job}, which cannot start now: {self.state}")
+        self.state.waiting.remove(job)
+        self.state.running = _by_age([*self.state.running, job])
+        job.due = now + job.remaining
+        self.start.setdefault(job.number, now)
+        self.held_since[job.number] = now
+
+    def _preempt(self, job: Job, now: float) -> None:
+        self.state.running.remove(job)
+        self.state.waiting = _by_age([*self.state.waiting, job])
+        job.remaining = job.due - now
+        self.segments.append((job.number, self.held_since[job.number], now))
+
+
+def _by_age(jobs: list[Job]) -> list[Job]:
+    return sorted(jobs, key=lambda job: (job.arrival, job.number))

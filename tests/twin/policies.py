@@ -1,0 +1,153 @@
+"""The policies of the twin: each looks at the whole state from scratch and names the waiting job
+that starts now.
+
+Each class states its rule in words, then codes it in the same order. `q`, `u`, `free`, `c` are the
+counts of the definitions: waiting, in service, idle servers, slots of a class alone in the system.
+Where a definition leaves a corner open, the comment that begins with "Corner:" says how it is read
+here.
+"""
+
+from collections.abc import Callable
+from typing import Any, Protocol
+
+from twin.quickswap import MSFQAlways, MSFQOnDemand, StaticExclusive, StaticOverlap
+from twin.state import Job, State, largest, smallest
+
+
+class Policy(Protocol):
+    """A non-preemptive policy answers one question."""
+
+    def next_job(self, state: State) -> Job | None:
+        """Which waiting job starts now, or none?"""
+
+
+class FCFS:
+    """The oldest waiting job if it fits, else none."""
+
+    def next_job(self, state: State) -> Job | None:
+        head = state.waiting[:1]
+        return next((job for job in head if state.fits(job)), None)
+
+
+class FirstFit:
+    """The oldest waiting job among those that fit."""
+
+    def next_job(self, state: State) -> Job | None:
+        return next((job for job in state.waiting if state.fits(job)), None)
+
+
+class MSF:
+    """The oldest job of the largest need that fits."""
+
+    def next_job(self, state: State) -> Job | None:
+        return largest([job for job in state.waiting if state.fits(job)])
+
+
+class LSF:
+    """The oldest job of the smallest need, if it fits."""
+
+    def next_job(self, state: State) -> Job | None:
+        job = smallest(state.waiting)
+        return job if job is not None and state.fits(job) else None
+
+
+class Smash:
+    """Among the first `window` waiting jobs (all of them for None), the largest need that fits,
+    oldest first.
+    """
+
+    def __init__(self, window: int | None) -> None:
+        self.window = window
+
+    def next_job(self, state: State) -> Job | None:
+        return largest([job for job in state.waiting[: self.window] if state.fits(job)])
+
+
+class AdaptiveQuickswap:
+    """Working: as MSF; after a round of admissions drain if some class waits and is not in service,
+    and no class in service has a waiting job. Draining: nobody starts but the job that is now the
+    largest waiting one; when it starts, back to working in the same instant.
+
+    Corner: "class" is the class, also where classes share a need; "largest" is the oldest job of
+    the largest need.
+    """
+
+    def __init__(self) -> None:
+        self.draining = False
+
+    def next_job(self, state: State) -> Job | None:
+        if not self.draining:
+            job = MSF().next_job(state)
+            if job is not None:
+                return job
+            classes = range(len(state.needs))
+            left_out = any(state.q(i) > 0 and state.u(i) == 0 for i in classes)
+            served_waits = any(state.q(i) > 0 and state.u(i) > 0 for i in classes)
+            self.draining = left_out and not served_waits
+            return None
+        target = largest(state.waiting)
+        if target is not None and state.fits(target):
+            self.draining = False
+            return target
+        return None
+
+
+class ServerFilling:
+    """Preemptive. M is the shortest prefix, in order of age, of all unfinished jobs whose needs add
+    up to at least k (all jobs if fewer). M is served in order of descending need, older first, as
+    long as each fits.
+
+    Corner: a job of M that does not fit is passed over, and a smaller one behind it may be served.
+    The reference values decide: on four classes at k = 15 and rate 4 they put the weighted mean
+    response time at .9455 of the mean; it is .946 with passing over and .937 with stopping.
+    """
+
+    def served(self, state: State) -> list[Job]:
+        """The jobs that hold servers now."""
+        unfinished = sorted(
+            [*state.waiting, *state.running], key=lambda job: (job.arrival, job.number)
+        )
+        prefix: list[Job] = []
+        while unfinished and sum(job.need for job in prefix) < state.servers:
+            prefix.append(unfinished.pop(0))
+        served: list[Job] = []
+        for job in sorted(prefix, key=lambda job: (-job.need, job.arrival, job.number)):
+            if sum(other.need for other in served) + job.need <= state.servers:
+                served.append(job)
+        return served
+
+
+def make(servers: int, needs: list[int], policy: dict[str, Any]) -> Policy | ServerFilling:
+    """The policy that a canonical dictionary describes. Raises ValueError if there is none or it
+    does not suit.
+    """
+    parameters = {key: value for key, value in policy.items() if key != "name"}
+    match policy["name"]:
+        case "fcfs":
+            return FCFS()
+        case "first-fit":
+            return FirstFit()
+        case "msf":
+            return MSF()
+        case "lsf":
+            return LSF()
+        case "smash":
+            return Smash(**parameters)
+        case "adaptive-quickswap":
+            return AdaptiveQuickswap()
+        case "server-filling":
+            return ServerFilling()
+        case "msfq":
+            drains: dict[str, Callable[..., Policy]] = {
+                "on_demand": MSFQOnDemand,
+                "always": MSFQAlways,
+            }
+            return drains[parameters.pop("drain")](servers, needs, **parameters)
+        case "static-quickswap":
+            variants: dict[str, Callable[..., Policy]] = {
+                "overlap": StaticOverlap,
+                "exclusive": StaticExclusive,
+            }
+            return variants[parameters.pop("drain")](servers, needs, **parameters)
+        case name:
+            raise ValueError(f"the twin knows no policy {name!r}")
