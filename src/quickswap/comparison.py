@@ -180,8 +180,8 @@ def difference(
             "these results cannot be paired: they need the same system, seed, engine, jobs, "
             "replications and warm-up, and both must have run to the end."
         )
-    whole, half = jackknife(a - b)
-    return Estimate(float(whole[0]), float(half[0]))
+    sizes = first._batches.sizes if first._batches is not None else []
+    return jackknife(a - b, sizes)[0]
 
 
 def _paired(result: Result, quantity: str, cls: str | None) -> Floats:

@@ -3,7 +3,8 @@
 Each replication is a row of blocks of equally many completions. The warm-up is cut off, the rest is
 put into a few batches of neighbouring blocks, long enough to be nearly independent, and the batches
 of all replications are pooled. Every quantity is a smooth function of the summed batches, so its
-interval comes from the delete-one jackknife over them, with Student's t.
+interval comes from the delete-one jackknife over them, with Student's t, widened for what
+correlation is left between neighbours.
 
 Sources: batch means, Law and Kelton, "Simulation Modeling and Analysis", ch. 9; jackknife, Miller,
 Biometrika 61 (1974); MSER-5, White, Cobb and Spratt, Winter Simulation Conference 2000.
@@ -12,7 +13,9 @@ Biometrika 61 (1974); MSER-5, White, Cobb and Spratt, Winter Simulation Conferen
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -25,8 +28,10 @@ __all__ = ["QUANTILES", "Batches", "Estimate", "Run", "jackknife", "mser5"]
 Floats = NDArray[np.float64]
 
 CONFIDENCE = 0.95
-BATCHES = 32
+BATCHES = 16
 """Batches aimed at over all replications: enough for Student's t, few enough to be long."""
+MOST_CORRELATED = 0.8
+"""Correlation of neighbouring batches that is allowed for; beyond it no run is long enough."""
 QUANTILES = (0.5, 0.9, 0.99, 0.999)
 
 
@@ -77,21 +82,37 @@ def _digits(estimate: Estimate) -> str:
     return f".{max(3, min(12, math.floor(steps) + 3))}g"
 
 
-def jackknife(values: Floats) -> tuple[Floats, Floats]:
-    """Return estimates and half-widths of p quantities.
+def jackknife(values: Floats, sizes: Sequence[int]) -> list[Estimate]:
+    """Return the estimates of p quantities.
+
+    Neighbouring batches may still be correlated. The lag-1 correlation c of what the batches
+    contribute widens the interval by (1 + c) / (1 - c), as for an autoregressive series, and leaves
+    so many fewer degrees of freedom.
 
     Args:
         values: shape (1 + batches, p): the quantities from all batches, then with one left out.
+        sizes: batches of each replication, in their order.
     """
     from scipy.special import stdtrit
 
     whole, less = values[0], values[1:]
     batches = len(less)
     if batches < 2:
-        return whole, np.full_like(whole, np.nan)
-    with np.errstate(invalid="ignore"):
-        spread = (batches - 1) / batches * np.square(less - less.mean(axis=0)).sum(axis=0)
-    return whole, stdtrit(batches - 1, (1 + CONFIDENCE) / 2) * np.sqrt(spread)
+        return [Estimate(float(value), math.nan) for value in whole]
+    with np.errstate(invalid="ignore", divide="ignore"):
+        shares = less - less.mean(axis=0)
+        squares = np.square(shares).sum(axis=0)
+        edges = np.cumsum([0, *sizes])
+        runs = [shares[a:b] for a, b in pairwise(edges)]
+        products = sum((run[1:] * run[:-1]).sum(axis=0) for run in runs)
+        # the mean taken out makes independent batches look negatively correlated, by 1 / batches
+        correlation = np.clip(products / squares + 1 / batches, 0, MOST_CORRELATED)
+        correlation = np.where(max(sizes) > 1, np.nan_to_num(correlation), 0.0)
+        widening = (1 + correlation) / (1 - correlation)
+        spread = (batches - 1) / batches * squares * widening
+    freedom = np.maximum(batches / widening - 1, 1)
+    half = stdtrit(freedom, (1 + CONFIDENCE) / 2) * np.sqrt(spread)
+    return [Estimate(float(v), float(h)) for v, h in zip(whole, half, strict=True)]
 
 
 def mser5(series: Floats) -> int:
@@ -150,10 +171,12 @@ class Batches:
 
     Attributes:
         sums: (batches, numbers of a row).
+        sizes: batches of each replication.
         runs: the replications they come from, with the number of blocks cut off each.
     """
 
     sums: Floats
+    sizes: list[int]
     runs: list[tuple[Run, int]]
 
     @classmethod
@@ -161,7 +184,7 @@ class Batches:
         """Cut the warm-up off: a share of each run, or what MSER-5 finds in their mean."""
         runs = [run for run in runs if len(run.rows)]
         if not runs:
-            return cls(np.empty((0, 0)), [])
+            return cls(np.empty((0, 0)), [], [])
         cuts = [_cut(run, warmup, runs) for run in runs]
         each = max(1, round(BATCHES / len(runs)))
         sums = []
@@ -169,18 +192,28 @@ class Batches:
             kept = run.rows[cut:]
             edges = np.linspace(0, len(kept), min(each, len(kept)) + 1).astype(int)[:-1]
             sums.append(np.add.reduceat(kept, edges, axis=0))
-        return cls(np.concatenate(sums), list(zip(runs, cuts, strict=True)))
+        return cls(np.concatenate(sums), list(map(len, sums)), list(zip(runs, cuts, strict=True)))
 
     def whole_and_less(self) -> Floats:
         """Return the sum of all batches, then sums with one left out: (1 + batches, numbers)."""
         total = self.sums.sum(axis=0)
         return np.concatenate([total[None], total - self.sums])
 
+    @property
+    def segments(self) -> list[int]:
+        """Segments of each replication that percentiles rest on: all that the warm-up leaves whole.
+
+        The last one is kept in any case.
+        """
+        return [run.segments - self._first_segment(run, cut) for run, cut in self.runs]
+
+    def _first_segment(self, run: Run, cut: int) -> int:
+        return min(-(-cut // run.segment_blocks), run.segments - 1)
+
     def quantiles(self, metric: int) -> Floats:
         """Return the quantiles of a metric: (1 + segments, classes + 1, QUANTILES).
 
-        The last class is all of them together. Segments touched by the warm-up are left out (all
-        but the last, if need be).
+        The last class is all of them together.
         """
         low, shift, counts = self._counts(metric)
         total = counts.sum(axis=0)
@@ -192,7 +225,7 @@ class Batches:
         """Return first bucket, shift, and counts (segments, classes, 1 + buckets), zeros first."""
         parts = []
         for run, cut in self.runs:
-            first = min(-(-cut // run.segment_blocks), run.segments - 1)
+            first = self._first_segment(run, cut)
             histogram = run.histograms[metric]
             parts.append(
                 (histogram["low"], histogram["zeros"][first:], histogram["counts"][first:])

@@ -15,7 +15,7 @@ from quickswap._core import VERSION, Simulation
 from quickswap.arrivals import Poisson
 from quickswap.distributions import Exponential
 from quickswap.errors import PolicyError, QuickswapError, UnstableError, unknown
-from quickswap.estimates import Batches, Estimate, Run, by_class, jackknife
+from quickswap.estimates import Batches, Run, by_class, jackknife
 from quickswap.measure import measure
 from quickswap.own import OwnPolicy, own_name
 from quickswap.policies import Policy, Smash, parse, spell
@@ -240,8 +240,8 @@ class _Session:
 
     def _precise(self, batches: Batches) -> bool:
         table = by_class(batches.whole_and_less(), len(self.system.needs)).sum(axis=1)
-        whole, half = jackknife(table[:, 2:3] / table[:, :1])
-        return Estimate(float(whole[0]), float(half[0])).relative <= (self.inputs.precision or 0)
+        mean = jackknife(table[:, 2:3] / table[:, :1], batches.sizes)[0]
+        return mean.relative <= (self.inputs.precision or 0)
 
     def _result(self, core: Simulation, stop: Stop, begun: float) -> Result | None:
         """Return the result, or None if nothing has completed."""

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from quickswap._core import OVERALL, PER_CLASS
 from quickswap.estimates import Batches, Estimate, Run, by_class, jackknife
+from quickswap.measure import busy
 from quickswap.policies import Policy
 from quickswap.result import Verdict
 from quickswap.system import System
@@ -17,7 +18,7 @@ from quickswap.system import System
 __all__ = ["Known", "judge", "known_stability"]
 
 CERTAIN = 2.5
-"""Half-widths that the growth must be above 0: five standard errors, for runs are looked at often."""
+"""Half-widths that the growth must be above 0: five standard errors, as runs are judged often."""
 STEADY = 0.7
 """An unstable system goes on growing at its pace. A stable one that still fills up slows down: like
 the square root of time at worst, so that the second half adds 0.41 of what the first does."""
@@ -104,16 +105,14 @@ def _lacks_work(batches: Batches, known: Known) -> str | None:
     seen enough of its rare, big jobs, or they all still wait.
     """
     sums = batches.whole_and_less()
-    table = by_class(sums, len(known.needs))
-    duration = sums[:, len(known.needs) * PER_CLASS]
-    busy = ((table[..., 10] - table[..., 11]) * np.array(known.needs)).sum(axis=1)
-    whole, half = jackknife((busy / (known.servers * duration))[:, None])
-    used, width = float(whole[0]), float(half[0])
+    servers = known.servers * sums[:, len(known.needs) * PER_CLASS]
+    share = busy(by_class(sums, len(known.needs)), known.needs) / servers
+    used, width = astuple(jackknife(share[:, None], batches.sizes)[0])
     if not abs(used - known.load) > max(2 * width, 0.01 * known.load):
         return None
     return (
-        f"{used:.3g} ± {width:.1g} of the servers were in use, in the long run {known.load:.3g} must "
-        "be: the run is too short to have seen its rare, big jobs served; simulate more jobs."
+        f"{used:.3g} ± {width:.1g} of the servers were in use, in the long run {known.load:.3g} "
+        "must be: the run is too short to have seen its rare, big jobs served; simulate more jobs."
     )
 
 
@@ -128,19 +127,19 @@ def _durations(run: Run) -> NDArray[np.float64]:
 
 def _growth(batches: Batches) -> Estimate:
     """Return the growth of the number in system after the warm-up, jobs per second."""
-    pieces = []
+    pieces, sizes = [], []
     for run, cut in batches.runs:
         first = max(cut, 1)  # growth is counted from the end of a block
         number, seconds = _in_system(run), _durations(run).cumsum()
         edges = np.unique(np.linspace(first - 1, len(number) - 1, PIECES + 1).astype(int))
         pieces.append(np.stack([np.diff(number[edges]), np.diff(seconds[edges])], axis=1))
+        sizes.append(len(pieces[-1]))
     table = np.concatenate(pieces)
     if not len(table):
         return Estimate(math.nan, math.nan)
     sums = np.concatenate([table.sum(axis=0)[None], table.sum(axis=0) - table])
     with np.errstate(invalid="ignore", divide="ignore"):
-        whole, half = jackknife(sums[:, :1] / sums[:, 1:])
-    return Estimate(float(whole[0]), float(half[0]))
+        return jackknife(sums[:, :1] / sums[:, 1:], sizes)[0]
 
 
 def _at_end(runs: list[Run]) -> float:

@@ -29,13 +29,23 @@ def main(tokens: Sequence[str] | None = None) -> NoReturn:
     try:
         build()(sys.argv[1:] if tokens is None else tokens, exit_on_error=False, print_error=False)
     except (CycloptsError, QuickswapError) as error:
-        _say("error", " ".join(str(error).split()))
+        _say("error", _sentence(error))
         sys.exit(MISTAKE)
     except BrokenPipeError:
         sys.stderr.close()  # the reader has gone, `| head` for one: nothing is left to say
     except KeyboardInterrupt:
         sys.exit(130)
     sys.exit(0)
+
+
+def _sentence(error: Exception) -> str:
+    """Return what was wrong, on one line."""
+    from cyclopts import UnusedCliTokensError
+
+    if isinstance(error, UnusedCliTokensError):
+        extra = ", ".join(map(repr, error.unused_tokens or []))
+        return f"unexpected {extra}; see quickswap --help."
+    return " ".join(str(error).split())
 
 
 def _say(kind: str, text: str) -> None:

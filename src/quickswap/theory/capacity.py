@@ -20,8 +20,8 @@ GAP = 1e-8
 """Relative width of the bracket around the answer at which the search ends."""
 EXTRA = 30
 """Most packings added in a round beside the best one."""
-EFFORT = 2e8
-"""Most cells of knapsack tables filled: about ten seconds, reached by thousands of needs only."""
+EFFORT = 1e8
+"""Most cells of knapsack tables filled: some seconds, reached by thousands of needs only."""
 
 
 def largest_rate(servers: int, needs: Sequence[int], works: Sequence[float]) -> float:
@@ -129,9 +129,9 @@ def _master(packings: Vector, demand: Vector) -> tuple[float, Vector]:
         b_ub=-np.ones(len(demand)),
         method="highs-ds",
     )
-    times = np.maximum(answer.x, 0.0)
+    times = np.maximum(np.asarray(answer.x), 0.0)
     reached = float(np.min(packings @ times / demand) / times.sum())
-    return reached, np.maximum(-answer.ineqlin.marginals, 0.0) / demand
+    return reached, np.maximum(-np.asarray(answer.ineqlin.marginals), 0.0) / demand
 
 
 def _knapsack(sizes: Needs, prices: Vector, room: int) -> tuple[float, Vector]:
