@@ -68,8 +68,10 @@ def per_event(system: qs.System, policy: str, jobs: int, engine: str) -> Timer:
     """Nanoseconds of an event of `quickswap.simulate`."""
 
     def timer(seed: int) -> float:
-        result = qs.simulate(system, qs.parse(policy), jobs=jobs, seed=seed, engine=engine)
-        return float(result.seconds / result.events * 1e9)
+        result = qs.simulate(
+            system, policy, jobs=jobs, seed=seed, engine=engine, replications=1, threads=1
+        )
+        return result.seconds / result.events * 1e9
 
     return timer
 
@@ -135,7 +137,7 @@ def threads(effort: Effort) -> Iterator[Row]:
             qs.simulate(
                 system,
                 policy,
-                jobs=effort.jobs,
+                jobs=count * effort.jobs,
                 seed=seed,
                 engine="jumps",
                 replications=count,

@@ -184,12 +184,15 @@ impl Counters {
         record.present_shift -= self.elapsed;
         // a job of size zero that did not wait was not slowed down
         let slowdown = if response > 0.0 { response / size } else { 1.0 };
-        let bounded = (response / size.max(self.plan.slowdown_bound)).max(1.0);
+        let bound = self.plan.slowdown_bound;
+        let bounded = (response / if size > bound { size } else { bound }).max(1.0);
         let values = [response, waiting, slowdown, bounded];
         for (metric, value) in values.into_iter().enumerate() {
             record.sums[metric] += value;
             record.squares[metric] += value * value;
-            record.histograms[metric].add(value);
+        }
+        for (histogram, value) in record.histograms.iter_mut().zip(values) {
+            histogram.add(value);
         }
         self.completed += 1;
         self.completed_in_block += 1;

@@ -36,7 +36,7 @@ pub struct Events<P> {
     calendar: Calendar,
     counters: Counters,
     wake: f64,
-    events: u64,
+    wakings: u64,
     orders: Orders,
     last_start: Vec<u64>,
     schedule: Option<Schedule>,
@@ -57,7 +57,7 @@ impl<P: Policy> Events<P> {
             source,
             calendar: Calendar::default(),
             wake: f64::INFINITY,
-            events: 0,
+            wakings: 0,
             orders,
             last_start: vec![0; classes],
             schedule: kept.map(Schedule::new),
@@ -169,8 +169,8 @@ impl<P: Policy + 'static> Run for Events<P> {
         self.policy.phases()
     }
 
-    fn events(&self) -> u64 {
-        self.events
+    fn wakings(&self) -> u64 {
+        self.wakings
     }
 
     fn ages(&self) -> Vec<f64> {
@@ -191,8 +191,9 @@ impl<P: Policy + 'static> Step for Events<P> {
     #[inline]
     fn step(&mut self) -> Option<Stop> {
         let mut now = self.source.next_time().min(self.calendar.next_time());
-        if P::TIMERS {
-            now = now.min(self.wake);
+        if P::TIMERS && self.wake < now {
+            now = self.wake;
+            self.wakings += 1;
         }
         if now == f64::INFINITY {
             return Some(if self.book.is_empty() { Stop::Empty } else { Stop::Stuck });
@@ -203,11 +204,9 @@ impl<P: Policy + 'static> Step for Events<P> {
         while self.calendar.next_time() <= now {
             let Some((slot, _)) = self.calendar.pop() else { break };
             ends_block |= self.complete(slot, now);
-            self.events += 1;
         }
         while self.source.next_time() <= now {
             self.arrive(now);
-            self.events += 1;
         }
         if !self.decide(now) {
             return Some(Stop::Fault);

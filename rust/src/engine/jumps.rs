@@ -5,7 +5,7 @@
 use std::collections::VecDeque;
 
 use super::weights::Weights;
-use super::{CHUNK, Orders, Run, Signals, Step, Stop, run_until};
+use super::{Orders, Run, Signals, Step, Stop, run_until};
 use crate::book::{Book, NOBODY};
 use crate::counters::{Counters, Phases};
 use crate::policy::{Choice, Policy, Sight, View};
@@ -28,7 +28,17 @@ struct Lane {
     /// Completions per second of one job in service, and mean size.
     rate: f64,
     mean: f64,
+    /// In the order of the draw.
+    place: u32,
     last_start: f64,
+}
+
+impl Lane {
+    /// Completions per second of all jobs in service.
+    #[inline]
+    fn completion_rate(&self) -> f64 {
+        f64::from(self.service.len() as u32) * self.rate
+    }
 }
 
 /// How the class of the next event is drawn.
@@ -39,8 +49,10 @@ pub trait Draw: Clone + Send + Sync {
     fn arrival(&self, x: f64) -> u32;
     /// The class that the next completion, drawn at `x` of the total completion rate, belongs to, and how far in it is.
     fn completion(&self, x: f64) -> (u32, f64);
-    /// The completion rate of a class has changed to `rate`, by `change`.
-    fn set(&mut self, class: u32, rate: f64, change: f64);
+    /// Where a class stands in the order of the draw.
+    fn place(&self, class: u32) -> u32;
+    /// The completion rate of the class at a place has changed to `rate`, by `change`.
+    fn set(&mut self, place: u32, rate: f64, change: f64);
     /// Total completion rate.
     fn total(&self) -> f64;
     /// Sums up afresh, which keeps rounding from piling up.
@@ -52,8 +64,7 @@ pub trait Draw: Clone + Send + Sync {
 pub struct Scan {
     /// Class and arrival rate, by falling rate.
     order: Vec<(u32, f64)>,
-    /// Place of each class in `order`, and completion rate at each place.
-    place: Vec<u32>,
+    /// Completion rate at each place.
     completions: Vec<f64>,
     total: f64,
 }
@@ -62,9 +73,7 @@ impl Draw for Scan {
     fn new(arrivals: &[f64]) -> Self {
         let mut order: Vec<(u32, f64)> = (0..).zip(arrivals.iter().copied()).collect();
         order.sort_by(|a, b| b.1.total_cmp(&a.1));
-        let mut place = vec![0; order.len()];
-        (0..).zip(&order).for_each(|(at, &(class, _))| place[class as usize] = at);
-        Self { completions: vec![0.0; order.len()], order, place, total: 0.0 }
+        Self { completions: vec![0.0; order.len()], order, total: 0.0 }
     }
 
     #[inline]
@@ -94,9 +103,13 @@ impl Draw for Scan {
         (self.order[last].0, 0.0)
     }
 
+    fn place(&self, class: u32) -> u32 {
+        (0..).zip(&self.order).find(|(_, (at, _))| *at == class).map_or(0, |(place, _)| place)
+    }
+
     #[inline]
-    fn set(&mut self, class: u32, rate: f64, change: f64) {
-        self.completions[self.place[class as usize] as usize] = rate;
+    fn set(&mut self, place: u32, rate: f64, change: f64) {
+        self.completions[place as usize] = rate;
         self.total += change;
     }
 
@@ -135,9 +148,13 @@ impl Draw for Tree {
         (class as u32, rest)
     }
 
+    fn place(&self, class: u32) -> u32 {
+        class
+    }
+
     #[inline]
-    fn set(&mut self, class: u32, rate: f64, _: f64) {
-        self.completions.set(class as usize, rate);
+    fn set(&mut self, place: u32, rate: f64, _: f64) {
+        self.completions.set(place as usize, rate);
     }
 
     #[inline]
@@ -157,12 +174,10 @@ pub struct Jumps<P, D> {
     rng: Stream,
     draw: D,
     arrival_rate: f64,
-    /// Events until the completion rate is summed up afresh.
-    fresh: u32,
     lanes: Vec<Lane>,
     counters: Counters,
     wake: f64,
-    events: u64,
+    wakings: u64,
     orders: Orders,
     failure: Option<String>,
 }
@@ -182,13 +197,16 @@ impl<P: Policy, D: Draw> Jumps<P, D> {
             .collect::<Result<_, _>>()?;
         let arrivals: Vec<f64> = rates.iter().map(|&(rate, _)| rate).collect();
         let arrival_rate = arrivals.iter().sum();
-        let lane = |&(_, mean): &(f64, f64)| Lane {
+        let draw = D::new(&arrivals);
+        let lane = |(class, &(_, mean)): (u32, &(f64, f64))| Lane {
             queue: VecDeque::new(),
             service: Vec::new(),
             rate: 1.0 / mean,
             mean,
+            place: draw.place(class),
             last_start: 0.0,
         };
+        let lanes = (0..).zip(&rates).map(lane).collect();
         let (seed, replication) = orders.seed;
         let [rng] = streams(seed, replication);
         let phases = policy.phases().is_some();
@@ -197,13 +215,12 @@ impl<P: Policy, D: Draw> Jumps<P, D> {
             policy,
             book: Book::new(0, false),
             rng,
-            draw: D::new(&arrivals),
+            draw,
             arrival_rate,
-            fresh: CHUNK,
-            lanes: rates.iter().map(lane).collect(),
+            lanes,
             counters: Counters::new(rates.len(), orders.plan, phases, 1.0 / arrival_rate),
             wake: f64::INFINITY,
-            events: 0,
+            wakings: 0,
             orders,
             failure: None,
         })
@@ -223,9 +240,9 @@ impl<P: Policy, D: Draw> Jumps<P, D> {
     #[inline]
     fn complete(&mut self, class: u32, x: f64, now: f64) -> bool {
         let lane = &mut self.lanes[class as usize];
-        let index = ((x * lane.mean) as usize).min(lane.service.len() - 1);
+        let index = ((x * lane.mean) as u32 as usize).min(lane.service.len() - 1);
         let (arrival, start) = lane.service.swap_remove(index);
-        self.draw.set(class, lane.service.len() as f64 * lane.rate, -lane.rate);
+        self.draw.set(lane.place, lane.completion_rate(), -lane.rate);
         self.station.complete(class);
         self.counters.complete(class, now - arrival, start - arrival, now - start)
     }
@@ -234,29 +251,32 @@ impl<P: Policy, D: Draw> Jumps<P, D> {
     #[inline]
     fn decide(&mut self, now: f64) -> bool {
         loop {
-            let class = match self.policy.next(View { station: &self.station, book: &self.book }) {
+            match self.policy.next(View { station: &self.station, book: &self.book }) {
                 Choice::Wait => return true,
-                Choice::Head(class) => class,
-                Choice::Job(_) | Choice::Fault => return false,
-            };
-            if !self.station.can_start(class) {
-                return false;
+                Choice::Head(class) if self.station.can_start(class) => self.start(class, now),
+                _ => return false,
             }
-            if P::HOOKS {
-                self.policy.starting(View { station: &self.station, book: &self.book }, class, NOBODY);
+        }
+    }
+
+    /// The head of line of a class starts. Kept out of the loop that asks for it: that loop seldom goes round more than
+    /// twice, and would otherwise begin by loading all that a start needs.
+    #[inline(never)]
+    fn start(&mut self, class: u32, now: f64) {
+        if P::HOOKS {
+            self.policy.starting(View { station: &self.station, book: &self.book }, class, NOBODY);
+        }
+        let lane = &mut self.lanes[class as usize];
+        let Some(arrival) = lane.queue.pop_front() else { return };
+        lane.service.push((arrival, now));
+        self.draw.set(lane.place, lane.completion_rate(), lane.rate);
+        self.station.start(class, || lane.queue.front().map(|next| next.to_bits()));
+        self.counters.start(class);
+        if self.orders.debug {
+            if arrival < lane.last_start {
+                self.failure = Some(format!("class {class} was not served in order of arrival at time {now}"));
             }
-            let lane = &mut self.lanes[class as usize];
-            let Some(arrival) = lane.queue.pop_front() else { return false };
-            lane.service.push((arrival, now));
-            self.draw.set(class, lane.service.len() as f64 * lane.rate, lane.rate);
-            self.station.start(class, || lane.queue.front().map(|next| next.to_bits()));
-            self.counters.start(class);
-            if self.orders.debug {
-                if arrival < lane.last_start {
-                    self.failure = Some(format!("class {class} was not served in order of arrival at time {now}"));
-                }
-                lane.last_start = arrival;
-            }
+            lane.last_start = arrival;
         }
     }
 
@@ -291,8 +311,8 @@ impl<P: Policy + 'static, D: Draw> Run for Jumps<P, D> {
         self.policy.phases()
     }
 
-    fn events(&self) -> u64 {
-        self.events
+    fn wakings(&self) -> u64 {
+        self.wakings
     }
 
     fn ages(&self) -> Vec<f64> {
@@ -309,6 +329,10 @@ impl<P: Policy + 'static, D: Draw> Run for Jumps<P, D> {
 }
 
 impl<P: Policy + 'static, D: Draw> Step for Jumps<P, D> {
+    fn chunk(&mut self) {
+        self.draw.refresh();
+    }
+
     /// One event, from the passing of time to the last decision.
     #[inline]
     fn step(&mut self) -> Option<Stop> {
@@ -317,6 +341,7 @@ impl<P: Policy + 'static, D: Draw> Step for Jumps<P, D> {
         let woken = P::TIMERS && self.wake <= now;
         if woken {
             now = self.wake;
+            self.wakings += 1;
         }
         self.counters.clock(&self.station, now);
         self.station.set_now(now);
@@ -331,7 +356,6 @@ impl<P: Policy + 'static, D: Draw> Step for Jumps<P, D> {
                 ends_block = self.complete(class, rest, now);
             }
         }
-        self.events += 1;
         if !self.decide(now) {
             return Some(Stop::Fault);
         }
@@ -346,11 +370,6 @@ impl<P: Policy + 'static, D: Draw> Step for Jumps<P, D> {
         }
         if ends_block {
             self.counters.close(&self.station, self.policy.phases());
-        }
-        self.fresh -= 1;
-        if self.fresh == 0 {
-            self.fresh = CHUNK;
-            self.draw.refresh();
         }
         None
     }

@@ -70,8 +70,14 @@ pub trait Run: Send + Sync {
     fn station(&self) -> &Station;
     /// The clock of the policy's phases.
     fn phases(&mut self) -> Option<&mut Phases>;
+    /// Times that the policy was asked only because it wanted to be.
+    fn wakings(&self) -> u64 {
+        0
+    }
     /// Events (arrivals, completions, wakings) so far.
-    fn events(&self) -> u64;
+    fn events(&self) -> u64 {
+        self.counters().arrived() + self.counters().completed() + self.wakings()
+    }
     /// Per class, the times that the jobs present have spent in the system, added up.
     fn ages(&self) -> Vec<f64>;
     /// The schedule of a trace, if it was kept; it is handed over once.
@@ -86,6 +92,8 @@ pub trait Run: Send + Sync {
 trait Step: Run {
     /// Gives a reason only if the loop must stop.
     fn step(&mut self) -> Option<Stop>;
+    /// A chunk of steps begins.
+    fn chunk(&mut self) {}
 }
 
 /// The loop proper: chunks of steps until enough jobs have completed or something else stops it.
@@ -94,6 +102,7 @@ fn run_until<L: Step>(run: &mut L, completed: u64, crowd: u64, signals: &Signals
     loop {
         let before = run.counters().completed();
         let mut stop = None;
+        run.chunk();
         for _ in 0..CHUNK {
             if run.counters().completed() >= completed {
                 stop = Some(Stop::Done);

@@ -21,7 +21,6 @@ pub struct PreemptiveEvents<P> {
     running: usize,
     changes: Vec<Change>,
     counters: Counters,
-    events: u64,
     orders: Orders,
     schedule: Option<Schedule>,
     failure: Option<String>,
@@ -48,7 +47,6 @@ impl<P: Preemptive> PreemptiveEvents<P> {
             calendar: Calendar::default(),
             running: 0,
             changes: Vec::new(),
-            events: 0,
             orders,
             schedule: kept.map(Schedule::new),
             failure: None,
@@ -179,10 +177,6 @@ impl<P: Preemptive + 'static> Run for PreemptiveEvents<P> {
         None
     }
 
-    fn events(&self) -> u64 {
-        self.events
-    }
-
     fn ages(&self) -> Vec<f64> {
         self.book.ages(self.station.classes(), self.station.now())
     }
@@ -209,11 +203,9 @@ impl<P: Preemptive + 'static> Step for PreemptiveEvents<P> {
         while self.next_completion() <= now {
             let Some((slot, _)) = self.calendar.pop() else { break };
             ends_block |= self.complete(slot, now);
-            self.events += 1;
         }
         while self.source.next_time() <= now {
             self.arrive(now);
-            self.events += 1;
         }
         if !self.decide(now) {
             return Some(Stop::Fault);

@@ -12,6 +12,7 @@
 
 use super::{Choice, Parameters, Policy, Sight, View};
 use crate::counters::Phases;
+use crate::station::Station;
 
 const LIGHT: u32 = 0;
 const HEAVY: u32 = 1;
@@ -58,39 +59,20 @@ impl Msfq {
         Ok(Self { threshold, always, batch: 0, phases: Phases::new(if always { IDLE } else { LIGHTS }) })
     }
 
+    /// Whether the phase goes on and nobody starts: most questions end here.
     #[inline]
-    fn on_demand(&mut self, view: View<'_>) -> Choice {
-        let station = view.station;
-        loop {
-            match self.phases.current() {
-                HEAVIES if station.running(HEAVY) > 0 => return Choice::Wait,
-                HEAVIES if station.waiting(HEAVY) > 0 => return Choice::Head(HEAVY),
-                HEAVIES => self.phases.enter(LIGHTS_FULL, station.now()),
-                DRAIN if station.running(LIGHT) > 0 => return Choice::Wait,
-                DRAIN => self.phases.enter(HEAVIES, station.now()),
-                phase => {
-                    let lights = station.present(LIGHT);
-                    if phase == LIGHTS_FULL && lights < station.servers() {
-                        self.phases.enter(LIGHTS, station.now());
-                    }
-                    if station.waiting(LIGHT) > 0 && station.free() > 0 {
-                        return Choice::Head(LIGHT);
-                    }
-                    if station.waiting(HEAVY) == 0 || lights > self.threshold {
-                        return Choice::Wait;
-                    }
-                    // with l = k the drain may begin while N = k, so that phase 3 has not been entered
-                    if self.phases.current() == LIGHTS_FULL {
-                        self.phases.enter(LIGHTS, station.now());
-                    }
-                    self.phases.enter(DRAIN, station.now());
-                }
-            }
+    fn goes_on(&self, station: &Station) -> bool {
+        match self.phases.current() {
+            HEAVIES => station.running(HEAVY) > 0,
+            DRAIN => station.running(LIGHT) > 0,
+            LIGHTS_FULL => station.free() == 0 && station.present(LIGHT) > self.threshold,
+            LIGHTS => (station.waiting(LIGHT) == 0 || station.free() == 0) && station.present(LIGHT) > self.threshold,
+            _ => false,
         }
     }
 
-    #[inline]
-    fn always(&mut self, view: View<'_>) -> Choice {
+    /// Goes from phase to phase until somebody starts, or nobody can.
+    fn turn(&mut self, view: View<'_>) -> Choice {
         let station = view.station;
         loop {
             match self.phases.current() {
@@ -101,33 +83,41 @@ impl Msfq {
                 },
                 HEAVIES if station.running(HEAVY) > 0 => return Choice::Wait,
                 HEAVIES if station.waiting(HEAVY) > 0 => return Choice::Head(HEAVY),
-                HEAVIES if station.waiting(LIGHT) > 0 => self.visit(view),
-                HEAVIES => self.phases.enter(IDLE, station.now()),
+                HEAVIES if self.always && station.waiting(LIGHT) == 0 => self.phases.enter(IDLE, station.now()),
+                HEAVIES => self.visit(view),
                 DRAIN if station.running(LIGHT) > 0 => return Choice::Wait,
                 DRAIN => self.phases.enter(HEAVIES, station.now()),
                 phase => {
+                    let lights = station.present(LIGHT);
+                    let can_start = station.waiting(LIGHT) > 0 && station.free() > 0;
                     if self.batch > 0 {
                         self.batch -= 1;
                         return Choice::Head(LIGHT);
                     }
-                    let lights = station.present(LIGHT);
+                    // on demand the lights that can start do so before the threshold is looked at
+                    if can_start && (!self.always || lights > self.threshold) {
+                        return Choice::Head(LIGHT);
+                    }
                     if phase == LIGHTS_FULL && lights < station.servers() {
                         self.phases.enter(LIGHTS, station.now());
                     }
-                    if lights <= self.threshold {
-                        self.phases.enter(DRAIN, station.now());
-                    } else if station.waiting(LIGHT) > 0 && station.free() > 0 {
-                        return Choice::Head(LIGHT);
-                    } else {
+                    if lights > self.threshold || !(self.always || station.waiting(HEAVY) > 0) {
                         return Choice::Wait;
                     }
+                    if self.phases.current() == LIGHTS_FULL {
+                        // with l = k a drain may begin while N = k; then phase 3 takes no time
+                        self.phases.enter(LIGHTS, station.now());
+                    }
+                    self.phases.enter(DRAIN, station.now());
                 }
             }
         }
     }
 
     fn visit(&mut self, view: View<'_>) {
-        self.batch = view.station.waiting(LIGHT).min(view.station.servers());
+        if self.always {
+            self.batch = view.station.waiting(LIGHT).min(view.station.servers());
+        }
         self.phases.enter(LIGHTS_FULL, view.station.now());
     }
 }
@@ -144,7 +134,7 @@ impl Policy for Msfq {
 
     #[inline]
     fn next(&mut self, view: View<'_>) -> Choice {
-        if self.always { self.always(view) } else { self.on_demand(view) }
+        if self.goes_on(view.station) { Choice::Wait } else { self.turn(view) }
     }
 
     fn phases(&mut self) -> Option<&mut Phases> {

@@ -1,5 +1,16 @@
 //! A set of small numbers with fast "largest member below" and "smallest member".
 
+/// The bits below each place of a word.
+const BELOW: [u64; 65] = {
+    let mut masks = [u64::MAX; 65];
+    let mut end = 0;
+    while end < 64 {
+        masks[end] = (1 << end) - 1;
+        end += 1;
+    }
+    masks
+};
+
 /// Bitset with one summary level. The first 64 members live in the struct itself: small systems touch nothing else.
 #[derive(Clone, Debug)]
 pub struct Bits {
@@ -50,7 +61,7 @@ impl Bits {
         {
             return Some(member + 64);
         }
-        let below = if end < 64 { self.low & ((1 << end) - 1) } else { self.low };
+        let below = self.low & BELOW[end.min(64)];
         below.checked_ilog2().map(|bit| bit as usize)
     }
 

@@ -231,25 +231,35 @@ impl Station {
     }
 
     /// A job arrives and waits; `key` is its place in the order of arrival.
-    #[inline]
+    #[inline(always)]
     pub fn arrive(&mut self, class: u32, key: u64) {
         let cell = &mut self.cells[class as usize];
         cell.waiting += 1;
         self.total_waiting += 1;
         if cell.waiting == 1 {
             self.mixed += u32::from(cell.running > 0);
-            if self.ordered {
-                self.heads.set(class, key);
-            }
-            if !self.shared {
-                self.open.insert(class as usize);
-            }
+            self.open_class(class, key);
         }
         if self.shared {
-            let level = cell.level as usize;
-            self.level_waiting[level] += 1;
-            self.open.insert(level);
+            self.open_level(class);
         }
+    }
+
+    #[inline(never)]
+    fn open_class(&mut self, class: u32, key: u64) {
+        if self.ordered {
+            self.heads.set(class, key);
+        }
+        if !self.shared {
+            self.open.insert(class as usize);
+        }
+    }
+
+    #[inline(never)]
+    fn open_level(&mut self, class: u32) {
+        let level = self.level(class);
+        self.level_waiting[level] += 1;
+        self.open.insert(level);
     }
 
     /// Somebody of the class waits, and it fits.
@@ -280,11 +290,16 @@ impl Station {
             self.heads.set(class, next().unwrap_or(Heads::NONE));
         }
         if self.shared {
-            let level = cell.level as usize;
-            self.level_waiting[level] -= 1;
-            if self.level_waiting[level] == 0 {
-                self.open.remove(level);
-            }
+            self.close_level(class);
+        }
+    }
+
+    #[inline(never)]
+    fn close_level(&mut self, class: u32) {
+        let level = self.level(class);
+        self.level_waiting[level] -= 1;
+        if self.level_waiting[level] == 0 {
+            self.open.remove(level);
         }
     }
 
