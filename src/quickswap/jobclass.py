@@ -7,7 +7,7 @@ import warnings
 from collections.abc import Callable, Mapping
 from copy import copy
 from dataclasses import dataclass
-from typing import Self, final, overload
+from typing import Any, Self, final, overload
 
 from quickswap._check import positive, whole
 from quickswap.arrivals import Arrivals, Poisson
@@ -108,10 +108,14 @@ class JobClass:
             if key not in data:
                 raise ModelError(f"a class needs the key {key}.")
         parts = dict(data)
-        for key, read in (("size", Distribution.from_dict), ("arrivals", Arrivals.from_dict)):
+        readers: dict[str, Callable[[Any], object]] = {
+            "size": Distribution.from_dict,
+            "arrivals": Arrivals.from_dict,
+        }
+        for key, read in readers.items():
             if key in parts:
                 with inside(key):
-                    parts[key] = read(parts[key])  # type: ignore[arg-type]
+                    parts[key] = read(parts[key])
         build: Callable[..., Self] = cls
         return build(**parts)
 

@@ -4,12 +4,13 @@
 mod events;
 mod jumps;
 mod preemptive;
+mod service;
 mod source;
-mod weights;
 
 pub use events::{Events, Schedule};
-pub use jumps::{Jumps, SCAN, Scan, Tree};
+pub use jumps::Jumps;
 pub use preemptive::PreemptiveEvents;
+pub use service::{Groups, SCAN, Scan};
 pub use source::{Source, Trace};
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -212,7 +213,7 @@ impl Employer for Hire<'_> {
             Loop::Jumps if self.system.classes.len() <= SCAN => {
                 Ok(Box::new(Jumps::<P, Scan>::new(self.system, policy, self.orders)?))
             }
-            Loop::Jumps => Ok(Box::new(Jumps::<P, Tree>::new(self.system, policy, self.orders)?)),
+            Loop::Jumps => Ok(Box::new(Jumps::<P, Groups>::new(self.system, policy, self.orders)?)),
             Loop::Events => {
                 let (source, kept) = self.source()?;
                 Ok(Box::new(Events::new(self.system, policy, source, self.orders, kept)))

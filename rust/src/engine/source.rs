@@ -1,10 +1,13 @@
 //! Where jobs come from: random arrival processes, or a trace.
 
-use crate::random::{Arrivals, Process, Sampler, Stream, exponential, streams, uniform};
+use crate::random::{Arrivals, Process, Sampler, Stream, exponential, streams};
 use crate::station::Heads;
 use crate::system::System;
 
-use super::weights::Weights;
+use rand_distr::Distribution;
+use rand_distr::weighted::WeightedAliasIndex;
+
+use super::service::alias;
 
 /// A job as it arrives.
 #[derive(Clone, Copy, Debug)]
@@ -38,8 +41,8 @@ pub enum Source {
         next: f64,
         /// Mean time between arrivals, seconds.
         gap: f64,
-        /// Rates per class.
-        rates: Weights,
+        /// Draws the class.
+        classes: WeightedAliasIndex<f64>,
         /// Size laws per class.
         sizes: Vec<Sampler>,
         /// Gaps, classes, sizes.
@@ -73,12 +76,11 @@ impl Source {
             .map(|c| if let Process::Poisson { rate } = c.arrivals { Some(rate) } else { None })
             .collect();
         if let Some(rates) = rates {
-            let mut weights = Weights::new(rates.len());
-            rates.iter().enumerate().for_each(|(i, &rate)| weights.set(i, rate));
             let mut streams = streams(seed, replication);
             let gap = 1.0 / rates.iter().sum::<f64>();
             let next = gap * exponential(&mut streams[0]);
-            return Ok(Self::Poisson { next, gap, rates: weights, sizes, streams });
+            let classes = alias(rates.into_iter());
+            return Ok(Self::Poisson { next, gap, classes, sizes, streams });
         }
         let mut streams: [Stream; 2] = streams(seed, replication);
         let arrivals = system.classes.iter().map(|c| Arrivals::new(&c.arrivals)).collect::<Result<Vec<_>, _>>()?;
@@ -106,9 +108,9 @@ impl Source {
     #[inline]
     pub fn take(&mut self) -> Arrival {
         match self {
-            Self::Poisson { next, gap, rates, sizes, streams } => {
+            Self::Poisson { next, gap, classes, sizes, streams } => {
                 *next += *gap * exponential(&mut streams[0]);
-                let (class, _) = rates.find(uniform(&mut streams[1]) * rates.total());
+                let class = classes.sample(&mut streams[1]);
                 let size = sizes[class].draw(&mut streams[2]);
                 Arrival { class: class as u32, size, estimate: size }
             }

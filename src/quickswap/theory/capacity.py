@@ -20,7 +20,7 @@ GAP = 1e-8
 """Relative width of the bracket around the answer at which the search ends."""
 EXTRA = 30
 """Most packings added in a round beside the best one."""
-EFFORT = 1e8
+EFFORT = 2e8
 """Most cells of knapsack tables filled: some seconds, reached by thousands of needs only."""
 
 
@@ -51,6 +51,9 @@ def _largest_rate(servers: int, needs: tuple[int, ...], works: tuple[float, ...]
     pooled = servers / math.fsum(n * w for n, w in zip(needs, works, strict=True))
     if all(servers % need == 0 for need in needs):
         return pooled
+    # The solver cannot weigh classes of less than 1e-12 of the work against the others.
+    rows = [(n, w) for n, w in zip(needs, works, strict=True) if n * w * pooled > 1e-12 * servers]
+    needs, works = zip(*rows, strict=True)
     return min(pooled, _column_generation(servers, needs, works, pooled))
 
 
@@ -64,14 +67,19 @@ def _column_generation(
     room = servers // unit
     sizes = np.array(needs, dtype=np.int64) // unit
     demand = np.array(works) * pooled  # jobs in service at the pooled rate: the answer is near 1
-    packings = _first_packings(sizes, demand, room)
+    packings, time = _first_packings(sizes, demand, room)
+    if time <= 1 + GAP:
+        return pooled
     best = 1.0
     effort = 0.0
     while effort < EFFORT:
-        reached, prices = _master(packings, demand)
+        if (mixed := _master(packings, demand)) is None:
+            break  # the solver gave up: the bound so far holds
+        reached, prices = mixed
         value, packing = _knapsack(sizes, prices, room)
         best = min(best, value / float(prices @ demand))
-        if best - reached <= GAP * best:
+        known = bool((packings == packing[:, None]).all(axis=0).any())
+        if best - reached <= GAP * best or known:  # known: no better mix, within rounding
             break
         others = _others(sizes, prices, room, packing)
         packings = np.column_stack([packings, packing, *others])
@@ -92,14 +100,15 @@ def _others(sizes: Needs, prices: Vector, room: int, packing: Vector) -> list[Ve
     return found
 
 
-def _first_packings(sizes: Needs, demand: Vector, room: int) -> Vector:
-    """Return packings, in columns, that carry the demand: the largest class left, then what fits.
+def _first_packings(sizes: Needs, demand: Vector, room: int) -> tuple[Vector, float]:
+    """Return packings, in columns, that carry the demand, and the time they take for it.
 
-    Each is used until one of its classes has no demand left.
+    Each holds as many of the largest class left as fit, then of the next, and is used until one of
+    its classes has no demand left.
     """
     import numpy as np
 
-    packings = []
+    packings, time = [], 0.0
     left = demand.copy()
     waiting = list(range(len(sizes) - 1, -1, -1))
     while waiting:
@@ -108,14 +117,16 @@ def _first_packings(sizes: Needs, demand: Vector, room: int) -> Vector:
             packing[row], space = divmod(space, int(sizes[row]))
         used = np.flatnonzero(packing)
         last = used[np.argmin(left[used] / packing[used])]
-        left[used] -= packing[used] * (left[last] / packing[last])
+        share = float(left[last] / packing[last])
+        left[used] -= packing[used] * share
+        time += share
         packings.append(packing)
         waiting.remove(int(last))
-    return np.column_stack(packings)
+    return np.column_stack(packings), time
 
 
-def _master(packings: Vector, demand: Vector) -> tuple[float, Vector]:
-    """Mix the packings best: the multiple of `demand` they carry, and the price of each class.
+def _master(packings: Vector, demand: Vector) -> tuple[float, Vector] | None:
+    """Mix the packings best: return the multiple of `demand` carried, and the price of each class.
 
     Prices are the dual values; whatever the solver's tolerance, both numbers are used only in ways
     that leave the bracket valid.
@@ -129,6 +140,8 @@ def _master(packings: Vector, demand: Vector) -> tuple[float, Vector]:
         b_ub=-np.ones(len(demand)),
         method="highs-ds",
     )
+    if not answer.success:
+        return None
     times = np.maximum(np.asarray(answer.x), 0.0)
     reached = float(np.min(packings @ times / demand) / times.sum())
     return reached, np.maximum(-np.asarray(answer.ineqlin.marginals), 0.0) / demand

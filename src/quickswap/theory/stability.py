@@ -156,7 +156,12 @@ def _one_or_all(system: System, policy: Policy, capacity: float) -> _Known | Non
 
 
 def _static(system: System, policy: Policy, capacity: float) -> _Known | None:
-    """Rates with sum l_i / (c_i mu_i) < 1; all rates below the capacity if needs divide k."""
+    """Rates with sum l_i / (c_i mu_i) < 1; all rates below the capacity if needs divide k.
+
+    The paper's remark is about drain="exclusive". For "overlap" its argument holds as well: while a
+    class with a long queue is visited it has all its slots but for a time that does not grow with
+    the queue, in which the class before it leaves.
+    """
     if not _markovian(system):
         return None
     if (same := _one_or_all(system, policy, capacity)) is not None:

@@ -1,0 +1,133 @@
+"""The documentation is true: its code runs, and it leaves out no name, policy, key or option.
+
+Python blocks run as they stand, those of a page one after the other. Of shell blocks the lines
+that call quickswap run, with few jobs; only their exit code counts. A TOML block whose first line
+is a comment with a file name becomes that file. `<!-- skip: next "reason" -->` leaves a block out.
+"""
+
+from __future__ import annotations
+
+import re
+import shlex
+import unittest
+from collections.abc import Callable, Iterable
+from dataclasses import fields
+from pathlib import Path
+
+import pytest
+from sybil import Document, Example, Region, Sybil
+from sybil.parsers.myst import CodeBlockParser, PythonCodeBlockParser, SkipParser
+
+import quickswap as qs
+from quickswap.cli import main
+from quickswap.distributions import LAWS
+from quickswap.models import CLASS_KEYS, OPTIONS, TOP_KEYS, read
+from quickswap.policies import POLICIES
+
+ROOT = Path(__file__).parents[1]
+DOCS = ROOT / "docs"
+PAGES = [*sorted(DOCS.glob("*.md")), ROOT / "README.md"]
+JOBS = "8000"
+"""Jobs of a command, in place of what it says: enough to see that it works."""
+
+
+def shell(example: Example) -> None:
+    """Run the lines of a shell block that call quickswap."""
+    for line in str(example.parsed).replace("\\\n", " ").splitlines():
+        words = shlex.split(line.removeprefix("$ "), comments=True)
+        if words[:1] != ["quickswap"]:
+            assert not words, f"not a quickswap command, so skip the block with a reason: {line}"
+            continue
+        tokens = words[1:]
+        if tokens and tokens[0] in ("simulate", "compare") and "--help" not in tokens:
+            if "--jobs" in tokens:
+                at = tokens.index("--jobs")
+                del tokens[at : at + 2]
+            tokens += ["--jobs", JOBS]
+        with pytest.raises(SystemExit) as stop:
+            main(tokens)
+        assert stop.value.code == 0, line
+
+
+def model(example: Example) -> None:
+    """Write a model file, and read it."""
+    text = str(example.parsed)
+    first = re.match(r"# (\S+\.toml)$", text.splitlines()[0])
+    if first:
+        Path(first[1]).write_text(text, encoding="utf-8")
+        read(text, first[1])
+
+
+PARSERS: list[Callable[[Document], Iterable[Region]]] = [
+    SkipParser(),
+    PythonCodeBlockParser(),
+    *(CodeBlockParser(language=each, evaluator=shell) for each in ("bash", "console", "sh")),
+    CodeBlockParser(language="toml", evaluator=model),
+]
+
+
+@pytest.mark.filterwarnings("ignore::quickswap.InfiniteVarianceWarning")
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_code_runs(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("NO_COLOR", "1")
+    sybil = Sybil(PARSERS, path=str(page.parent), patterns=[page.name])
+    document: Document = sybil.parse(page)
+    for example in document.examples():
+        try:
+            example.evaluate()
+        except unittest.SkipTest:  # the page says why
+            continue
+        except Exception as error:
+            error.add_note(f"in {page.name}, the block at line {example.line}")
+            raise
+
+
+def text(page: str) -> str:
+    return (DOCS / page).read_text(encoding="utf-8")
+
+
+def missing(page: str, words: list[str]) -> list[str]:
+    """Return the words that a page does not show as code."""
+    shown = text(page)
+    return [word for word in words if not re.search(rf"`[^`\n]*{re.escape(word)}\b", shown)]
+
+
+def test_every_public_name_is_in_the_reference() -> None:
+    documented = re.findall(r"auto\w+:: quickswap\.(\w+)$", text("reference.md"), re.M)
+    assert sorted(documented) == sorted(qs.__all__)
+
+
+def test_every_policy_and_parameter_is_explained() -> None:
+    assert missing("policies.md", [kind.name for kind in POLICIES]) == []
+    parameters = {field.name for kind in POLICIES for field in fields(kind)}  # type: ignore[arg-type]
+    assert missing("policies.md", sorted(parameters)) == []
+
+
+def test_every_key_of_a_model_is_explained() -> None:
+    laws = [key for law in LAWS.values() for form in law.forms for key in form]
+    options = [key for keys in OPTIONS.values() for key in keys]
+    told = [*TOP_KEYS, *CLASS_KEYS, *LAWS, *laws, *OPTIONS, *options]
+    assert missing("model-file.md", told) == []
+
+
+@pytest.mark.parametrize("command", ["simulate", "compare", "show"])
+def test_every_option_is_explained(command: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        main([command, "--help"])
+    options = sorted(set(re.findall(r"--[a-z][a-z-]*", capsys.readouterr().out)) - {"--help"})
+    assert len(options) >= 4
+    assert missing("cli.md", options) == []
+
+
+def test_every_reason_to_stop_and_statistic_is_explained() -> None:
+    names = {field.name for kind in (qs.Result, qs.ClassResult) for field in fields(kind)}
+    told = [name for name in names - {"name", "need", "seconds"} if not name.startswith("_")]
+    assert missing("statistics.md", [stop.name for stop in qs.Stop]) == []
+    assert missing("statistics.md", sorted(told)) == []
+
+
+def test_every_picture_is_shown() -> None:
+    drawn = sorted(path.name for path in (DOCS / "_static" / "policies").glob("*.svg"))
+    shown = re.findall(r"_static/policies/([\w-]+\.svg)", text("policies.md"))
+    assert sorted(set(shown)) == drawn

@@ -1,0 +1,196 @@
+"""Descriptions of policies: the canonical form, the spelling, and what is refused."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+import pickle
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import quickswap as qs
+from quickswap.errors import PolicyError
+from quickswap.policies import POLICIES, Policy, parse, spell
+
+UNIT = qs.Exponential(mean=1.0)
+ONE_OR_ALL = qs.load("one-or-all")
+FOUR = qs.load("four-class")
+UNEVEN = qs.System(10, [qs.JobClass(need, 1, UNIT) for need in (3, 4, 10, 1)])
+
+CANONICAL: list[tuple[str, Policy, qs.System, dict[str, object]]] = [
+    ("fcfs", qs.FCFS(), FOUR, {}),
+    ("first-fit", qs.FirstFit(), FOUR, {}),
+    ("msf", qs.MSF(), FOUR, {}),
+    ("lsf", qs.LSF(), FOUR, {}),
+    ("adaptive-quickswap", qs.AdaptiveQuickswap(), FOUR, {}),
+    ("server-filling", qs.ServerFilling(), FOUR, {}),
+    ("smash:window=4", qs.Smash(window=4), FOUR, {"window": 4}),
+    ("smash:window=inf", qs.Smash(window=None), FOUR, {"window": None}),
+    ("msfq", qs.MSFQ(), ONE_OR_ALL, {"threshold": 31, "drain": "on_demand"}),
+    (
+        "msfq:threshold=32",
+        qs.MSFQ(threshold=32),
+        ONE_OR_ALL,
+        {"threshold": 32, "drain": "on_demand"},
+    ),
+    (
+        "msfq:threshold=0,drain=always",
+        qs.MSFQ(threshold=0, drain="always"),
+        ONE_OR_ALL,
+        {"threshold": 0, "drain": "always"},
+    ),
+    (
+        "static-quickswap",
+        qs.StaticQuickswap(),
+        UNEVEN,
+        {"drain": "overlap", "order": [2, 1, 0, 3], "thresholds": [2, 1, 0, 9]},
+    ),
+    (
+        "static-quickswap:threshold=3,drain=exclusive",
+        qs.StaticQuickswap(threshold=3, drain="exclusive"),
+        UNEVEN,
+        {"drain": "exclusive", "order": [2, 1, 0, 3], "thresholds": [1, 0, 0, 3]},
+    ),
+    (
+        "static-quickswap:thresholds=0+1+0+2,order=3+2+1+0",
+        qs.StaticQuickswap(thresholds=[0, 1, 0, 2], order=[3, 2, 1, 0]),
+        UNEVEN,
+        {"drain": "overlap", "order": [3, 2, 1, 0], "thresholds": [0, 1, 0, 2]},
+    ),
+    (
+        "static-quickswap:order=heavy+light",
+        qs.StaticQuickswap(order=("heavy", "light")),
+        ONE_OR_ALL,
+        {"drain": "overlap", "order": [1, 0], "thresholds": [31, 0]},
+    ),
+]
+
+
+@pytest.mark.parametrize(("text", "policy", "system", "rest"), CANONICAL)
+def test_spelling_and_canonical_form(
+    text: str, policy: Policy, system: qs.System, rest: dict[str, object]
+) -> None:
+    assert parse(text) == policy
+    assert parse(spell(policy)) == policy
+    assert policy.resolve(system) == {"name": text.partition(":")[0], **rest}
+    assert eval(repr(policy), vars(qs) | {name: getattr(qs, name) for name in qs.__all__}) == policy
+    assert pickle.loads(pickle.dumps(policy)) == policy
+    assert hash(policy) == hash(parse(text))
+    assert dataclasses.replace(policy) == policy  # type: ignore[type-var]
+
+
+def test_every_policy_is_covered_documented_and_named_once() -> None:
+    assert {type(policy) for _, policy, _, _ in CANONICAL} == set(POLICIES)
+    assert len({kind.name for kind in POLICIES}) == len(POLICIES)
+    for kind in POLICIES:
+        assert kind.__doc__
+        assert kind.__bases__ == (Policy,)
+        assert kind.preemptive == (kind is qs.ServerFilling)
+
+
+@given(
+    st.one_of(
+        st.builds(qs.Smash, st.one_of(st.none(), st.integers(1, 99), st.just(math.inf))),
+        st.builds(
+            qs.MSFQ, st.one_of(st.none(), st.integers(0, 99)), st.sampled_from(qs.MSFQ.drains)
+        ),
+        st.builds(
+            qs.StaticQuickswap,
+            thresholds=st.one_of(st.none(), st.lists(st.integers(0, 9), min_size=1)),
+            order=st.one_of(
+                st.none(),
+                st.lists(
+                    st.one_of(st.integers(0, 9), st.sampled_from(["need 1", "a:b", "x"])),
+                    min_size=1,
+                ),
+            ),
+            drain=st.sampled_from(qs.StaticQuickswap.drains),
+        ),
+    )
+)
+def test_parse_undoes_spell(policy: Policy) -> None:
+    assert parse(spell(policy)) == policy
+
+
+@pytest.mark.parametrize("name", ["3", "a+b", "a,b", "a=b", " a", "inf"])
+def test_names_that_cannot_be_spelled_are_refused(name: str) -> None:
+    with pytest.raises(PolicyError, match="give its position"):
+        spell(qs.StaticQuickswap(order=[name]))
+
+
+def test_spelling_is_lenient_in_case_blanks_and_underscores() -> None:
+    assert parse(" MSFQ: threshold = 3 , drain = always ") == qs.MSFQ(3, "always")
+    assert parse("Adaptive_Quickswap") == qs.AdaptiveQuickswap()
+
+
+def test_numbers_of_any_kind_are_taken() -> None:
+    assert qs.MSFQ(np.int64(3)) == qs.MSFQ(3)  # type: ignore[arg-type]
+    assert qs.StaticQuickswap(thresholds=np.array([1, 2])) == qs.StaticQuickswap(thresholds=(1, 2))
+    assert qs.Smash(math.inf) == qs.Smash(None)
+
+
+@pytest.mark.parametrize(
+    ("policy", "label"),
+    [
+        (qs.MSF(), "MSF"),
+        (qs.MSFQ(31), "MSFQ(31)"),
+        (qs.MSFQ(), "MSFQ(k-1)"),
+        (qs.MSFQ(3, "always"), "MSFQ(3, always)"),
+        (qs.Smash(8), "Smash(8)"),
+        (qs.Smash(None), "Smash(inf)"),
+        (qs.StaticQuickswap(), "Static Quickswap"),
+        (qs.StaticQuickswap(5, drain="exclusive"), "Static Quickswap(5, exclusive)"),
+    ],
+)
+def test_labels_for_tables(policy: Policy, label: str) -> None:
+    assert policy.label == label
+
+
+BAD: list[tuple[Callable[[], object], str]] = [
+    (lambda: parse("msqf"), r"unknown policy: 'msqf' \(did you mean 'msf.?'\?\); known: fcfs, "),
+    (lambda: parse(""), "unknown policy: ''"),
+    (lambda: parse("smash"), "policy smash needs its window"),
+    (lambda: parse("msf:threshold=1"), "policy msf has no parameters"),
+    (lambda: parse("msfq:treshold=1"), "unknown parameter .*did you mean 'threshold'"),
+    (lambda: parse("msfq:threshold"), "'threshold' in policy .* must be key=value"),
+    (lambda: parse("msfq:threshold=1,threshold=2"), "threshold is given twice"),
+    (lambda: parse("msfq:threshold=x"), "must be a whole number of at least 0, not 'x'"),
+    (lambda: parse("msfq:threshold="), "not ''"),
+    (lambda: parse("msfq:drain=alway"), "unknown drain of MSFQ: 'alway' .did you mean 'always'"),
+    (lambda: qs.MSFQ(-1), "threshold of MSFQ must be a whole number of at least 0, not -1"),
+    (lambda: qs.MSFQ(1.5), "not 1.5"),  # type: ignore[arg-type]
+    (lambda: qs.MSFQ(True), "not True"),
+    (lambda: qs.MSFQ(33).resolve(ONE_OR_ALL), "from 0 to 32, not 33"),
+    (lambda: qs.MSFQ(32, "always").resolve(ONE_OR_ALL), "from 0 to 31, not 32"),
+    (lambda: qs.MSFQ().resolve(FOUR), "two classes, one that needs 1 .* take AdaptiveQuickswap"),
+    (lambda: qs.Smash(0), "window of Smash must be a whole number of at least 1, not 0"),
+    (lambda: qs.Smash(1.5), "not 1.5"),
+    (lambda: qs.StaticQuickswap(drain="always"), "unknown drain .*known: overlap, exclusive"),
+    (lambda: qs.StaticQuickswap(1, [1]), "threshold or thresholds, not both"),
+    (lambda: qs.StaticQuickswap(thresholds=3), "must be a list, not 3"),  # type: ignore[arg-type]
+    (lambda: qs.StaticQuickswap(order="ab"), "must be a list, not 'ab'"),
+    (lambda: qs.StaticQuickswap(thresholds=[-1]), "at least 0, not -1"),
+    (lambda: qs.StaticQuickswap(11).resolve(UNEVEN), "from 0 to 10, not 11"),
+    (lambda: qs.StaticQuickswap(thresholds=[1]).resolve(UNEVEN), "as many as the classes, 4"),
+    (
+        lambda: qs.StaticQuickswap(thresholds=[3, 0, 0, 0]).resolve(UNEVEN),
+        "for class 'need 3' must be a whole number from 0 to 2, not 3",
+    ),
+    (lambda: qs.StaticQuickswap(order=[0, 1]).resolve(UNEVEN), "each of the 4 classes once"),
+    (lambda: qs.StaticQuickswap(order=[0, 1, 2, 2]).resolve(UNEVEN), "each of the 4 classes once"),
+    (lambda: qs.StaticQuickswap(order=[0, 1, 2, 4]).resolve(UNEVEN), "each of the 4 classes once"),
+    (lambda: qs.StaticQuickswap(order=["ned 3"]).resolve(UNEVEN), "did you mean 'need 3'"),
+]
+
+
+@pytest.mark.parametrize(("build", "sentence"), BAD)
+def test_bad_input_is_answered_with_one_sentence(
+    build: Callable[[], object], sentence: str
+) -> None:
+    with pytest.raises(PolicyError, match=sentence) as caught:
+        build()
+    assert str(caught.value).endswith(".")

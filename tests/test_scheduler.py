@@ -1,0 +1,255 @@
+"""A policy step by step: what starts, what the state holds, and that a state put back goes on."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+import quickswap as qs
+from verification.known import FOUR, one_or_all
+from verification.systems import mixed
+
+ONE_OR_ALL = one_or_all(3, 1.0, 0.2)
+SHARED = mixed(3, [(3, 1.0, 1.0), (1, 1.0, 1.0), (3, 1.0, 1.0)], 0.5)
+PAIR = mixed(4, [(1, 1.0, 1.0), (3, 1.0, 1.0)], 0.5)
+
+
+class TestByHand:
+    def test_arrivals_and_completions(self) -> None:
+        scheduler = qs.Scheduler(PAIR, "fcfs")
+        assert scheduler.arrive(1) == ([0], [0])
+        assert scheduler.arrive([1, 0]) == ([1, 2], [])  # job 1 blocks job 2
+        assert scheduler.free == 1
+        assert scheduler.waiting() == [(1, 1), (2, 0)]
+        assert scheduler.running() == [(0, 1)]
+        assert scheduler.complete(0) == [1, 2]
+        assert scheduler.running() == [(1, 1), (2, 0)]
+        assert scheduler.complete([1, 2]) == []
+        assert scheduler.free == 4
+
+    def test_arrivals_of_one_instant_are_decided_on_together(self) -> None:
+        """MSF starts the big job first; one after the other the small one has started before."""
+        assert qs.Scheduler(ONE_OR_ALL, "msf").arrive([0, 1]) == ([0, 1], [1])
+        scheduler = qs.Scheduler(ONE_OR_ALL, "msf")
+        assert scheduler.arrive(0) == ([0], [0])
+        assert scheduler.arrive(1) == ([1], [])
+
+    def test_complete_one_takes_the_job_that_started_first(self) -> None:
+        scheduler = qs.Scheduler(ONE_OR_ALL, "msf")
+        scheduler.arrive([0, 0, 0, 0])
+        assert scheduler.complete_one(0) == [3]
+        assert scheduler.running() == [(1, 0), (2, 0), (3, 0)]
+
+    def test_time_passes(self) -> None:
+        scheduler = qs.Scheduler(PAIR, "msf")
+        assert scheduler.time == 0.0
+        assert scheduler.wait_until(2.5) == []
+        assert scheduler.time == 2.5
+        assert scheduler.wait_until(2.5) == []
+
+    def test_a_timer_policy_starts_jobs_while_time_passes(self) -> None:
+        class Later:
+            """Starts jobs at whole seconds only."""
+
+            def start(self, view: qs.View) -> int | None:
+                return 0 if view.time.is_integer() and view.waiting[0] and view.free else None
+
+            def wake_at(self, view: qs.View) -> float | None:
+                return math.floor(view.time) + 1.0 if view.waiting[0] else None
+
+        scheduler = qs.Scheduler(mixed(1, [(1, 1.0, 1.0)], 0.5), Later())
+        scheduler.wait_until(0.5)
+        assert scheduler.arrive([0, 0])[1] == []
+        assert scheduler.wait_until(0.9) == []
+        assert scheduler.wait_until(1.0) == [0]
+        assert scheduler.complete(0) == [1]
+        assert scheduler.time == 1.0
+
+    def test_the_drain_of_msfq(self) -> None:
+        """Threshold 1 of 3: with one light left and a heavy waiting, nobody starts."""
+        scheduler = qs.Scheduler(ONE_OR_ALL, "msfq:threshold=1")
+        scheduler.arrive([0, 0, 1])
+        assert scheduler.complete_one(0) == []
+        assert scheduler.arrive(0) == ([3], [])  # though two servers are free
+        assert scheduler.complete_one(0) == [2]
+        assert scheduler.complete_one(1) == [3]
+
+
+def mistakes() -> list[tuple[str, Callable[[qs.Scheduler], Any], str]]:
+    return [
+        ("class", lambda s: s.arrive(2), "no such class; classes are 0 to 1"),
+        ("negative class", lambda s: s.arrive(-1), "negative"),
+        ("job twice", lambda s: s.complete([0, 0]), "job 0 is not in service"),
+        ("job unknown", lambda s: s.complete(99), "job 99 is not in service"),
+        ("job waiting", lambda s: s.complete(2), "job 2 is not in service"),
+        ("negative job", lambda s: s.complete(-1), "negative"),
+        ("nobody", lambda s: s.complete_one(0), "no job of class 0 is in service"),
+        ("no such class", lambda s: s.complete_one(7), "classes are 0 to 1"),
+        ("past", lambda s: s.wait_until(0.5), "time 0.5 is not allowed"),
+        ("nan", lambda s: s.wait_until(math.nan), "time NaN is not allowed"),
+        ("endless", lambda s: s.wait_until(math.inf), "time inf is not allowed"),
+        ("estimates", lambda s: s.arrive([0, 0], [1.0]), "2 jobs arrive with 1 estimates"),
+        (
+            "servers",
+            lambda s: s.restore(qs.State((0, 0), (2, 1), None, ())),
+            "the jobs in service need 5 servers; there are 4",
+        ),
+        ("counts", lambda s: s.restore(qs.State((0,), (0,), None, ())), "2 classes"),
+        ("order", lambda s: s.restore(qs.State((1, 0), (0, 0), None, ())), "must give it"),
+        ("content", lambda s: s.restore(qs.State((1, 0), (0, 0), (1,), ())), "order of arrival"),
+        ("negative", lambda s: s.restore(qs.State((-1, 0), (0, 0), (), ())), "negative"),
+    ]
+
+
+@pytest.mark.parametrize(("name", "call", "sentence"), mistakes(), ids=[m[0] for m in mistakes()])
+def test_a_mistake_changes_nothing(
+    name: str, call: Callable[[qs.Scheduler], Any], sentence: str
+) -> None:
+    scheduler = qs.Scheduler(PAIR, "fcfs")
+    scheduler.wait_until(1.0)
+    scheduler.arrive([1, 1, 0])  # the first runs, the others wait
+    before = (scheduler.state, scheduler.waiting(), scheduler.running(), scheduler.time)
+    with pytest.raises(qs.QuickswapError, match=sentence) as caught:
+        call(scheduler)
+    assert str(caught.value).endswith(".")
+    assert (scheduler.state, scheduler.waiting(), scheduler.running(), scheduler.time) == before
+
+
+def test_what_it_is_not_for() -> None:
+    with pytest.raises(qs.PolicyError, match="nonpreemptive"):
+        qs.Scheduler(PAIR, "server-filling")
+    with pytest.raises(qs.PolicyError, match="MSFQ serves"):
+        qs.Scheduler(PAIR, "msfq")
+    with pytest.raises(qs.PolicyError, match="unknown policy"):
+        qs.Scheduler(PAIR, "fifo")
+    with pytest.raises(qs.PolicyError):
+        qs.Scheduler(PAIR, 3)  # type: ignore[arg-type]
+
+
+class TestState:
+    def test_it_can_be_compared_and_hashed(self) -> None:
+        one, other = (qs.Scheduler(PAIR, "adaptive-quickswap") for _ in range(2))
+        assert len({one.state, other.state}) == 1
+        one.arrive(1)
+        assert one.state != other.state
+        other.arrive([1])
+        assert len({one.state, other.state}) == 1
+
+    def test_what_it_holds(self) -> None:
+        scheduler = qs.Scheduler(PAIR, "fcfs")
+        scheduler.arrive([1, 1, 0])
+        assert scheduler.state == qs.State((1, 1), (0, 1), (1, 0), ())
+        assert qs.Scheduler(PAIR, "msf").state.order is None  # MSF does not look at it
+
+    def test_the_order_of_classes_that_share_a_need_belongs_to_it(self) -> None:
+        """MSF takes the older of two jobs of the same need, so that the future depends on it."""
+        system = mixed(2, [(2, 1.0, 1.0), (2, 1.0, 1.0)], 0.5)
+        one, other = (qs.Scheduler(system, "msf") for _ in range(2))
+        one.arrive([0, 1, 0])
+        other.arrive([0, 0, 1])
+        assert one.state != other.state  # the next to start is of class 1 here, of class 0 there
+
+
+POLICIES = {
+    "four": (FOUR, ["fcfs", "first-fit", "msf", "lsf", "smash:window=3", "adaptive-quickswap"]),
+    "static": (FOUR, ["static-quickswap", "static-quickswap:drain=exclusive,threshold=4"]),
+    "one-or-all": (
+        ONE_OR_ALL,
+        [f"msfq:threshold={t},drain={d}" for t in (0, 2) for d in ("on_demand", "always")],
+    ),
+    "shared": (SHARED, ["msf", "lsf", "adaptive-quickswap", "static-quickswap", "first-fit"]),
+}
+CASES = [(system, policy) for system, policies in POLICIES.values() for policy in policies]
+Steps = list[tuple[bool, int]]
+"""Arrival or completion, and of which class (taken as it fits)."""
+
+
+def follow(scheduler: qs.Scheduler, steps: Steps) -> list[tuple[qs.State, list[int]]]:
+    """Carry out the steps; return the states passed and the classes that start."""
+    seen = []
+    classes = len(scheduler.system.needs)
+    for arrives, draw in steps:
+        present = sorted({cls for _, cls in scheduler.running()})
+        if arrives or not present:
+            _, started = scheduler.arrive(draw % classes)
+        else:
+            started = scheduler.complete_one(present[draw % len(present)])
+        of = dict(scheduler.running())
+        seen.append((scheduler.state, [of[job] for job in started]))
+    return seen
+
+
+@pytest.mark.parametrize(("system", "policy"), CASES, ids=lambda x: x if isinstance(x, str) else "")
+def test_a_state_put_back_has_the_same_future(system: qs.System, policy: str) -> None:
+    """The jobs there get new numbers, and leave in another order, so classes are compared."""
+    steps = st.lists(st.tuples(st.booleans(), st.integers(0, 11)), max_size=25)
+
+    @settings(
+        max_examples=60,
+        derandomize=True,
+        database=None,
+        deadline=None,
+        suppress_health_check=list(HealthCheck),
+    )
+    @given(past=steps, future=steps, other=steps)
+    def goes_on(past: Steps, future: Steps, other: Steps) -> None:
+        original, copy = qs.Scheduler(system, policy), qs.Scheduler(system, policy)
+        follow(original, past)
+        follow(copy, other)  # whatever it was in before
+        copy.restore(original.state)
+        assert copy.state == original.state
+        assert copy.free == original.free
+        assert follow(copy, future) == follow(original, future)
+
+    goes_on()
+
+
+class Counting:
+    """First-Fit on even days: a state of its own, saved and restored."""
+
+    def __init__(self) -> None:
+        self.asked = 0
+
+    def start(self, view: qs.View) -> int | None:
+        self.asked += 1
+        fitting = [i for i, n in enumerate(view.needs) if view.waiting[i] and n <= view.free]
+        return fitting[0] if fitting and self.asked % 3 else None
+
+    def save(self) -> list[int]:
+        return [self.asked]
+
+    def restore(self, state: list[int]) -> None:
+        (self.asked,) = state
+
+
+def test_a_policy_of_your_own_saves_and_restores_its_state() -> None:
+    original, copy = (qs.Scheduler(PAIR, Counting()) for _ in range(2))
+    steps = [(True, i) for i in range(7)] + [(False, 0), (True, 1), (False, 1)]
+    follow(original, steps)
+    assert original.state.policy[0] > 0
+    copy.restore(original.state)
+    assert copy.state == original.state
+    assert follow(copy, steps) == follow(original, steps)
+
+
+class TestOwnState:
+    def test_a_policy_that_cannot_save_says_so(self) -> None:
+        class Forgetful(Counting):
+            def save(self) -> list[int]:
+                raise OSError("no paper")
+
+        with pytest.raises(qs.PolicyError, match=r"Forgetful failed to save: .*no paper"):
+            _ = qs.Scheduler(PAIR, Forgetful()).state
+
+    def test_a_state_that_does_not_suit_is_refused(self) -> None:
+        scheduler = qs.Scheduler(PAIR, Counting())
+        with pytest.raises(qs.PolicyError, match=r"Counting failed to restore \[1, 2\]"):
+            scheduler.restore(qs.State((0, 0), (0, 0), (), (1, 2)))
+        adaptive = qs.Scheduler(PAIR, "adaptive-quickswap")
+        with pytest.raises(qs.QuickswapError, match=r"state is \(0,\) or \(1,\), not \[7\]"):
+            adaptive.restore(qs.State((0, 0), (0, 0), None, (7,)))

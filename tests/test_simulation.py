@@ -1,0 +1,186 @@
+"""Simulation: checks at every event, identities that hold for every policy, equal seeds."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+
+import quickswap as qs
+from verification.agreement import near, problems
+from verification.known import FOUR, one_or_all
+from verification.systems import (
+    COUNT_POLICIES,
+    bursty,
+    every_law,
+    huge,
+    many,
+    mixed,
+    shared,
+    single,
+    uneven,
+)
+
+ANY = (*COUNT_POLICIES, qs.Smash(5), qs.Smash(None), qs.ServerFilling())
+MSFQS = [qs.MSFQ(t, drain) for t in (0, 2) for drain in ("on_demand", "always")] + [qs.MSFQ(4)]
+POISSON = {
+    "four classes": FOUR.with_load(0.35),
+    "needs do not divide k": uneven(0.35),
+    "shared needs": shared(0.35),
+    "one server": single(0.5),
+    "2^20 servers": huge(0.15),
+}
+OTHERS = {"bursty arrivals": bursty(0.35), "every size law": every_law(0.35)}
+CASES = [
+    *[(name, policy, "jumps") for name in POISSON for policy in COUNT_POLICIES],
+    *[(name, policy, "events") for name in (*POISSON, *OTHERS) for policy in ANY],
+]
+pytestmark = pytest.mark.filterwarnings("error")
+
+
+def identities(result: qs.Result) -> list[str]:
+    """What does not hold of: utilisation is the load, throughput the arrival rate, Little's law."""
+    system = result.system
+    checks = [near("utilisation", result.utilisation, system.load)]
+    for i, each in enumerate((*result.classes, result.overall)):
+        rate = system.arrival_rate if each.need == 0 else system.classes[i].arrival_rate
+        number = each.number_in_system
+        by_little = each.throughput.value * each.mean_response_time.value
+        checks += [
+            near(f"throughput of {each.name}", each.throughput, rate),
+            near(f"Little's law for {each.name}", number, by_little, widths=1.0),
+        ]
+    return list(problems(checks))
+
+
+@pytest.mark.parametrize(("name", "policy", "engine"), CASES, ids=lambda x: getattr(x, "label", x))
+def test_every_check_holds_at_every_event(name: str, policy: qs.Policy, engine: str) -> None:
+    system = (POISSON | OTHERS)[name]
+    result = qs.simulate(system, policy, engine=engine, jobs=10_000, seed=3, debug=True)
+    assert result.inputs.engine == engine
+    assert result.stop is qs.Stop.COMPLETED
+    assert result.completed == 10_000
+    assert result.verdict.status == "stable"
+    assert identities(result) == []
+
+
+@pytest.mark.parametrize("engine", ["jumps", "events"])
+@pytest.mark.parametrize("policy", MSFQS, ids=lambda policy: policy.label)
+def test_every_check_holds_for_msfq(policy: qs.Policy, engine: str) -> None:
+    system = one_or_all(4, 1.35, 0.15)
+    result = qs.simulate(system, policy, engine=engine, jobs=20_000, seed=3, debug=True)
+    assert identities(result) == []
+
+
+@pytest.mark.parametrize(
+    ("policy", "engine"), [("msf", "jumps"), ("static-quickswap", "jumps"), ("first-fit", "events")]
+)
+def test_many_classes(policy: str, engine: str) -> None:
+    """More than the loop over jumps scans, so that it draws from a tree."""
+    result = qs.simulate(many(45, 8, 0.35), policy, engine=engine, jobs=10_000, debug=True)
+    assert identities(result) == []
+
+
+def test_hundreds_of_classes() -> None:
+    system = many(200, 50, 0.6)
+    result = qs.simulate(system, "msf", engine="jumps", jobs=30_000, debug=True)
+    assert len(result.classes) == 200
+    assert sum(each.jobs for each in result.classes) == result.overall.jobs
+    assert problems([near("utilisation", result.utilisation, system.load)]) == []
+
+
+def test_jobs_are_counted_once() -> None:
+    result = qs.simulate(FOUR, "msf", jobs=10_001, warmup=0.0)
+    assert result.overall.jobs == result.completed == 4 * 2501  # rounded up per replication
+    assert result.events >= 2 * result.completed
+    tenth_off = qs.simulate(FOUR, "msf", jobs=10_001, warmup=0.1)
+    assert tenth_off.completed == result.completed
+    assert tenth_off.overall.jobs == pytest.approx(0.9 * result.completed, rel=0.01)
+
+
+def test_waiting_and_service_add_up_to_the_response_time() -> None:
+    """The service time is the size, so its mean is that of the size laws."""
+    result = qs.simulate(uneven(0.5), "first-fit", jobs=200_000)
+    for each, spec in zip(result.classes, result.system.classes, strict=True):
+        service = each.mean_response_time.value - each.mean_waiting_time.value
+        error = spec.size.mean / math.sqrt(each.jobs)  # exponential: deviation = mean
+        assert service == pytest.approx(spec.size.mean, abs=4 * error)
+
+
+def test_deterministic_sizes_without_a_queue_leave_nothing_to_chance() -> None:
+    calm = qs.System(100, [qs.JobClass(1, 1.0, qs.Deterministic(3.0))])
+    all_jobs = qs.simulate(calm, "fcfs", jobs=20_000, debug=True).overall
+    for each in (all_jobs.response_time.mean, all_jobs.slowdown.mean, all_jobs.slowdown.p999):
+        assert each.value == pytest.approx(
+            3.0 if each is all_jobs.response_time.mean else 1.0, rel=0.02
+        )
+    assert all_jobs.waiting_time.p999 == qs.Estimate(0.0, 0.0)
+    assert all_jobs.response_time.std.value == pytest.approx(0.0, abs=1e-6)
+
+
+SAME = [
+    (FOUR, "adaptive-quickswap", "jumps"),
+    (FOUR, "msf", "events"),
+    (one_or_all(4, 1.35, 0.15), "msfq:threshold=2,drain=always", "jumps"),
+    (bursty(0.5), "smash:window=3", "events"),
+    (shared(0.5), "server-filling", "events"),
+]
+
+
+@pytest.mark.parametrize(("system", "policy", "engine"), SAME, ids=[row[1] for row in SAME])
+def test_equal_seeds_give_equal_bytes_on_any_number_of_threads(
+    system: qs.System, policy: str, engine: str
+) -> None:
+    def text(threads: int, seed: int = 1) -> str:
+        return qs.simulate(
+            system,
+            policy,
+            jobs=40_000,
+            engine=engine,
+            trajectory=50,
+            replications=5,
+            threads=threads,
+            seed=seed,
+        ).to_json()
+
+    assert text(1) == text(2) == text(4)
+    assert text(1) != text(1, seed=2)
+
+
+def test_rounds_do_not_depend_on_threads() -> None:
+    def text(threads: int) -> str:
+        result = qs.simulate(FOUR, "msf", precision=0.02, jobs=1_000_000, seed=4, threads=threads)
+        return result.to_json()
+
+    assert text(1) == text(2) == text(3)
+
+
+def test_replications_are_independent_and_a_prefix_of_more() -> None:
+    """One replication is the first of several; the second is another path."""
+    system = mixed(4, [(1, 1.0, 1.0)], 0.5)
+    one, two = (
+        qs.simulate(system, "fcfs", replications=r, jobs=r * 10_000, warmup=0.0) for r in (1, 2)
+    )
+    a, both = one.mean_response_time.value, two.mean_response_time.value
+    assert a != both
+    second = 2 * both - a
+    assert second == pytest.approx(a, abs=0.3)
+    assert second != a
+
+
+@pytest.mark.parametrize("seed", [0, 2**64 - 1])
+def test_the_ends_of_the_range_of_seeds(seed: int) -> None:
+    assert qs.simulate(FOUR, "msf", jobs=1000, seed=seed).inputs.seed == seed
+
+
+def test_progress_reports_grow_to_the_jobs_asked_for() -> None:
+    seen: list[tuple[int, int]] = []
+
+    def note(done: int, whole: int) -> None:
+        seen.append((done, whole))
+
+    qs.simulate(FOUR, "msf", jobs=100_000, progress=note)
+    assert {whole for _, whole in seen} == {100_000}
+    done = [done for done, _ in seen]
+    assert done == sorted(done)
+    assert done[-1] == 100_000

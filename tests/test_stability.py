@@ -1,0 +1,235 @@
+"""Stability limits against the saturated chain, reference values and each other."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+
+import numpy as np
+import pytest
+
+import quickswap as qs
+from quickswap.policies import POLICIES, Policy
+from quickswap.theory.fcfs import one_or_all_rate, same_law_rate
+
+State = tuple[tuple[int, ...], int]
+"""Classes in service, sorted, and the class of the head, which does not fit."""
+
+UNIT = qs.Exponential(mean=1.0)
+PLAIN: list[Policy] = [
+    qs.FCFS(),
+    qs.FirstFit(),
+    qs.MSF(),
+    qs.LSF(),
+    qs.Smash(3),
+    qs.StaticQuickswap(),
+    qs.AdaptiveQuickswap(),
+    qs.ServerFilling(),
+]
+
+
+def system(servers: int, *classes: tuple[int, float], size: qs.Distribution = UNIT) -> qs.System:
+    return qs.System(servers, [qs.JobClass(need, rate, size) for need, rate in classes])
+
+
+def saturated_fcfs(
+    servers: int, needs: list[int], shares: list[float], means: list[float]
+) -> float:
+    """Jobs per second that FCFS completes when somebody always waits: the chain, solved."""
+
+    def settle(running: tuple[int, ...], chance: float, into: dict[State, float]) -> None:
+        for head, share in enumerate(shares):
+            grown = tuple(sorted((*running, head)))
+            if sum(needs[i] for i in grown) <= servers:
+                settle(grown, chance * share, into)
+            else:
+                into[running, head] += chance * share
+
+    def jumps(state: State) -> dict[State, float]:
+        running, head = state
+        into: dict[State, float] = defaultdict(float)
+        for each, count in Counter(running).items():
+            left = list(running)
+            left.remove(each)
+            rate = count / means[each]
+            grown = tuple(sorted((*left, head)))
+            if sum(needs[i] for i in grown) <= servers:
+                settle(grown, rate, into)
+            else:
+                into[tuple(left), head] += rate
+        return into
+
+    first: dict[State, float] = defaultdict(float)
+    settle((), 1.0, first)
+    chain: dict[State, dict[State, float]] = {}
+    todo = list(first)
+    while todo:
+        state = todo.pop()
+        if state not in chain:
+            chain[state] = jumps(state)
+            todo += list(chain[state])
+    place = {state: i for i, state in enumerate(chain)}
+    generator = np.zeros((len(chain), len(chain)))
+    for state, into in chain.items():
+        for other, rate in into.items():
+            generator[place[state], place[other]] += rate
+            generator[place[state], place[state]] -= rate
+    balance = np.vstack([generator.T, np.ones(len(chain))])
+    shares_of_time = np.linalg.lstsq(balance, np.eye(len(chain) + 1)[-1])[0]
+    speeds = [sum(1 / means[i] for i in running) for running, _ in chain]
+    return float(shares_of_time @ np.array(speeds))
+
+
+@pytest.mark.parametrize(("servers", "share"), [(2, 0.9), (3, 0.4), (4, 0.8)])
+def test_fcfs_one_or_all_is_the_throughput_of_the_saturated_chain(
+    servers: int, share: float
+) -> None:
+    expected = saturated_fcfs(servers, [1, servers], [share, 1 - share], [0.7, 2.5])
+    assert one_or_all_rate(servers, share, 0.7, 2.5) == pytest.approx(expected, rel=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("servers", "needs", "shares"),
+    [(4, [1, 2, 3], [0.5, 0.3, 0.2]), (5, [2, 3], [0.6, 0.4]), (6, [1, 4, 6], [0.7, 0.2, 0.1])],
+)
+def test_fcfs_with_one_law_is_the_throughput_of_the_saturated_chain(
+    servers: int, needs: list[int], shares: list[float]
+) -> None:
+    expected = saturated_fcfs(servers, needs, shares, [1.5] * len(needs))
+    assert same_law_rate(servers, needs, shares, 1.5) == pytest.approx(expected, rel=1e-9)
+
+
+def test_fcfs_reference_values() -> None:
+    assert one_or_all_rate(2, 0.9, 1, 1) == pytest.approx(1.6806723, abs=5e-8)
+    assert one_or_all_rate(32, 0.9, 1, 1) == pytest.approx(3.02609304, abs=5e-9)
+    both = same_law_rate(32, [1, 32], [0.9, 0.1], 1.0)
+    assert both == pytest.approx(one_or_all_rate(32, 0.9, 1, 1), rel=1e-12)
+
+
+def test_fcfs_on_the_four_classes_is_unstable_at_rate_four() -> None:
+    known = qs.stability(qs.load("four-class"), qs.FCFS())
+    assert known.verdict == "unstable"
+    assert known.exact
+    assert known.limit == pytest.approx(3.5524786)
+    assert qs.stability(qs.load("four-class:rate=3.5"), qs.FCFS()).verdict == "stable"
+
+
+@pytest.mark.parametrize(
+    "policy",
+    [
+        qs.MSF(),
+        qs.Smash(None),
+        qs.MSFQ(0),
+        qs.MSFQ(31, "always"),
+        qs.MSFQ(32),
+        qs.StaticQuickswap(),
+        qs.StaticQuickswap(drain="exclusive"),
+        qs.AdaptiveQuickswap(),
+        qs.ServerFilling(),
+    ],
+    ids=repr,
+)
+def test_one_or_all_is_carried_up_to_the_capacity(policy: Policy) -> None:
+    below, above = qs.load("one-or-all:load=.999"), qs.load("one-or-all:load=1.001")
+    assert qs.stability(below, policy).verdict == "stable"
+    assert qs.stability(below, policy).limit == pytest.approx(below.capacity)
+    assert qs.stability(below, policy).exact
+    assert qs.stability(above, policy).verdict == "unstable"
+
+
+def test_a_window_of_one_is_fcfs() -> None:
+    one_or_all = qs.load("one-or-all")
+    assert qs.stability(one_or_all, qs.Smash(1)) == qs.stability(one_or_all, qs.FCFS())
+    assert qs.stability(one_or_all, qs.Smash(2)).limit is None
+
+
+@pytest.mark.parametrize("drain", qs.StaticQuickswap.drains)
+def test_static_quickswap_counts_whole_slots(drain: str) -> None:
+    policy = qs.StaticQuickswap(drain=drain)
+    uneven = system(10, (3, 0.4), (4, 0.6))
+    known = qs.stability(uneven, policy)
+    assert known.limit == pytest.approx(1 / (0.4 / 3 + 0.6 / 2))
+    assert known.necessary_limit == pytest.approx(uneven.capacity)
+    assert known.limit is not None
+    assert known.limit < known.necessary_limit
+    between = (known.limit + known.necessary_limit) / 2
+    assert qs.stability(uneven.with_rate(between), policy).verdict == "unknown"
+    assert qs.stability(uneven.with_rate(known.limit * 0.99), policy).verdict == "stable"
+    assert qs.stability(uneven.with_load(1.2), policy).verdict == "unstable"
+    four = qs.load("four-class")
+    assert qs.stability(four, policy).exact
+    assert qs.stability(four, policy).limit == pytest.approx(5.0)
+
+
+def test_static_quickswap_on_borg() -> None:
+    borg = qs.load("borg-b")
+    shares = zip(borg.job_shares, borg.classes, strict=True)
+    expected = 1 / sum(p * each.size.mean / (2048 // each.need) for p, each in shares)
+    assert qs.stability(borg, qs.StaticQuickswap()).limit == pytest.approx(expected)
+    assert expected == pytest.approx(4.886093, rel=1e-6)
+
+
+def test_server_filling_needs_a_chain_of_divisors() -> None:
+    chain = system(8, (1, 1.0), (2, 0.5), (8, 0.1), size=qs.BoundedPareto(1.5, 1, 100))
+    assert qs.stability(chain, qs.ServerFilling()).limit == pytest.approx(chain.capacity)
+    for other in (
+        system(6, (2, 1.0), (3, 1.0)),
+        system(12, (2, 1.0), (8, 1.0)),
+        system(8, (1, 1.0), (2, 1.0), size=qs.LogNormal(mean=1, scv=2)),
+    ):
+        assert qs.stability(other, qs.ServerFilling()).limit is None
+
+
+@pytest.mark.parametrize("policy", PLAIN, ids=repr)
+def test_one_class_is_a_plain_queue_for_any_law(policy: Policy) -> None:
+    one = system(15, (6, 0.5), size=qs.Gamma(mean=2.0, scv=3.0))
+    known = qs.stability(one, policy)
+    assert known.exact
+    assert known.limit == pytest.approx(2 / 2.0)
+    assert known.verdict == "stable"
+
+
+@pytest.mark.parametrize("policy", PLAIN, ids=repr)
+def test_jobs_that_never_fit_together_are_a_plain_queue(policy: Policy) -> None:
+    alone = system(9, (5, 0.3), (6, 0.3), (9, 0.3), size=qs.Uniform(0.5, 1.5))
+    known = qs.stability(alone, policy)
+    assert known.exact
+    assert known.limit == pytest.approx(1.0)
+
+
+@pytest.mark.parametrize(
+    "policy", [qs.FirstFit(), qs.MSF(), qs.LSF(), qs.AdaptiveQuickswap()], ids=repr
+)
+def test_nothing_is_claimed_without_proof(policy: Policy) -> None:
+    four = qs.load("four-class")
+    assert qs.stability(four, policy).verdict == "unknown"
+    assert qs.stability(four, policy).limit is None
+    assert not qs.stability(four, policy).exact
+    assert qs.stability(four.with_rate(5.01), policy).verdict == "unstable"
+
+
+@pytest.mark.parametrize(
+    "policy", [qs.FCFS(), qs.MSF(), qs.MSFQ(), qs.StaticQuickswap(), qs.AdaptiveQuickswap()]
+)
+def test_proofs_for_exponential_sizes_or_poisson_arrivals_are_not_stretched(
+    policy: Policy,
+) -> None:
+    steady = system(4, (1, 1.0), (4, 0.1), size=qs.Deterministic(1.0))
+    assert qs.stability(steady, policy).limit is None
+    bursts = qs.Renewal(qs.Gamma(mean=1.0, scv=4.0))
+    bursty = qs.System(4, [qs.JobClass(n, size=UNIT, arrivals=bursts) for n in (1, 4)])
+    assert qs.stability(bursty.with_load(0.3), policy).limit is None
+
+
+def test_a_policy_that_does_not_suit_the_system_is_refused() -> None:
+    with pytest.raises(qs.PolicyError, match="two classes"):
+        qs.stability(qs.load("four-class"), qs.MSFQ())
+
+
+def test_every_policy_gets_an_answer_with_reason_and_source() -> None:
+    one_or_all = qs.load("one-or-all")
+    for kind in POLICIES:
+        policy = qs.Smash(2) if kind is qs.Smash else kind()
+        known = qs.stability(one_or_all, policy)
+        assert known.reason.endswith(".")
+        assert known.source
+        assert known.necessary_limit <= one_or_all.capacity * (1 + 1e-9)
