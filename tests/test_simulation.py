@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from statistics import mean
 
 import pytest
 
@@ -184,3 +185,122 @@ def test_progress_reports_grow_to_the_jobs_asked_for() -> None:
     done = [done for done, _ in seen]
     assert done == sorted(done)
     assert done[-1] == 100_000
+
+
+class TestWarmUp:
+    def test_it_takes_the_start_from_empty_away(self) -> None:
+        """Short runs at load .9: what is kept from the start makes the mean too small."""
+
+        def average(warmup: float | str) -> float:
+            runs = [
+                qs.simulate(single(0.9), "fcfs", jobs=6000, seed=seed, warmup=warmup)
+                for seed in range(30)
+            ]
+            return mean(run.mean_response_time.value for run in runs)
+
+        none, some, half = (average(warmup) for warmup in (0.0, 0.1, 0.5))
+        assert none < some < half
+
+    def test_mser5_cuts_at_most_half(self) -> None:
+        for seed in range(5):
+            result = qs.simulate(FOUR, "msf", jobs=20_000, warmup="mser5", seed=seed)
+            assert 10_000 <= result.overall.jobs <= 20_000
+
+
+class TestStop:
+    def test_precise_is_precise(self) -> None:
+        result = qs.simulate(FOUR.with_rate(2.0), "msf", precision=0.02)
+        assert result.stop is qs.Stop.PRECISE
+        assert result.mean_response_time.relative <= 0.02
+        assert result.completed < result.inputs.jobs
+        wider = qs.simulate(FOUR.with_rate(2.0), "msf", precision=0.2)
+        assert wider.completed < result.completed
+
+    def test_a_budget_that_ends_first_is_named(self) -> None:
+        result = qs.simulate(FOUR, "msf", precision=0.001, jobs=300_000)
+        assert result.stop is qs.Stop.BUDGET
+        assert result.mean_response_time.relative > 0.001
+        assert result.completed == 300_000
+
+    def test_without_precision_all_jobs_complete(self) -> None:
+        result = qs.simulate(FOUR, "msf", jobs=30_000)
+        assert result.stop is qs.Stop.COMPLETED
+        assert result.completed == 30_000
+
+    @pytest.mark.parametrize("jobs", [1, 3, 41])
+    def test_a_few_jobs_are_enough_to_run(self, jobs: int) -> None:
+        result = qs.simulate(FOUR, "msf", jobs=jobs, replications=2)
+        assert result.completed == 2 * math.ceil(jobs / 2)
+        assert result.mean_response_time.value > 0
+
+
+class TestTrajectory:
+    @pytest.mark.parametrize("engine", ["jumps", "events"])
+    @pytest.mark.parametrize("points", [2, 100, 1001])
+    def test_it_is_bounded_and_starts_empty(self, engine: str, points: int) -> None:
+        result = qs.simulate(FOUR, "msf", jobs=50_000, trajectory=points, engine=engine)
+        path = result.trajectory
+        assert path is not None
+        assert points / 2 <= len(path.counts) <= points + 1
+        assert path.counts[0] == (0, 0, 0, 0)
+        assert path.times == tuple(i * path.step for i in range(len(path.counts)))
+        duration = 50_000 / 4 / FOUR.arrival_rate
+        assert path.times[-1] == pytest.approx(duration, rel=2 / points + 0.1)
+
+    def test_its_time_average_is_the_number_in_system(self) -> None:
+        system = one_or_all(4, 1.35, 0.15)
+        settings = {"jobs": 200_000, "replications": 1, "trajectory": 20_000}
+        result = qs.simulate(system, "msfq", warmup=0.0, **settings)  # type: ignore[arg-type]
+        path = result.trajectory
+        assert path is not None
+        checks = []
+        for i, each in enumerate(result.classes):
+            average = mean(counts[i] for counts in path.counts)
+            checks.append(near(each.name, each.number_in_system, average, widths=1.0))
+        assert problems(checks) == []
+
+    def test_there_is_none_unless_asked_for(self) -> None:
+        assert qs.simulate(FOUR, "msf", jobs=1000).trajectory is None
+
+
+class TestPhases:
+    """Of MSFQ: idle; heavies; lights, all servers taken; lights; the drain."""
+
+    @pytest.mark.parametrize("engine", ["jumps", "events"])
+    @pytest.mark.parametrize("drain", ["on_demand", "always"])
+    @pytest.mark.parametrize("threshold", [0, 2, 3])
+    def test_they_follow_each_other(self, threshold: int, drain: str, engine: str) -> None:
+        system = one_or_all(4, 2.25, 0.25)
+        policy = qs.MSFQ(threshold, drain)
+        result = qs.simulate(system, policy, jobs=100_000, warmup=0.0, engine=engine)
+        idle, heavies, full, lights, drained = result.phases
+        # one more or less for each replication, of the phase that is on at the end
+        assert abs(full.count - lights.count) <= 4
+        assert abs(lights.count - drained.count) <= 4
+        assert heavies.count >= drained.count - 4
+        if drain == "on_demand":
+            assert idle.count == 0
+            assert abs(heavies.count - drained.count) <= 4
+        total = sum(each.count * each.mean.value for each in result.phases if each.count)
+        assert total == pytest.approx(result.completed / result.overall.throughput.value, rel=1e-3)
+
+    @pytest.mark.parametrize("drain", ["on_demand", "always"])
+    def test_heavies_run_in_phase_1_all_the_time_and_nowhere_else(self, drain: str) -> None:
+        """So its share of the time is the load of the heavies, to their own statistics."""
+        system = one_or_all(4, 1.35, 0.15)
+        result = qs.simulate(system, qs.MSFQ(2, drain), jobs=100_000, warmup=0.0, replications=1)
+        phase, heavy = result.phases[1], result.classes[1]
+        in_service = heavy.number_in_system.value - heavy.number_waiting.value
+        time = result.completed / result.overall.throughput.value
+        assert phase.count * phase.mean.value == pytest.approx(in_service * time, rel=1e-3)
+
+    def test_empty_phases_and_the_idle_one(self) -> None:
+        system = one_or_all(4, 1.35, 0.15)
+        always = qs.simulate(system, qs.MSFQ(3, "always"), jobs=100_000).phases
+        assert always[3].mean == qs.Estimate(0.0, 0.0)  # l = k - 1: phase 3 ends as it begins
+        assert problems([near("idle", always[0].mean, 1 / system.arrival_rate)]) == []
+        at_once = qs.simulate(system, qs.MSFQ(0), jobs=100_000).phases
+        assert at_once[4].mean == qs.Estimate(0.0, 0.0)  # l = 0: nobody is left to drain
+
+    def test_other_policies_have_none(self) -> None:
+        assert qs.simulate(FOUR, "msf", jobs=1000).phases == ()

@@ -212,10 +212,10 @@ def test_percentiles_of_a_system_without_queue_are_those_of_the_sizes() -> None:
     ("estimate", "text"),
     [
         (Estimate(1.786182, 0.0543), "1.786 ± 0.054"),
-        (Estimate(123456.0, 20.0), "123456 ± 20"),
-        (Estimate(0.5, 0.4), "0.5 ± 0.4"),
+        (Estimate(123456.0, 20.0), "123,460 ± 20"),
+        (Estimate(0.5, 0.4), "0.50 ± 0.40"),
         (Estimate(2.0, 0.0), "2 ± 0"),
-        (Estimate(2.0, math.nan), "2 ± ?"),
+        (Estimate(2.0, math.nan), "2.000 ± ?"),
         (Estimate(math.nan, math.nan), "-"),
         (Estimate(math.inf, 0.0), "infinite"),
     ],

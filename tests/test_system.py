@@ -138,7 +138,8 @@ def by_all_packings(servers: int, needs: list[int], works: list[float]) -> float
         A_eq=np.r_[0.0, np.ones(columns.shape[1])][None, :],
         b_eq=[1.0],
     )
-    return float(-answer.fun)
+    assert answer.fun is not None
+    return -float(answer.fun)
 
 
 def cases(servers: int) -> st.SearchStrategy[tuple[int, list[tuple[int, float]]]]:

@@ -1,7 +1,7 @@
 """One table of systems, policies and known answers; tests, verification and benchmarks draw on it.
 
-Exact values are solutions of Markov chains (quickswap.theory will compute them); goldens are estimates of
-an independent simulator with their 95 % half-widths.
+Exact values are solutions of Markov chains (quickswap.theory will compute them); goldens are
+estimates of an independent simulator with their 95 % half-widths.
 """
 
 from __future__ import annotations
@@ -93,9 +93,7 @@ OTHERS = (
     Known(one_or_all(32, 2.25, 0.25), qs.FCFS(), (6.29229658, 8.16994031), 6.48006095),
     Known(one_or_all(4, 1.35, 0.15), qs.ServerFilling(), (1.46857991, 1.29189934), 1.45091186),
     Known(
-        qs.System(
-            32, [qs.JobClass(need=1, arrival_rate=28.0, size=qs.Exponential(mean=1.0))]
-        ),
+        qs.System(32, [qs.JobClass(need=1, arrival_rate=28.0, size=qs.Exponential(mean=1.0))]),
         qs.FirstFit(),
         (1.0907520144,),
         1.0907520144,

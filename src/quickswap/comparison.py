@@ -14,9 +14,10 @@ import numpy as np
 from quickswap.errors import QuickswapError, UnstableError, unknown
 from quickswap.estimates import Batches, Estimate, Floats, by_class, jackknife
 from quickswap.measure import overall_values
+from quickswap.models import load
 from quickswap.policies import Policy, parse
 from quickswap.result import Result
-from quickswap.simulation import Interrupted, OwnPolicy, simulate
+from quickswap.simulation import Interrupted, OwnPolicy, default_jobs, simulate
 from quickswap.system import System
 
 if TYPE_CHECKING:
@@ -107,7 +108,7 @@ class Comparison:
 
 
 def compare(
-    system: System,
+    system: System | str,
     policies: Iterable[Policy | OwnPolicy | str] = DEFAULT_POLICIES,
     *,
     rates: Sequence[float] | None = None,
@@ -121,7 +122,7 @@ def compare(
     all points see the same sizes, so that differences have narrow intervals; see `difference`.
 
     Args:
-        system: servers and classes.
+        system: servers and classes, or the name of a preset or model file.
         policies: policies, spellings, or policies of your own.
         rates: total arrival rates, jobs per second.
         loads: loads, in place of rates; if neither is given, the system as it is.
@@ -132,21 +133,23 @@ def compare(
         PolicyError, UnstableError, QuickswapError: as `simulate`; also for rates and loads both.
         Interrupted: Ctrl-C; its `result` is the comparison as far as it had come.
     """
+    system = load(system) if isinstance(system, str) else system
+    policies = [policies] if isinstance(policies, str) else policies
     chosen = [parse(each) if isinstance(each, str) else each for each in policies]
     if not chosen:
         raise QuickswapError("no policy is given to compare: give at least one.")
     systems = _systems(system, rates, loads)
     _look_ahead(systems, chosen, settings)
     results: list[Result] = []
-    expected: int = settings.get("jobs") or 1_000_000
+    expected = settings.get("jobs") or default_jobs(settings.get("precision"))
     whole = expected * len(systems) * len(chosen)
     for each in systems:
         for policy in chosen:
             before = len(results) * expected
 
-            def report(done: int, _: int, before: int = before) -> None:
+            def report(done: int, intended: int, before: int = before) -> None:
                 if progress is not None:
-                    progress(before + min(done, expected), whole)
+                    progress(before + round(expected * done / intended), whole)
 
             try:
                 results.append(simulate(each, policy, progress=report, **settings))
@@ -188,6 +191,8 @@ def _paired(result: Result, quantity: str, cls: str | None) -> Floats:
     """Return the quantity from all batches, then with one left out: (1 + batches, 1)."""
     if quantity not in QUANTITIES:
         unknown("quantity", quantity, QUANTITIES, QuickswapError)
+    if cls is not None and quantity != "mean_response_time":
+        raise QuickswapError(f"{quantity} is one number for all classes: leave cls out.")
     if result._batches is None:
         raise QuickswapError("a result read from a file cannot be paired: rerun it first.")
     batches: Batches = result._batches

@@ -47,6 +47,12 @@ class Estimate:
     value: float
     half_width: float
 
+    def __post_init__(self) -> None:
+        # one and the same nan, so that equal estimates are equal
+        for name in ("value", "half_width"):
+            if math.isnan(getattr(self, name)):
+                object.__setattr__(self, name, math.nan)
+
     @property
     def low(self) -> float:
         """Lower end of the interval."""
@@ -70,16 +76,23 @@ class Estimate:
         if math.isinf(self.value):
             return "infinite"
         if math.isnan(self.half_width):
-            return f"{self.value:.4g} ± ?"
-        return f"{self.value:{_digits(self)}} ± {self.half_width:.2g}"
+            return f"{_number(self.value, _decimals(abs(self.value) / 100))} ± ?"
+        if self.half_width == 0:
+            return f"{self.value:.6g}"
+        decimals = _decimals(self.half_width)
+        return f"{_number(self.value, decimals)} ± {_number(self.half_width, decimals)}"
 
 
-def _digits(estimate: Estimate) -> str:
-    """As many digits as the half-width makes worth reading, at least three."""
-    if estimate.half_width <= 0 or estimate.value == 0:
-        return ".6g"
-    steps = math.log10(abs(estimate.value) / estimate.half_width)
-    return f".{max(3, min(12, math.floor(steps) + 3))}g"
+def _decimals(size: float) -> int:
+    """Return the decimals that leave two digits of a number; negative for whole tens and more."""
+    return 1 - math.floor(math.log10(size)) if size > 0 else 3
+
+
+def _number(value: float, decimals: int) -> str:
+    """Return a number with so many decimals and commas between thousands, or a power of ten."""
+    if abs(value) >= 1e9 or decimals > 9:
+        return f"{value:.3g}"
+    return f"{round(value, decimals):,.{max(0, decimals)}f}"
 
 
 def jackknife(values: Floats, sizes: Sequence[int]) -> list[Estimate]:

@@ -5,11 +5,12 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from quickswap._core import OVERALL, PER_CLASS
-from quickswap.estimates import Batches, Estimate, Floats, by_class, jackknife
+from quickswap.estimates import QUANTILES, Batches, Estimate, Floats, by_class, jackknife
 from quickswap.result import SUMMARIES, ClassResult, PhaseResult, Summary
 from quickswap.system import System
 
@@ -18,6 +19,8 @@ __all__ = ["Measured", "busy", "measure", "overall_values"]
 PHASES = ("idle", "1", "2", "3", "4")
 """Phases of MSFQ: nobody there; heavies; lights, all servers taken; lights; the drain."""
 NOTHING = Estimate(math.nan, math.nan)
+ENOUGH = 10
+"""Jobs that must lie above a percentile for its interval to be trusted."""
 
 
 @dataclass(frozen=True)
@@ -37,31 +40,19 @@ def measure(system: System, batches: Batches, stable: bool) -> Measured:
     """Return all quantities; those that an unstable system does not have are nan."""
     sums, sizes = batches.whole_and_less(), batches.sizes
     table, duration, wasted = _parts(sums, system)
-    quantiles = [batches.quantiles(metric) for metric in range(len(SUMMARIES))]
-    count = len(system.needs)
-    classes = [
-        _class(
-            system,
-            _Part(position, table[:, position] if position < count else table.sum(axis=1)),
-            duration,
-            batches,
-            [each[:, position] for each in quantiles],
-            stable,
-        )
-        for position in range(count + 1)
-    ]
+    classes = _classes(system, batches, table, duration, stable)
     servers = system.servers * duration
     shares = np.stack([busy(table, system.needs) / servers, wasted / servers], axis=1)
     utilisation, waste = jackknife(shares, sizes)
     weighted, jain = jackknife(overall_values(sums, system), sizes)
     return Measured(
-        classes=tuple(classes[:count]),
-        overall=classes[count],
+        classes=tuple(classes[:-1]),
+        overall=classes[-1],
         weighted_mean_response_time=weighted if stable else NOTHING,
         jain_index=jain if stable else NOTHING,
         utilisation=utilisation,
         wasted_capacity=waste,
-        phases=_phases(sums, count, sizes) if stable else (),
+        phases=_phases(sums, len(system.needs), sizes) if stable else (),
     )
 
 
@@ -89,52 +80,64 @@ def _parts(sums: Floats, system: System) -> tuple[Floats, Floats, Floats]:
     return table, rest[:, 0], rest[:, 1]
 
 
-@dataclass(frozen=True)
-class _Part:
-    """A class, or all together behind the last one; the table is (1 + batches, PER_CLASS)."""
-
-    position: int
-    table: Floats
-
-
-def _class(
-    system: System,
-    part: _Part,
-    duration: Floats,
-    batches: Batches,
-    quantiles: list[Floats],
-    stable: bool,
-) -> ClassResult:
-    """Return the result of one class."""
-    together = part.position == len(system.needs)
-    table, jobs = part.table, part.table[:, 0]
+def _classes(
+    system: System, batches: Batches, table: Floats, duration: Floats, stable: bool
+) -> list[ClassResult]:
+    """Return the results of all classes, and behind them that of all jobs together."""
+    table = np.concatenate([table, table.sum(axis=1, keepdims=True)], axis=1)
+    jobs = table[0, :, 0]
     with np.errstate(invalid="ignore", divide="ignore"):
-        per_second = np.stack([table[:, 10], table[:, 11], jobs], axis=1) / duration[:, None]
-        means = table[:, 2:10:2] / jobs[:, None]
-        stds = np.sqrt(np.maximum(table[:, 3:10:2] / jobs[:, None] - means**2, 0))
-    present, waiting, throughput = jackknife(per_second, batches.sizes)
-    laws = system.classes if together else (system.classes[part.position],)
-    boundless = any(math.isinf(each.size.mean_inverse) for each in laws)
-    summaries = {}
-    for metric, name in enumerate(SUMMARIES):
-        moments = np.stack([means[:, metric], stds[:, metric]], axis=1)
-        mean, std = jackknife(moments, batches.sizes)
-        if name == "slowdown" and boundless and jobs[0] > 0:
-            mean = std = Estimate(math.inf, 0.0)  # exactly
-        percentiles = jackknife(quantiles[metric], batches.segments)
-        summaries[name] = Summary(mean, std, *percentiles) if stable else Summary(*[NOTHING] * 6)
-    return ClassResult(
-        name="all" if together else system.names[part.position],
-        need=0 if together else system.needs[part.position],
-        jobs=round(float(jobs[0])),
-        response_time=summaries["response_time"],
-        waiting_time=summaries["waiting_time"],
-        slowdown=summaries["slowdown"],
-        bounded_slowdown=summaries["bounded_slowdown"],
-        number_in_system=present if stable else NOTHING,
-        number_waiting=waiting if stable else NOTHING,
-        throughput=throughput,
-    )
+        rates = table[..., [10, 11, 0]] / duration[:, None, None]
+        means = table[..., 2:10:2] / table[..., :1]
+        stds = np.sqrt(np.maximum(table[..., 3:10:2] / table[..., :1] - means**2, 0))
+    present, waiting, throughput = _grid(rates, batches.sizes).T
+    moments = _grid(np.stack([means, stds], axis=-1), batches.sizes)
+    quantiles = [
+        _grid(batches.quantiles(metric), batches.segments) for metric in range(len(SUMMARIES))
+    ]
+    boundless = [math.isinf(each.size.mean_inverse) for each in system.classes]
+    names, needs = (*system.names, "all"), (*system.needs, 0)
+    results = []
+    for i, infinite in enumerate([*boundless, any(boundless)]):
+        summaries = {name: Summary(*[NOTHING] * 6) for name in SUMMARIES}
+        for metric, name in enumerate(SUMMARIES if stable else ()):
+            mean, std = moments[i, metric]
+            if name == "slowdown" and infinite and jobs[i] > 0:
+                mean = std = Estimate(math.inf, 0.0)  # exactly
+            levels = zip(quantiles[metric][i], QUANTILES, strict=True)
+            percentiles = [_percentile(each, level, jobs[i]) for each, level in levels]
+            summaries[name] = Summary(mean, std, *percentiles)
+        results.append(
+            ClassResult(
+                name=names[i],
+                need=needs[i],
+                jobs=round(float(jobs[i])),
+                response_time=summaries["response_time"],
+                waiting_time=summaries["waiting_time"],
+                slowdown=summaries["slowdown"],
+                bounded_slowdown=summaries["bounded_slowdown"],
+                number_in_system=present[i] if stable else NOTHING,
+                number_waiting=waiting[i] if stable else NOTHING,
+                throughput=throughput[i],
+            )
+        )
+    return results
+
+
+def _grid(values: Floats, sizes: Sequence[int]) -> Any:
+    """Return an array of estimates from values (1 + batches, ...): one for each of the rest."""
+    flat = jackknife(values.reshape(len(values), -1), sizes)
+    grid = np.empty(len(flat), dtype=object)
+    grid[:] = flat
+    return grid.reshape(values.shape[1:])
+
+
+def _percentile(estimate: Estimate, level: float, jobs: float) -> Estimate:
+    """Return a percentile: no value without a job above it, no interval with few of them."""
+    above = jobs * (1 - level)
+    if above < 1:
+        return NOTHING
+    return estimate if above >= ENOUGH else Estimate(estimate.value, math.nan)
 
 
 def _phases(sums: Floats, classes: int, sizes: list[int]) -> tuple[PhaseResult, ...]:

@@ -149,6 +149,9 @@ def _with_options(
     numbers = {key: _number(value) for key, value in options.items()}
     if "rate" in options and "load" in options:
         raise ModelError(f"preset {name} takes rate or load, not both.")
+    if not {"rate", "load"} & set(options) and {"k", "p1"} & set(options):
+        document["load"] = _system(document).load  # that of the preset is kept
+        del document["arrival_rate"]
     if "k" in options:
         servers = whole(numbers["k"], f"k of preset {name}", 2)
         document["servers"] = document["classes"][1]["need"] = servers

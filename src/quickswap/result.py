@@ -205,7 +205,7 @@ class Result:
     completed: int
     events: int
     seconds: float = field(default=math.nan, compare=False)
-    _batches: Batches | None = field(default=None, compare=False, repr=False)
+    _batches: Batches | None = field(default=None, init=False, compare=False, repr=False)
 
     @property
     def mean_response_time(self) -> Estimate:
@@ -219,8 +219,8 @@ class Result:
 
     @property
     def stable(self) -> bool:
-        """Whether the verdict is not "unstable"."""
-        return self.verdict.status != "unstable"
+        """Whether the verdict is "stable"."""
+        return self.verdict.status == "stable"
 
     @property
     def system(self) -> System:
@@ -309,9 +309,10 @@ class Result:
         """
         import polars as pl
 
-        system = self.system
+        # twelve digits, so that a load of .5 is found as such
+        rate, load = (float(f"{x:.12g}") for x in (self.system.arrival_rate, self.system.load))
         rows = [
-            (self.policy_label, system.arrival_rate, system.load, who, what, e.value, e.half_width)
+            (self.policy_label, rate, load, who, what, e.value, e.half_width)
             for who, what, e in self.quantities()
         ]
         columns = ["policy", "arrival_rate", "load", "class", "quantity", "value", "half_width"]

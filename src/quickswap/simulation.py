@@ -17,6 +17,7 @@ from quickswap.distributions import Exponential
 from quickswap.errors import PolicyError, QuickswapError, UnstableError, unknown
 from quickswap.estimates import Batches, Run, by_class, jackknife
 from quickswap.measure import measure
+from quickswap.models import load
 from quickswap.own import OwnPolicy, own_name
 from quickswap.policies import Policy, Smash, parse, spell
 from quickswap.result import Inputs, Result, Stop, Trajectory
@@ -51,7 +52,7 @@ class Interrupted(KeyboardInterrupt):
 
 
 def simulate(
-    system: System,
+    system: System | str,
     policy: Policy | OwnPolicy | str,
     *,
     jobs: int | None = None,
@@ -71,7 +72,7 @@ def simulate(
     """Simulate a system under a policy, starting empty, and return estimates with 95 % intervals.
 
     Args:
-        system: servers and classes.
+        system: servers and classes, or the name of a preset or model file.
         policy: a policy, its spelling on the command line, or one of your own (`OwnPolicy`).
         jobs: completions in all, divided over the replications (default 1,000,000); with
             `precision`, the most that may be used (default 100,000,000).
@@ -85,7 +86,7 @@ def simulate(
         threads: at most so many; default: the cores of the machine.
         warmup: share of each replication that is cut off, from 0 to below 1; or "mser5".
         slowdown_bound: sizes below this count as this in the bounded slowdown, seconds.
-        trajectory: if positive, keep about so many points of the number in system against time.
+        trajectory: if positive, keep the number in system against time, half to all so many points.
         max_in_system: a replication with more jobs in the system is ended.
         allow_unstable: simulate even where no policy can be stable.
         debug: check every event: no server over-used, jobs conserved, FIFO in class, and Little's
@@ -98,13 +99,14 @@ def simulate(
         QuickswapError: a setting out of range.
         Interrupted: Ctrl-C; it carries what had been measured.
     """
+    system = load(system) if isinstance(system, str) else system
     policy = parse(policy) if isinstance(policy, str) else policy
     _check_policy(policy, system)
     inputs = Inputs(
         system=system.to_dict(),
         policy=OWN + own_name(policy) if not isinstance(policy, Policy) else spell(policy),
         engine=_engine(engine, system, policy),
-        jobs=_whole(jobs if jobs is not None else _default_jobs(precision), "jobs", 1),
+        jobs=_whole(jobs if jobs is not None else default_jobs(precision), "jobs", 1),
         precision=None if precision is None else _between(precision, "precision", 0, 1),
         seed=_whole(seed, "seed", 0, 2**64 - 1),
         replications=_whole(replications, "replications", 1, 10_000),
@@ -180,6 +182,7 @@ class _Session:
         result = self._result(core, stop, begun)
         if result is None:
             raise QuickswapError("no job has completed: simulate more jobs.")
+        self._report(self.inputs.jobs)
         return result
 
     def _rounds(self) -> list[int]:
@@ -255,7 +258,7 @@ class _Session:
         policy = self.policy
         points = self._counters[0]["trajectory"]
         step = float(self._counters[0]["trajectory_step"])
-        return Result(
+        result = Result(
             inputs=self.inputs,
             policy_label=policy.label if isinstance(policy, Policy) else own_name(policy),
             trajectory=Trajectory(step, tuple(map(tuple, points.tolist())))
@@ -266,9 +269,10 @@ class _Session:
             completed=sum(c["completed"] for c in self._counters),
             events=sum(c["events"] for c in self._counters),
             seconds=time.perf_counter() - begun,
-            _batches=batches,
             **{name: getattr(measured, name) for name in measured.__dataclass_fields__},
         )
+        object.__setattr__(result, "_batches", batches)  # not part of its value
+        return result
 
 
 def _check_policy(policy: object, system: System) -> None:
@@ -307,7 +311,8 @@ def _no_jumps(system: System, policy: Policy | OwnPolicy) -> str | None:
     return f"{policy.label} is preemptive" if policy.preemptive else None
 
 
-def _default_jobs(precision: float | None) -> int:
+def default_jobs(precision: float | None) -> int:
+    """Return the jobs of a simulation that does not say how many."""
     return 1_000_000 if precision is None else 100_000_000
 
 

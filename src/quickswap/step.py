@@ -55,6 +55,10 @@ class Scheduler:
     def __init__(self, system: System, policy: Policy | OwnPolicy | str) -> None:
         policy = parse(policy) if isinstance(policy, str) else policy
         known = isinstance(policy, Policy)
+        if isinstance(policy, Policy) and policy.preemptive:
+            raise PolicyError(
+                f"{policy.label} is preemptive, and a Scheduler is for nonpreemptive ones."
+            )
         spec = {
             "system": system.to_dict(),
             "policy": policy.resolve(system) if isinstance(policy, Policy) else {},
@@ -106,6 +110,10 @@ class Scheduler:
             PolicyError: a policy of your own made a mistake.
         """
         each = [classes] if isinstance(classes, int) else list(classes)
+        for cls in each:
+            if not 0 <= cls < len(self.system.needs):
+                last = len(self.system.needs) - 1
+                raise QuickswapError(f"there is no class {cls}; classes are 0 to {last}.")
         known = [estimates] * len(each) if isinstance(estimates, int | float) else list(estimates)
         if len(known) != len(each):
             raise QuickswapError(

@@ -79,7 +79,9 @@ class System:
     @property
     def load_shares(self) -> tuple[float, ...]:
         """Share of each class in the load."""
-        return tuple(load / self.load for load in self.class_loads)
+        loads = self.class_loads
+        total = math.fsum(loads)
+        return tuple(load / total for load in loads)
 
     @property
     def job_shares(self) -> tuple[float, ...]:

@@ -60,6 +60,8 @@ def known_stability(system: System, policy: object) -> Known:
     if isinstance(policy, Policy):
         found = stability(system, policy)
         verdict, reason = found.verdict, found.reason
+        if verdict == "unstable":
+            reason = f"unstable from {found.necessary_limit:.6g} jobs per second on: {reason}"
     return Known(
         capacity=system.capacity,
         verdict=verdict,
@@ -90,8 +92,8 @@ def judge(batches: Batches, known: Known, crowded: bool) -> Verdict:
         return Verdict("too short", True, reason, growth)
     if _steady(runs):
         reason = (
-            f"the number in system grows steadily: {percent:.2g} % of the arrivals never leave, "
-            f"and {_at_end(runs):.0f} jobs were there at the end."
+            f"the number in system grows steadily through the run: {percent:.2g} % of the arrivals "
+            f"did not leave, and {_at_end(runs):,.0f} jobs were there at the end."
         )
         return Verdict("unstable", False, reason, growth)
     reason = "the number in system still grows, but ever more slowly: simulate more jobs."

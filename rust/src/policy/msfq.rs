@@ -59,19 +59,30 @@ impl Msfq {
         Ok(Self { threshold, always, batch: 0, phases: Phases::new(if always { IDLE } else { LIGHTS }) })
     }
 
-    /// Whether the phase goes on and nobody starts: most questions end here.
+    /// The answer where the phase goes on, which it mostly does.
     #[inline]
-    fn goes_on(&self, station: &Station) -> bool {
+    fn within_phase(&self, station: &Station) -> Option<Choice> {
         match self.phases.current() {
-            HEAVIES => station.running(HEAVY) > 0,
-            DRAIN => station.running(LIGHT) > 0,
-            LIGHTS_FULL => station.free() == 0 && station.present(LIGHT) > self.threshold,
-            LIGHTS => (station.waiting(LIGHT) == 0 || station.free() == 0) && station.present(LIGHT) > self.threshold,
-            _ => false,
+            HEAVIES if station.running(HEAVY) > 0 => Some(Choice::Wait),
+            HEAVIES if station.waiting(HEAVY) > 0 => Some(Choice::Head(HEAVY)),
+            DRAIN if station.running(LIGHT) > 0 => Some(Choice::Wait),
+            phase @ (LIGHTS_FULL | LIGHTS) => {
+                if station.free() > 0 {
+                    if station.waiting(LIGHT) > 0 {
+                        return if self.always { None } else { Some(Choice::Head(LIGHT)) };
+                    }
+                    if phase == LIGHTS_FULL {
+                        return None;
+                    }
+                }
+                if station.present(LIGHT) > self.threshold { Some(Choice::Wait) } else { None }
+            }
+            _ => None,
         }
     }
 
     /// Goes from phase to phase until somebody starts, or nobody can.
+    #[inline(never)]
     fn turn(&mut self, view: View<'_>) -> Choice {
         let station = view.station;
         loop {
@@ -134,7 +145,7 @@ impl Policy for Msfq {
 
     #[inline]
     fn next(&mut self, view: View<'_>) -> Choice {
-        if self.goes_on(view.station) { Choice::Wait } else { self.turn(view) }
+        self.within_phase(view.station).unwrap_or_else(|| self.turn(view))
     }
 
     fn phases(&mut self) -> Option<&mut Phases> {

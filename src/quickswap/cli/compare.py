@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
 from quickswap.cli.options import Scale, chosen
-from quickswap.cli.run import Settings, check_writable, keywords, progress
+from quickswap.cli.run import Output, Settings, check_writable, keywords, progress
 
 if TYPE_CHECKING:
     from quickswap.comparison import Comparison
@@ -29,8 +29,8 @@ def compare(
     scale: Scale | None = None,
     settings: Settings | None = None,
     plot: Path | None = None,
-    csv: Path | None = None,
-    json: Path | None = None,
+    csv: Output = None,
+    json: Output = None,
     parquet: Path | None = None,
 ) -> None:
     """Compare policies on a model; print a table with 95 % intervals, the best marked.
@@ -78,14 +78,14 @@ def compare(
     arguments = keywords(settings)
     arguments["jobs"] = arguments["jobs"] or (None if arguments["precision"] else JOBS)
     points = _points(scale, loads, rates)
-    note = None
+    note = interruption = None
     try:
         with progress("comparing") as report:
             comparison = run(system, chosen_policies, **points, progress=report, **arguments)
     except Interrupted as interrupted:
         if interrupted.result is None:
             raise QuickswapError("interrupted before any job had completed.") from None
-        comparison = cast("Comparison", interrupted.result)
+        comparison, interruption = cast("Comparison", interrupted.result), interrupted
         note = "interrupted: the last line had not run to its end"
     if "-" not in {str(csv), str(json)}:
         _print(comparison, note)
@@ -95,6 +95,8 @@ def compare(
         write_with(parquet, lambda path: comparison.to_frame().write_parquet(path))
     if plot is not None:
         write_with(plot, lambda path: plot_comparison(comparison, path))
+    if interruption is not None:
+        raise interruption
 
 
 def _points(

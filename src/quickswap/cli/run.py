@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import math
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,7 +12,27 @@ from typing import Annotated, Any
 
 from cyclopts import Parameter
 
-__all__ = ["Settings", "keywords", "progress", "share_or_name"]
+from quickswap.errors import QuickswapError
+
+__all__ = ["Output", "Settings", "check_writable", "keywords", "progress"]
+
+
+def whole(_: Any, tokens: Sequence[Any]) -> int:
+    """Read a whole number, written as in 1000000, 1_000_000 or 1e6."""
+    text = tokens[0].value
+    try:
+        number = float(text)
+    except ValueError:
+        number = math.nan
+    if not number.is_integer():
+        raise QuickswapError(
+            f"--jobs is {text!r}; it must be a whole number, as in 1000000 or 1e6."
+        )
+    return int(number)
+
+
+Output = Annotated[Path | None, Parameter(allow_leading_hyphen=True)]
+"""A file to write, or - for standard output."""
 
 
 @Parameter(name="*")
@@ -19,7 +40,7 @@ __all__ = ["Settings", "keywords", "progress", "share_or_name"]
 class Settings:
     """How to simulate."""
 
-    jobs: int | None = None
+    jobs: Annotated[int | None, Parameter(converter=whole)] = None
     """Completions of each simulation, over all its replications; with --precision, the most."""
     precision: float | None = None
     """Simulate until the relative half-width of the mean response time is at most this."""
@@ -46,10 +67,10 @@ class Settings:
 def keywords(settings: Settings | None) -> dict[str, Any]:
     """Return the settings as arguments of `quickswap.simulate`."""
     settings = settings or Settings()
-    return {**vars(settings), "warmup": share_or_name(settings.warmup)}
+    return {**vars(settings), "warmup": _share_or_name(settings.warmup)}
 
 
-def share_or_name(text: str) -> float | str:
+def _share_or_name(text: str) -> float | str:
     """Return a number if the text is one."""
     try:
         return float(text)

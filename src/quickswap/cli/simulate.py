@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
 from quickswap.cli.options import Scale, chosen
-from quickswap.cli.run import Settings, check_writable, keywords, progress
+from quickswap.cli.run import Output, Settings, check_writable, keywords, progress
 
 if TYPE_CHECKING:
     from quickswap.result import ClassResult, Result
@@ -24,9 +23,9 @@ def simulate(
     policy: str = "adaptive-quickswap",
     scale: Scale | None = None,
     settings: Settings | None = None,
-    json: Path | None = None,
-    csv: Path | None = None,
-    trajectory: Path | None = None,
+    json: Output = None,
+    csv: Output = None,
+    trajectory: Output = None,
 ) -> None:
     """Simulate one policy on a model; print means and percentiles with 95 % intervals.
 
@@ -44,9 +43,9 @@ def simulate(
     json
         Write the whole result to this file (- for standard output); it can be rerun from it.
     csv
-        Write all quantities to this file, one a line.
+        Write all quantities to this file, one a line (- for standard output).
     trajectory
-        Write the number in system per class against time to this CSV file.
+        Write the number in system per class against time to this CSV file (- for standard output).
     """
     from quickswap.cli.output import emit
     from quickswap.errors import QuickswapError
@@ -57,18 +56,21 @@ def simulate(
     system = chosen(model, scale)
     arguments = keywords(settings)
     arguments["trajectory"] = POINTS if trajectory is not None else 0
+    interruption = None
     try:
         with progress("simulating") as report:
             result = run(system, policy, progress=report, **arguments)
     except Interrupted as interrupted:
         if interrupted.result is None:
             raise QuickswapError("interrupted before any job had completed.") from None
-        result = cast("Result", interrupted.result)
-    if json is None or str(json) != "-":
+        result, interruption = cast("Result", interrupted.result), interrupted
+    if "-" not in map(str, (json, csv, trajectory)):
         _print(result)
     emit(json, result.to_json)
     emit(csv, lambda: result.to_frame().write_csv())
     emit(trajectory, lambda: _trajectory(result))
+    if interruption is not None:
+        raise interruption
 
 
 def _print(result: Result) -> None:
@@ -83,13 +85,13 @@ def _print(result: Result) -> None:
     columns = ["class", "need", "jobs", "mean response", "P50", "P90", "P99", "P99.9", "mean wait"]
     columns += ["P99 slowdown", "in system"]
     print_table(columns, [_row(each) for each in (*result.classes, result.overall)])
-    print(f"\nweighted mean response  {result.weighted_mean_response_time} s")
+    print(f"\nweighted mean response  {result.weighted_mean_response_time}")
     print(f"Jain's index            {result.jain_index}")
     print(f"utilisation             {result.utilisation}")
     print(f"idle while jobs wait    {result.wasted_capacity}")
     for phase in result.phases:
         if phase.count:
-            print(f"phase {phase.name:<17} {phase.mean} s (mean of {phase.count:,})")
+            print(f"phase {phase.name:<17} {phase.mean} (mean of {phase.count:,})")
     rate = result.events / result.seconds / 1e6
     print(f"\n{result.completed:,} jobs in {result.seconds:.2f} s ({rate:.3g} million events/s)")
     print(f"{result.stop.value}; times in seconds, ± is the 95 % half-width")

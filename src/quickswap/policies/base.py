@@ -38,7 +38,8 @@ class Policy(ABC):
     def label(self) -> str:
         """Name and parameters for tables, e.g. "MSFQ(31)"."""
         details = ", ".join(self._details())
-        return f"{self.title}({details})" if details else self.title
+        gap = " " if " " in self.title else ""
+        return f"{self.title}{gap}({details})" if details else self.title
 
     def _details(self) -> list[str]:
         """Return the parameters worth showing in a table."""

@@ -1,0 +1,170 @@
+"""Bad input to a simulation: refused before it runs, in one sentence, with exit code 2."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import quickswap as qs
+from quickswap.cli import main
+from verification.known import FOUR
+
+JOBS = "20000"
+"""What is not refused runs, quickly, and prints something."""
+
+SETTINGS: list[tuple[dict[str, Any], str]] = [
+    ({"jobs": 0}, "jobs is 0; it must be a whole number from 1 to"),
+    ({"jobs": -5}, "jobs is -5"),
+    ({"jobs": 2.5}, "jobs is 2.5"),
+    ({"jobs": math.nan}, "jobs is nan"),
+    ({"jobs": math.inf}, "jobs is inf"),
+    ({"jobs": "many"}, "jobs is 'many'"),
+    ({"jobs": True}, "jobs is True"),
+    ({"precision": 0.0}, "precision is 0.0; it must be above 0 and below 1"),
+    ({"precision": 1.0}, "precision is 1.0"),
+    ({"precision": math.nan}, "precision is nan"),
+    ({"precision": "fine"}, "precision is 'fine'; it must be a number"),
+    ({"seed": -1}, "seed is -1; it must be a whole number from 0 to 18446744073709551615"),
+    ({"seed": 2**64}, "seed is 18446744073709551616"),
+    ({"seed": 0.5}, "seed is 0.5"),
+    ({"replications": 0}, "replications is 0; it must be a whole number from 1"),
+    ({"replications": 10**6}, "replications is 1000000"),
+    ({"threads": 0}, "threads is 0"),
+    ({"warmup": 1.0}, 'warmup is 1.0; it must be "mser5" or a share from 0 to below 1'),
+    ({"warmup": -0.1}, "warmup is -0.1"),
+    ({"warmup": math.nan}, "warmup is nan"),
+    ({"warmup": "mser"}, "warmup is 'mser'"),
+    ({"slowdown_bound": 0.0}, "slowdown_bound is 0.0; it must be above 0"),
+    ({"slowdown_bound": math.inf}, "slowdown_bound is inf"),
+    ({"trajectory": -1}, "trajectory is -1"),
+    ({"max_in_system": 0}, "max_in_system is 0"),
+    ({"engine": "jump"}, "unknown engine: 'jump' (did you mean 'jumps'?)"),
+    ({"engine": 3}, "unknown engine: 3"),
+]
+
+
+@pytest.mark.parametrize(("setting", "sentence"), SETTINGS, ids=[str(row[0]) for row in SETTINGS])
+def test_settings(setting: dict[str, Any], sentence: str) -> None:
+    with pytest.raises(qs.QuickswapError) as caught:
+        qs.simulate(FOUR, "msf", **({"jobs": int(JOBS)} | setting))
+    assert str(caught.value).startswith(sentence)
+    assert str(caught.value).endswith(".")
+
+
+def test_whole_numbers_of_other_types_are_taken() -> None:
+    result = qs.simulate(FOUR, "msf", jobs=1e3, seed=np.int64(4), replications=2.0)  # type: ignore[arg-type]
+    assert (result.inputs.jobs, result.inputs.seed, result.inputs.replications) == (1000, 4, 2)
+    assert result == qs.Result.from_json(result.to_json())
+
+
+@pytest.mark.parametrize(
+    ("policy", "obstacle"),
+    [("smash:window=3", "Smash looks at single jobs"), ("server-filling", "is preemptive")],
+)
+def test_jumps_where_they_do_not_apply(policy: str, obstacle: str) -> None:
+    with pytest.raises(qs.QuickswapError, match=f"does not apply: .*{obstacle}"):
+        qs.simulate(FOUR, policy, engine="jumps")
+
+
+@pytest.mark.parametrize(
+    ("job_class", "obstacle"),
+    [
+        (qs.JobClass(1, 1.0, qs.Deterministic(1.0), "a"), "the sizes of a are not exponential"),
+        (
+            qs.JobClass(
+                1, size=qs.Exponential(mean=1.0), arrivals=qs.Renewal(qs.Erlang(2, 1.0)), name="b"
+            ),
+            "the arrivals of b are not Poisson",
+        ),
+    ],
+)
+def test_jumps_need_a_markov_chain(job_class: qs.JobClass, obstacle: str) -> None:
+    system = qs.System(4, [job_class])
+    with pytest.raises(qs.QuickswapError, match=obstacle):
+        qs.simulate(system, "msf", engine="jumps", jobs=100)
+    assert qs.simulate(system, "msf", jobs=100).inputs.engine == "events"
+
+
+SIMULATE = ["simulate", "four-class", "--jobs", JOBS]
+COMPARE = ["compare", "four-class", "--jobs", JOBS]
+MISTAKES: list[tuple[list[str], str]] = [
+    ([*SIMULATE, "--policy", "mfs"], "unknown policy: 'mfs' (did you mean 'msf'?)"),
+    ([*SIMULATE, "--policy", "smash"], "policy smash needs its window, as in smash:window=8"),
+    ([*SIMULATE, "--policy", "msfq"], "MSFQ serves systems of two classes"),
+    ([*SIMULATE, "--policy", "msf:window=3"], "policy msf has no parameters"),
+    (
+        ["simulate", "one-or-all", "--policy", "msfq:threshold=33"],
+        "threshold of MSFQ with drain 'on_demand' must be a whole number from 0 to 32, not 33",
+    ),
+    (
+        ["simulate", "one-or-all", "--policy", "msfq:threshold=32,drain=always"],
+        "must be a whole number from 0 to 31, not 32",
+    ),
+    ([*SIMULATE, "--engine", "event"], "unknown engine: 'event' (did you mean 'events'?)"),
+    ([*SIMULATE, "--policy", "smash:window=3", "--engine", "jumps"], "does not apply"),
+    (["simulate", "four-clas"], "(did you mean 'four-class'?)"),
+    ([*SIMULATE, "--load", "1"], "5 jobs per second arrive, and no policy can carry 5 or more"),
+    ([*COMPARE, "--loads", ".5,1.2"], "at 6 jobs per second (load 1.2) no policy is stable"),
+    ([*COMPARE, "--loads", ".5,x"], "--loads is '.5,x'; give numbers separated by commas"),
+    ([*COMPARE, "--rates", "1;2"], "--rates is '1;2'; give numbers separated by commas"),
+    ([*COMPARE, "--loads", ""], "no rate or load is given"),
+    ([*COMPARE, "--loads", "nan"], "load must be a positive finite number, not nan"),
+    ([*COMPARE, "--loads", ".5", "--rates", "1"], "give one of --loads, --rates, --load"),
+    ([*COMPARE, "--loads", ".5", "--load", ".5"], "give one of --loads, --rates, --load"),
+    ([*COMPARE, "--policies="], "no policy is given"),
+    ([*COMPARE, "--policies", "msf msfq"], "MSFQ serves"),
+    (["simulate", "four-class", "--jobs", "0"], "jobs is 0; it must be a whole number from 1"),
+    (["simulate", "four-class", "--jobs", "1.5"], "1.5"),
+    (["simulate", "four-class", "--jobs", "many"], "--jobs is 'many'; it must be a whole number"),
+    (["simulate", "four-class", "--jobs", "inf"], "--jobs is 'inf'; it must be a whole number"),
+    ([*SIMULATE, "--seed", "1.5"], "1.5"),
+    ([*SIMULATE, "--warmup", "1.5"], 'warmup is 1.5; it must be "mser5" or a share'),
+    ([*SIMULATE, "--warmup", "mser"], "warmup is 'mser'"),
+    ([*SIMULATE, "--replications", "0"], "replications is 0"),
+    ([*SIMULATE, "--seed", "-1"], "seed is -1; it must be a whole number from 0"),
+    ([*SIMULATE, "--threads", "0"], "threads is 0"),
+    ([*SIMULATE, "--precision", "1"], "precision is 1.0; it must be above 0 and below 1"),
+    ([*SIMULATE, "--colour"], "--colour"),
+    ([*SIMULATE, "--json", "no/such/folder/r.json"], "there is no folder no/such/folder"),
+    ([*COMPARE, "--csv", "no/c.csv"], "no/c.csv cannot be written: there is no folder no"),
+    ([*COMPARE, "--parquet", "."], ". is a folder: give a file"),
+    ([*COMPARE, "--plot", "c.gif"], "the ending of c.gif is '.gif'; it must be .svg, .pdf, .png"),
+    ([*COMPARE, "--plot", "c"], "the ending of c is none"),
+    (["simulate", "four-class", "--debug", "--jobs"], "--jobs requires an argument"),
+]
+
+
+@pytest.mark.parametrize(("tokens", "sentence"), MISTAKES, ids=[" ".join(m[0]) for m in MISTAKES])
+def test_on_the_command_line(
+    tokens: list[str],
+    sentence: str,
+    capsys: pytest.CaptureFixture[str],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(SystemExit) as caught:
+        main(tokens)
+    out, err = capsys.readouterr()
+    assert caught.value.code == 2
+    assert out == ""
+    assert err.startswith("quickswap: error: ")
+    assert sentence in err
+    assert err.count("\n") == 1
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_an_output_that_cannot_be_a_file_is_refused_before_the_run(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Parquet is binary: it does not go to the terminal, and no file named - is left."""
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(SystemExit) as caught:
+        main(["compare", "four-class", "--load", ".5", "--jobs", "400", "--parquet=-"])
+    assert caught.value.code == 2
+    assert list(tmp_path.iterdir()) == []
+    assert "parquet" in capsys.readouterr().err

@@ -1,0 +1,103 @@
+"""Do estimates agree? With tolerances that follow from their own intervals.
+
+Two half-widths are about four standard errors: a correct program fails such a check once in
+several thousand.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
+
+import quickswap as qs
+from quickswap.estimates import Batches, by_class, jackknife
+from quickswap.simulation import _Session
+
+__all__ = ["Check", "alike", "coverage", "mean_again", "near", "problems", "same_law"]
+
+WIDTHS = 2.0
+"""Half-widths within which an estimate must lie."""
+
+
+@dataclass(frozen=True)
+class Check:
+    """A value, what it should be, and how far off it may be."""
+
+    name: str
+    value: float
+    target: float
+    tolerance: float
+
+    @property
+    def passed(self) -> bool:
+        """Whether the value lies within the tolerance; never if one of them is nan."""
+        return abs(self.value - self.target) <= self.tolerance
+
+    def __str__(self) -> str:
+        verdict = "ok" if self.passed else "FAILED"
+        return (
+            f"{verdict:6}  {self.value:<11.6g} target {self.target:<11.6g} "
+            f"± {self.tolerance:<9.3g} {self.name}"
+        )
+
+
+def near(
+    name: str, estimate: qs.Estimate, target: float, half_width: float = 0.0, widths: float = WIDTHS
+) -> Check:
+    """Compare an estimate with a known value, which has a half-width itself or is exact."""
+    tolerance = widths * math.hypot(estimate.half_width, half_width)
+    return Check(name, estimate.value, target, tolerance)
+
+
+def alike(name: str, one: qs.Estimate, other: qs.Estimate, widths: float = WIDTHS) -> Check:
+    """Compare two independent estimates of the same quantity."""
+    return near(name, one, other.value, other.half_width, widths)
+
+
+def same_law(name: str, one: qs.Result, other: qs.Result, widths: float = WIDTHS) -> list[Check]:
+    """Compare two independent results of the same system and policy in several quantities."""
+    pairs = {
+        "mean response": (one.mean_response_time, other.mean_response_time),
+        "P90 response": (one.overall.response_time.p90, other.overall.response_time.p90),
+        "utilisation": (one.utilisation, other.utilisation),
+        "wasted capacity": (one.wasted_capacity, other.wasted_capacity),
+        "number in system": (one.overall.number_in_system, other.overall.number_in_system),
+        "number waiting": (one.overall.number_waiting, other.overall.number_waiting),
+    }
+    for a, b in zip(one.classes, other.classes, strict=True):
+        pairs[f"mean response of {a.name}"] = (a.mean_response_time, b.mean_response_time)
+    return [alike(f"{name}: {what}", a, b, widths) for what, (a, b) in pairs.items()]
+
+
+def coverage(
+    estimate: Callable[[int], qs.Estimate], target: float, runs: int = 400, threads: int = 2
+) -> float:
+    """Return the share of runs, with the seeds 0, 1, ..., whose interval holds the target."""
+    with ThreadPoolExecutor(threads) as pool:
+        found = list(pool.map(estimate, range(runs)))
+    return sum(each.low <= target <= each.high for each in found) / len(found)
+
+
+def mean_again(result: qs.Result, seed: int) -> qs.Estimate:
+    """Return the mean response time that the same simulation finds with another seed.
+
+    Quicker than `simulate`, as nothing else is worked out and no verdict is passed.
+    """
+    inputs = replace(result.inputs, seed=seed)
+    session = _Session(result.system, qs.parse(inputs.policy), inputs, 1, False, None)
+    core = session._core()
+    core.advance(session._rounds()[-1], 1)
+    batches = Batches.pool(session._runs(core), inputs.warmup)
+    table = by_class(batches.whole_and_less(), len(result.classes)).sum(axis=1)
+    return jackknife(table[:, 2:3] / table[:, :1], batches.sizes)[0]
+
+
+def problems(checks: Iterable[Check]) -> Sequence[str]:
+    """Return the checks that failed, as text; a test asserts that there are none."""
+    return list(_failed(checks))
+
+
+def _failed(checks: Iterable[Check]) -> Iterator[str]:
+    return (str(check) for check in checks if not check.passed)
