@@ -143,7 +143,7 @@ def test_numbers_of_any_kind_are_taken() -> None:
         (qs.Smash(8), "Smash(8)"),
         (qs.Smash(None), "Smash(inf)"),
         (qs.StaticQuickswap(), "Static Quickswap"),
-        (qs.StaticQuickswap(5, drain="exclusive"), "Static Quickswap(5, exclusive)"),
+        (qs.StaticQuickswap(5, drain="exclusive"), "Static Quickswap (5, exclusive)"),
     ],
 )
 def test_labels_for_tables(policy: Policy, label: str) -> None:

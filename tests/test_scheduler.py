@@ -82,12 +82,12 @@ class TestByHand:
 
 def mistakes() -> list[tuple[str, Callable[[qs.Scheduler], Any], str]]:
     return [
-        ("class", lambda s: s.arrive(2), "no such class; classes are 0 to 1"),
-        ("negative class", lambda s: s.arrive(-1), "negative"),
+        ("class", lambda s: s.arrive(2), "no class 2; classes are 0 to 1"),
+        ("negative class", lambda s: s.arrive(-1), "no class -1; classes are 0 to 1"),
         ("job twice", lambda s: s.complete([0, 0]), "job 0 is not in service"),
         ("job unknown", lambda s: s.complete(99), "job 99 is not in service"),
         ("job waiting", lambda s: s.complete(2), "job 2 is not in service"),
-        ("negative job", lambda s: s.complete(-1), "negative"),
+        ("negative job", lambda s: s.complete(-1), "job -1 is not in service"),
         ("nobody", lambda s: s.complete_one(0), "no job of class 0 is in service"),
         ("no such class", lambda s: s.complete_one(7), "classes are 0 to 1"),
         ("past", lambda s: s.wait_until(0.5), "time 0.5 is not allowed"),
@@ -102,7 +102,7 @@ def mistakes() -> list[tuple[str, Callable[[qs.Scheduler], Any], str]]:
         ("counts", lambda s: s.restore(qs.State((0,), (0,), None, ())), "2 classes"),
         ("order", lambda s: s.restore(qs.State((1, 0), (0, 0), None, ())), "must give it"),
         ("content", lambda s: s.restore(qs.State((1, 0), (0, 0), (1,), ())), "order of arrival"),
-        ("negative", lambda s: s.restore(qs.State((-1, 0), (0, 0), (), ())), "negative"),
+        ("negative", lambda s: s.restore(qs.State((-1, 0), (0, 0), (), ())), "-1"),
     ]
 
 

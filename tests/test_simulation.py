@@ -28,7 +28,6 @@ POISSON = {
     "four classes": FOUR.with_load(0.35),
     "needs do not divide k": uneven(0.35),
     "shared needs": shared(0.35),
-    "one server": single(0.5),
     "2^20 servers": huge(0.15),
 }
 OTHERS = {"bursty arrivals": bursty(0.35), "every size law": every_law(0.35)}
@@ -57,10 +56,10 @@ def identities(result: qs.Result) -> list[str]:
 @pytest.mark.parametrize(("name", "policy", "engine"), CASES, ids=lambda x: getattr(x, "label", x))
 def test_every_check_holds_at_every_event(name: str, policy: qs.Policy, engine: str) -> None:
     system = (POISSON | OTHERS)[name]
-    result = qs.simulate(system, policy, engine=engine, jobs=10_000, seed=3, debug=True)
+    result = qs.simulate(system, policy, engine=engine, jobs=6000, seed=3, debug=True)
     assert result.inputs.engine == engine
     assert result.stop is qs.Stop.COMPLETED
-    assert result.completed == 10_000
+    assert result.completed == 6000
     assert result.verdict.status == "stable"
     assert identities(result) == []
 
@@ -194,7 +193,7 @@ class TestWarmUp:
         def average(warmup: float | str) -> float:
             runs = [
                 qs.simulate(single(0.9), "fcfs", jobs=6000, seed=seed, warmup=warmup)
-                for seed in range(30)
+                for seed in range(20)
             ]
             return mean(run.mean_response_time.value for run in runs)
 
@@ -209,9 +208,9 @@ class TestWarmUp:
 
 class TestStop:
     def test_precise_is_precise(self) -> None:
-        result = qs.simulate(FOUR.with_rate(2.0), "msf", precision=0.02)
+        result = qs.simulate(FOUR.with_rate(2.0), "msf", precision=0.005)
         assert result.stop is qs.Stop.PRECISE
-        assert result.mean_response_time.relative <= 0.02
+        assert result.mean_response_time.relative <= 0.005
         assert result.completed < result.inputs.jobs
         wider = qs.simulate(FOUR.with_rate(2.0), "msf", precision=0.2)
         assert wider.completed < result.completed
@@ -282,7 +281,7 @@ class TestPhases:
             assert idle.count == 0
             assert abs(heavies.count - drained.count) <= 4
         total = sum(each.count * each.mean.value for each in result.phases if each.count)
-        assert total == pytest.approx(result.completed / result.overall.throughput.value, rel=1e-3)
+        assert total == pytest.approx(result.completed / result.overall.throughput.value, rel=5e-3)
 
     @pytest.mark.parametrize("drain", ["on_demand", "always"])
     def test_heavies_run_in_phase_1_all_the_time_and_nowhere_else(self, drain: str) -> None:

@@ -84,6 +84,11 @@ impl<P: Policy> Stepper<P> {
         View { station: &self.station, book: &self.book }
     }
 
+    /// The order of arrival belongs to the state: the policy looks at it, or some classes share a need.
+    fn remembers_order(&self) -> bool {
+        self.policy.remembers_order() || self.station.level_needs().len() < self.station.classes()
+    }
+
     fn enter(&mut self, class: u32, estimate: f64) -> u64 {
         let number = self.next;
         self.next += 1;
@@ -178,10 +183,8 @@ impl<P: Policy> Steps for Stepper<P> {
 
     fn state(&self) -> State {
         let classes = 0..self.station.classes() as u32;
-        let order = self
-            .policy
-            .remembers_order()
-            .then(|| self.book.walk(self.book.order()).map(|(_, job)| job.class).collect());
+        let order =
+            self.remembers_order().then(|| self.book.walk(self.book.order()).map(|(_, job)| job.class).collect());
         State {
             waiting: classes.clone().map(|c| self.station.waiting(c)).collect(),
             running: classes.map(|c| self.station.running(c)).collect(),
@@ -203,7 +206,7 @@ impl<P: Policy> Steps for Stepper<P> {
         }
         let order = match &state.order {
             Some(order) => order.clone(),
-            None if self.policy.remembers_order() => {
+            None if self.remembers_order() => {
                 return call("this policy looks at the order of arrival, so the state must give it".into());
             }
             None => (0..).zip(&state.waiting).flat_map(|(class, &n)| std::iter::repeat_n(class, n as usize)).collect(),

@@ -210,7 +210,8 @@ class Batches:
     def whole_and_less(self) -> Floats:
         """Return the sum of all batches, then sums with one left out: (1 + batches, numbers)."""
         total = self.sums.sum(axis=0)
-        return np.concatenate([total[None], total - self.sums])
+        with np.errstate(invalid="ignore"):  # infinite slowdowns of jobs of size zero
+            return np.concatenate([total[None], total - self.sums])
 
     @property
     def segments(self) -> list[int]:

@@ -264,6 +264,15 @@ class Result:
         if version != FORMAT:
             message = f"this result has format {version}; this version of quickswap reads {FORMAT}."
             raise QuickswapError(message)
+        try:
+            return cls._from_dict(data)
+        except (KeyError, TypeError, ValueError, AttributeError) as error:
+            raise QuickswapError(
+                f"this JSON of a quickswap result is damaged: {error!r}."
+            ) from error
+
+    @classmethod
+    def _from_dict(cls, data: dict[str, Any]) -> Self:
         return cls(
             inputs=Inputs(**data["inputs"]),
             policy_label=data["policy_label"],

@@ -101,7 +101,7 @@ def simulate(
     """
     system = load(system) if isinstance(system, str) else system
     policy = parse(policy) if isinstance(policy, str) else policy
-    _check_policy(policy, system)
+    check_policy(policy, system)
     inputs = Inputs(
         system=system.to_dict(),
         policy=OWN + own_name(policy) if not isinstance(policy, Policy) else spell(policy),
@@ -275,7 +275,8 @@ class _Session:
         return result
 
 
-def _check_policy(policy: object, system: System) -> None:
+def check_policy(policy: object, system: System) -> None:
+    """Refuse what is no policy, or does not suit the system."""
     if isinstance(policy, Policy):
         policy.resolve(system)
     elif not isinstance(policy, OwnPolicy) or isinstance(policy, type):

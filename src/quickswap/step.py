@@ -16,6 +16,7 @@ from quickswap._core import Stepper
 from quickswap.errors import PolicyError, QuickswapError
 from quickswap.own import OwnPolicy
 from quickswap.policies import Policy, parse
+from quickswap.simulation import check_policy
 from quickswap.system import System
 
 __all__ = ["Scheduler", "State"]
@@ -54,6 +55,7 @@ class Scheduler:
 
     def __init__(self, system: System, policy: Policy | OwnPolicy | str) -> None:
         policy = parse(policy) if isinstance(policy, str) else policy
+        check_policy(policy, system)
         known = isinstance(policy, Policy)
         if isinstance(policy, Policy) and policy.preemptive:
             raise PolicyError(
@@ -111,9 +113,7 @@ class Scheduler:
         """
         each = [classes] if isinstance(classes, int) else list(classes)
         for cls in each:
-            if not 0 <= cls < len(self.system.needs):
-                last = len(self.system.needs) - 1
-                raise QuickswapError(f"there is no class {cls}; classes are 0 to {last}.")
+            self._check_class(cls)
         known = [estimates] * len(each) if isinstance(estimates, int | float) else list(estimates)
         if len(known) != len(each):
             raise QuickswapError(
@@ -131,8 +131,12 @@ class Scheduler:
             QuickswapError: one of them is not in service; then nothing is changed.
             PolicyError: a policy of your own made a mistake.
         """
+        each = [jobs] if isinstance(jobs, int) else list(jobs)
+        for job in each:
+            if job < 0:
+                raise QuickswapError(f"job {job} is not in service.")
         try:
-            return self._core.complete([jobs] if isinstance(jobs, int) else list(jobs))
+            return self._core.complete(each)
         except (ValueError, OverflowError) as error:
             _refuse(error)
 
@@ -142,13 +146,16 @@ class Scheduler:
         Raises:
             QuickswapError: nobody of the class is in service.
         """
-        try:
-            job = self._core.first_running(cls)
-        except (ValueError, OverflowError) as error:
-            _refuse(error)
+        self._check_class(cls)
+        job = self._core.first_running(cls)
         if job is None:
             raise QuickswapError(f"no job of class {cls} is in service.")
         return self.complete(job)
+
+    def _check_class(self, cls: int) -> None:
+        if not 0 <= cls < len(self.system.needs):
+            last = len(self.system.needs) - 1
+            raise QuickswapError(f"there is no class {cls}; classes are 0 to {last}.")
 
     def waiting(self) -> list[tuple[int, int]]:
         """Return number and class of the jobs waiting, oldest first."""
@@ -161,7 +168,10 @@ class Scheduler:
     @property
     def state(self) -> State:
         """The state, to be compared, kept, or restored."""
-        waiting, running, order, policy = self._core.state()
+        try:
+            waiting, running, order, policy = self._core.state()
+        except ValueError as error:
+            _refuse(error)
         seen = None if order is None else tuple(order)
         return State(tuple(waiting), tuple(running), seen, tuple(policy))
 
@@ -171,6 +181,9 @@ class Scheduler:
         Raises:
             QuickswapError: it is no state of this system under this policy.
         """
+        for count in (*state.waiting, *state.running):
+            if count < 0:
+                raise QuickswapError(f"a state has a count of {count}; counts are not negative.")
         parts = (state.waiting, state.running, state.order, state.policy)
         try:
             self._core.restore(parts)

@@ -24,6 +24,12 @@ STEADY = 0.7
 the square root of time at worst, so that the second half adds 0.41 of what the first does."""
 CROWD = 30.0
 """Mean number in system at the end below which growth is not taken seriously."""
+PILE, PILE_SHARE = 1000.0, 0.05
+"""Jobs left at the end of a replication, and their share of the arrivals, that make a pile."""
+ENOUGH = 30
+"""Completions of a class below which its mean is not to be trusted."""
+SHARE = 0.05
+"""Share of the load that such classes may carry."""
 PIECES = 16
 """Pieces of a replication whose growth is taken as independent."""
 
@@ -45,6 +51,7 @@ class Known:
     load: float
     servers: int
     needs: tuple[int, ...]
+    load_shares: tuple[float, ...]
 
     @property
     def hopeless(self) -> bool:
@@ -70,6 +77,7 @@ def known_stability(system: System, policy: object) -> Known:
         load=system.load,
         servers=system.servers,
         needs=system.needs,
+        load_shares=system.load_shares,
     )
 
 
@@ -78,6 +86,7 @@ def judge(batches: Batches, known: Known, crowded: bool) -> Verdict:
     runs = [run for run, _ in batches.runs]
     growth = _growth(batches)
     grows = growth.value > CERTAIN * growth.half_width and _at_end(runs) > CROWD
+    grows = grows or _piles_up(runs)
     percent = 100 * growth.value / known.rate
     if known.verdict == "unstable":
         return Verdict("unstable", True, known.reason, growth)
@@ -101,12 +110,19 @@ def judge(batches: Batches, known: Known, crowded: bool) -> Verdict:
 
 
 def _lacks_work(batches: Batches, known: Known) -> str | None:
-    """Return what is wrong if the servers were used much less, or more, than the load says.
+    """Return what is wrong if a run has not seen enough of its rare, big jobs.
 
-    In a stable system the share of the servers in use is the load. A run that misses it has not yet
-    seen enough of its rare, big jobs, or they all still wait.
+    Either few jobs of classes that matter have completed, or the share of the servers in use is not
+    the load, as it must be in a stable system in the long run.
     """
     sums = batches.whole_and_less()
+    rare = by_class(sums, len(known.needs))[0, :, 0] < ENOUGH
+    carried = float(np.array(known.load_shares)[rare].sum())
+    if carried > SHARE:
+        return (
+            f"classes that carry {100 * carried:.2g} % of the load have completed fewer than "
+            f"{ENOUGH} jobs each: simulate more jobs."
+        )
     servers = known.servers * sums[:, len(known.needs) * PER_CLASS]
     share = busy(by_class(sums, len(known.needs)), known.needs) / servers
     used, width = astuple(jackknife(share[:, None], batches.sizes)[0])
@@ -146,6 +162,25 @@ def _growth(batches: Batches) -> Estimate:
 
 def _at_end(runs: list[Run]) -> float:
     return float(np.mean([_in_system(run)[-1] for run in runs]))
+
+
+def _piles_up(runs: list[Run]) -> bool:
+    """Whether the backlog grows in ever longer swings, too wild for the growth to be significant.
+
+    The mean number in system in the second half of a run is three times that in the first if it
+    grows at a steady pace, and 1.83 times if it grows like the square root of time.
+    """
+    if min(len(run.rows) for run in runs) < PIECES:
+        return False
+    halves = [[half.mean() for half in np.array_split(_in_system(run), 2)] for run in runs]
+    first, second = np.array(halves).T
+    swells = bool((second > 1.5 * first).all()) and second.sum() > 2.2 * first.sum()
+    left = sum(float(_in_system(run)[-1]) for run in runs)
+    return swells and left > PILE_SHARE * _arrivals(runs) and left > PILE * len(runs)
+
+
+def _arrivals(runs: list[Run]) -> float:
+    return sum(float(by_class(run.rows, run.classes)[..., 1].sum()) for run in runs)
 
 
 def _steady(runs: list[Run]) -> bool:

@@ -93,21 +93,22 @@ impl<P: Policy> Events<P> {
     #[inline]
     fn decide(&mut self, now: f64) -> bool {
         loop {
-            let slot = match self.policy.next(View { station: &self.station, book: &self.book }) {
+            let choice = self.policy.next(View { station: &self.station, book: &self.book });
+            let slot = match choice {
                 Choice::Wait => return true,
                 Choice::Head(class) => self.book.lane(class as usize).first(),
                 Choice::Job(slot) => Some(slot),
                 Choice::Fault => None,
             };
             let Some(slot) = slot else { return false };
-            if !self.start(slot, now) {
+            if !self.start(slot, now, matches!(choice, Choice::Head(_))) {
                 return false;
             }
         }
     }
 
     #[inline]
-    fn start(&mut self, slot: Slot, now: f64) -> bool {
+    fn start(&mut self, slot: Slot, now: f64, in_order: bool) -> bool {
         let class = self.book.job(slot).class;
         if !self.station.can_start(class) {
             return false;
@@ -127,7 +128,7 @@ impl<P: Policy> Events<P> {
             schedule.start[number as usize] = now;
             schedule.order.push(number);
         }
-        if self.orders.debug {
+        if self.orders.debug && in_order {
             if number < self.last_start[class as usize] {
                 self.failure = Some(format!("class {class} was not served in order of arrival at time {now}"));
             }

@@ -34,6 +34,7 @@ def main(tokens: Sequence[str] | None = None) -> NoReturn:
     except BrokenPipeError:
         sys.stderr.close()  # the reader has gone, `| head` for one: nothing is left to say
     except KeyboardInterrupt:
+        _say("interrupted", "what had been measured until then, if anything, is shown")
         sys.exit(130)
     sys.exit(0)
 

@@ -71,6 +71,8 @@ def compare(
     check_writable(plot, csv, json, parquet)
     if plot is not None:
         check_format(plot)
+    if str(parquet) == "-":
+        raise QuickswapError("--parquet is -, and parquet is not text: give a file.")
     chosen_policies = (
         policies.replace(";", " ").split() if policies is not None else DEFAULT_POLICIES
     )
@@ -84,7 +86,7 @@ def compare(
             comparison = run(system, chosen_policies, **points, progress=report, **arguments)
     except Interrupted as interrupted:
         if interrupted.result is None:
-            raise QuickswapError("interrupted before any job had completed.") from None
+            raise
         comparison, interruption = cast("Comparison", interrupted.result), interrupted
         note = "interrupted: the last line had not run to its end"
     if "-" not in {str(csv), str(json)}:

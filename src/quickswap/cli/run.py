@@ -12,8 +12,6 @@ from typing import Annotated, Any
 
 from cyclopts import Parameter
 
-from quickswap.errors import QuickswapError
-
 __all__ = ["Output", "Settings", "check_writable", "keywords", "progress"]
 
 
@@ -25,12 +23,11 @@ def whole(_: Any, tokens: Sequence[Any]) -> int:
     except ValueError:
         number = math.nan
     if not number.is_integer():
-        raise QuickswapError(
-            f"--jobs is {text!r}; it must be a whole number, as in 1000000 or 1e6."
-        )
+        raise ValueError(f"{text!r} is no whole number: give one as in 100 or 1e6")
     return int(number)
 
 
+Whole = Annotated[int, Parameter(converter=whole)]
 Output = Annotated[Path | None, Parameter(allow_leading_hyphen=True)]
 """A file to write, or - for standard output."""
 
@@ -40,23 +37,23 @@ Output = Annotated[Path | None, Parameter(allow_leading_hyphen=True)]
 class Settings:
     """How to simulate."""
 
-    jobs: Annotated[int | None, Parameter(converter=whole)] = None
+    jobs: Whole | None = None
     """Completions of each simulation, over all its replications; with --precision, the most."""
     precision: float | None = None
     """Simulate until the relative half-width of the mean response time is at most this."""
-    seed: int = 1
+    seed: Whole = 1
     """Equal seeds give equal results, byte by byte."""
     engine: str = "auto"
     """auto, jumps (exponential sizes, Poisson arrivals: fastest) or events (anything)."""
-    replications: int = 4
+    replications: Whole = 4
     """Independent runs that each simulation consists of."""
-    threads: int | None = None
+    threads: Whole | None = None
     """Threads to use; all cores by default. Does not change the result."""
     warmup: str = "0.1"
     """Share of each replication that is cut off, or mser5."""
     slowdown_bound: float = 10.0
     """Sizes below this count as this in the bounded slowdown, seconds."""
-    max_in_system: int = 1_000_000
+    max_in_system: Whole = 1_000_000
     """A replication with more jobs in the system is ended."""
     allow_unstable: Annotated[bool, Parameter(negative=())] = False
     """Simulate even where no policy can be stable."""

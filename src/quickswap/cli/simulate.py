@@ -48,7 +48,6 @@ def simulate(
         Write the number in system per class against time to this CSV file (- for standard output).
     """
     from quickswap.cli.output import emit
-    from quickswap.errors import QuickswapError
     from quickswap.simulation import Interrupted
     from quickswap.simulation import simulate as run
 
@@ -62,7 +61,7 @@ def simulate(
             result = run(system, policy, progress=report, **arguments)
     except Interrupted as interrupted:
         if interrupted.result is None:
-            raise QuickswapError("interrupted before any job had completed.") from None
+            raise
         result, interruption = cast("Result", interrupted.result), interrupted
     if "-" not in map(str, (json, csv, trajectory)):
         _print(result)
