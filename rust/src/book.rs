@@ -1,5 +1,7 @@
 //! The book of jobs present: one record a job, chained in the order in which the engines and policies need them.
 
+use std::collections::VecDeque;
+
 /// Place of a job in the book.
 pub type Slot = u32;
 
@@ -72,7 +74,8 @@ enum Via {
 #[derive(Clone, Debug)]
 pub struct Book {
     jobs: Vec<Job>,
-    unused: Vec<Slot>,
+    /// Taken in the order in which they were given back: jobs that arrive one after the other then lie close together.
+    unused: VecDeque<Slot>,
     lanes: Vec<Chain>,
     order: Chain,
     running: Chain,
@@ -82,7 +85,14 @@ pub struct Book {
 impl Book {
     /// An empty book with that many lanes (one a class, or one a level). `listed` asks for the overall order as well.
     pub fn new(lanes: usize, listed: bool) -> Self {
-        Self { jobs: Vec::new(), unused: Vec::new(), lanes: vec![EMPTY; lanes], order: EMPTY, running: EMPTY, listed }
+        Self {
+            jobs: Vec::new(),
+            unused: VecDeque::new(),
+            lanes: vec![EMPTY; lanes],
+            order: EMPTY,
+            running: EMPTY,
+            listed,
+        }
     }
 
     /// A job present.
@@ -159,7 +169,7 @@ impl Book {
     #[inline]
     pub fn enter(&mut self, class: u32, lane: usize, number: u64, arrival: f64, size: f64, expected: f64) -> Slot {
         let job = Job { arrival, size, expected, start: f64::NAN, number, class, stamp: 0, links: [LOOSE; 2] };
-        let slot = if let Some(slot) = self.unused.pop() {
+        let slot = if let Some(slot) = self.unused.pop_front() {
             self.jobs[slot as usize] = job;
             slot
         } else {
@@ -205,7 +215,7 @@ impl Book {
     #[inline]
     fn erase(&mut self, slot: Slot) {
         self.jobs[slot as usize].number = GONE;
-        self.unused.push(slot);
+        self.unused.push_back(slot);
     }
 
     /// Per class, the times since the arrival of the jobs present, added up.

@@ -165,8 +165,8 @@ def difference(
 ) -> Estimate:
     """Return `first` less `second` with an interval that knows what the two have in common.
 
-    Under common random numbers (`engine="events"`, same seed) the interval is much narrower than
-    those of the two results suggest.
+    Under common random numbers (`engine="events"`, same seed) the interval is narrower than those
+    of the two results suggest, the more so the more alike the policies are.
 
     Args:
         first, second: of the same system, seed, engine, jobs, replications and warm-up share, and

@@ -203,8 +203,7 @@ class Batches:
         sums = []
         for run, cut in zip(runs, cuts, strict=True):
             kept = run.rows[cut:]
-            edges = np.linspace(0, len(kept), min(each, len(kept)) + 1).astype(int)[:-1]
-            sums.append(np.add.reduceat(kept, edges, axis=0))
+            sums.append(np.add.reduceat(kept, _edges(len(kept), each), axis=0))
         return cls(np.concatenate(sums), list(map(len, sums)), list(zip(runs, cuts, strict=True)))
 
     def whole_and_less(self) -> Floats:
@@ -215,21 +214,32 @@ class Batches:
 
     @property
     def segments(self) -> list[int]:
-        """Segments of each replication that percentiles rest on: all that the warm-up leaves whole.
+        """Batches of each replication that percentiles rest on."""
+        return [len(_edges(kept, self._each())) for kept in self._kept()]
 
-        The last one is kept in any case.
-        """
+    def _kept(self) -> list[int]:
+        """Segments of each replication that the warm-up leaves whole; the last one in any case."""
         return [run.segments - self._first_segment(run, cut) for run, cut in self.runs]
+
+    def _each(self) -> int:
+        """Batches aimed at in each replication."""
+        return max(1, round(BATCHES / len(self.runs)))
 
     def _first_segment(self, run: Run, cut: int) -> int:
         return min(-(-cut // run.segment_blocks), run.segments - 1)
 
     def quantiles(self, metric: int) -> Floats:
-        """Return the quantiles of a metric: (1 + segments, classes + 1, QUANTILES).
+        """Return the quantiles of a metric: (1 + batches, classes + 1, QUANTILES).
 
         The last class is all of them together.
         """
         low, shift, counts = self._counts(metric)
+        edges = [
+            start + edge
+            for start, count in zip(np.cumsum([0, *self._kept()]), self._kept(), strict=False)
+            for edge in _edges(count, self._each())
+        ]
+        counts = np.add.reduceat(counts, edges, axis=0)
         total = counts.sum(axis=0)
         less = np.concatenate([total[None], total - counts]) if len(counts) > 1 else total[None]
         together = less.sum(axis=1, keepdims=True)
@@ -257,6 +267,12 @@ class Batches:
                 table[rows, :, 1 + start - low : 1 + start - low + counts.shape[2]] = counts
             at += len(zeros)
         return low, int(self.runs[0][0].histograms[metric]["shift"]), table
+
+
+def _edges(length: int, parts: int) -> list[int]:
+    """Return where each of at most so many nearly equal parts begins."""
+    edges: list[int] = np.linspace(0, length, min(parts, length) + 1).astype(int)[:-1].tolist()
+    return edges
 
 
 def _cut(run: Run, warmup: float | str, runs: list[Run]) -> int:

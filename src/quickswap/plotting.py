@@ -49,7 +49,7 @@ def check_format(path: str | Path) -> None:
 def plot_comparison(comparison: Comparison, path: str | Path) -> None:
     """Draw weighted and plain mean response time against the load, with intervals, on log axes.
 
-    Points at which a policy is unstable are left out. One load gives bars in place of lines.
+    Points at which a policy is unstable are left out; those of runs too short are hollow.
     """
     import matplotlib
     from matplotlib.figure import Figure
@@ -63,6 +63,8 @@ def plot_comparison(comparison: Comparison, path: str | Path) -> None:
         handles, labels = left.get_legend_handles_labels()
         columns = min(4, len(labels))
         figure.legend(handles, labels, loc="outside upper center", ncols=columns)
+        if any(each.verdict.status == "too short" for each in comparison.results):
+            figure.supxlabel("hollow: the run was too short, the value may be far off", fontsize=7)
         figure.savefig(path, dpi=200, metadata=_no_date(Path(path)))
 
 
@@ -74,6 +76,11 @@ def _panel(axes: Axes, comparison: Comparison, quantity: str, label: str) -> Non
             for each in comparison.results
             if each.policy_label == policy
         ]
+        short = [
+            (each.system.load, getattr(each, quantity))
+            for each in comparison.results
+            if each.policy_label == policy and each.verdict.status == "too short"
+        ]
         found = [(load, e) for load, e in found if math.isfinite(e.value)]
         axes.errorbar(
             [load for load, _ in found],
@@ -84,6 +91,15 @@ def _panel(axes: Axes, comparison: Comparison, quantity: str, label: str) -> Non
             marker=MARKERS[style],
             linestyle=DASHES[style],
             capsize=2,
+        )
+        axes.plot(
+            [load for load, _ in short],
+            [e.value for _, e in short],
+            color=COLOURS[style],
+            marker=MARKERS[style],
+            markerfacecolor="white",
+            linestyle="none",
+            zorder=5,
         )
     axes.set_yscale("log")
     axes.set_xlabel("load")

@@ -31,6 +31,8 @@ __all__ = ["Interrupted", "OwnPolicy", "rerun", "simulate"]
 
 BLOCKS = 511
 """Blocks that a run of known length is cut into: as many as the core keeps without merging."""
+SMALL_BLOCK = 64
+"""Completions in a block that are enough to begin with."""
 ROUNDS = (1 / 8, 1 / 4, 1 / 2, 1.0)
 """Shares of a run after which it is looked at, so that an unstable one ends early."""
 FIRST_ROUND = 100_000
@@ -169,7 +171,7 @@ class _Session:
             if "crowded" in reasons:
                 stop = Stop.CROWDED if verdict.status != "unstable" else Stop.UNSTABLE
                 break
-            if verdict.status == "unstable" and not last:
+            if verdict.status == "unstable" and not last and not self.inputs.allow_unstable:
                 stop = Stop.UNSTABLE
                 break
             if self.inputs.precision is not None:
@@ -206,7 +208,7 @@ class _Session:
             "engine": inputs.engine,
             "seed": inputs.seed,
             "replications": inputs.replications,
-            "block_jobs": -(-longest // BLOCKS),
+            "block_jobs": _first_block(longest),
             "trajectory": inputs.trajectory,
             "slowdown_bound": inputs.slowdown_bound,
             "crowd": inputs.max_in_system,
@@ -310,6 +312,18 @@ def _no_jumps(system: System, policy: Policy | OwnPolicy) -> str | None:
     if isinstance(policy, Smash):
         return "Smash looks at single jobs"
     return f"{policy.label} is preemptive" if policy.preemptive else None
+
+
+def _first_block(jobs: int) -> int:
+    """Return how many completions the first blocks of a replication have.
+
+    The core merges blocks as they become too many. Starting small leaves enough of them if the run
+    is interrupted early; at its end there are still as many as fit.
+    """
+    block = -(-jobs // BLOCKS)
+    while block >= 2 * SMALL_BLOCK:
+        block = -(-block // 2)
+    return block
 
 
 def default_jobs(precision: float | None) -> int:

@@ -30,6 +30,8 @@ ENOUGH = 30
 """Completions of a class below which its mean is not to be trusted."""
 SHARE = 0.05
 """Share of the load that such classes may carry."""
+WIDE = 0.1
+"""Half-width of the utilisation, relative to the load, beyond which a run has seen too little."""
 PIECES = 16
 """Pieces of a replication whose growth is taken as independent."""
 
@@ -126,6 +128,11 @@ def _lacks_work(batches: Batches, known: Known) -> str | None:
     servers = known.servers * sums[:, len(known.needs) * PER_CLASS]
     share = busy(by_class(sums, len(known.needs)), known.needs) / servers
     used, width = astuple(jackknife(share[:, None], batches.sizes)[0])
+    if width > WIDE * known.load:
+        return (
+            f"the share of the servers in use, {used:.3g} ± {width:.2g}, is known too badly for "
+            "the rest to be trusted: simulate more jobs."
+        )
     if not abs(used - known.load) > max(2 * width, 0.01 * known.load):
         return None
     return (

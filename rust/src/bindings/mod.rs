@@ -142,11 +142,10 @@ fn histograms<'py>(
     let segments = counters.segments();
     let mut all = Vec::with_capacity(METRICS);
     for metric in 0..METRICS {
-        let (mut low, mut end, mut shift) = (u64::MAX, 0, 0);
+        let (mut low, mut end) = (u64::MAX, 0);
         for record in segments.iter().flatten() {
             let histogram = &record[metric];
             let (first, counts) = histogram.buckets();
-            shift = histogram.shift();
             if !counts.is_empty() {
                 low = low.min(first);
                 end = end.max(first + counts.len() as u64);
@@ -166,7 +165,7 @@ fn histograms<'py>(
         }
         let shape = [segments.len(), inner.len()];
         let out = PyDict::new(py);
-        out.set_item("shift", shift)?;
+        out.set_item("shift", counters.scale().shift())?;
         out.set_item("low", if buckets == 0 { 0 } else { low })?;
         out.set_item("zeros", zeros.into_pyarray(py).reshape(shape)?)?;
         out.set_item("counts", table.into_pyarray(py).reshape([shape[0], shape[1], buckets])?)?;

@@ -5,95 +5,115 @@ const TINY: f64 = 9.094_947_017_729_282e-13;
 /// Largest value told from infinity, seconds (2^60).
 const HUGE: f64 = 1_152_921_504_606_846_976.0;
 
-/// Counts in buckets that divide every octave into `2^bits` equal parts; the range grows as values come.
-#[derive(Clone, Debug)]
-pub struct Histogram {
+/// How finely values are told apart: every octave is divided into equal buckets.
+#[derive(Clone, Copy, Debug)]
+pub struct Scale {
     shift: u32,
+}
+
+impl Scale {
+    /// `2^bits` buckets an octave.
+    pub fn new(bits: u32) -> Self {
+        Self { shift: 52 - bits }
+    }
+
+    /// Bits by which the pattern of a double is shifted to give its bucket.
+    pub fn shift(self) -> u32 {
+        self.shift
+    }
+
+    /// Bucket of a value.
+    #[inline]
+    fn bucket(self, value: f64) -> u64 {
+        value.to_bits() >> self.shift
+    }
+}
+
+/// Counts of values in buckets; the range grows as values come. All calls must have the same scale.
+#[derive(Clone, Debug, Default)]
+pub struct Histogram {
+    /// Bucket of the second count; the first counts the zeros.
     low: u64,
-    zeros: u64,
-    counts: Vec<u64>,
+    counts: Box<[u64]>,
 }
 
 impl Histogram {
-    /// An empty one with `2^bits` buckets an octave.
-    pub fn new(bits: u32) -> Self {
-        Self { shift: 52 - bits, low: 0, zeros: 0, counts: Vec::new() }
-    }
-
-    /// An empty one of the same shape, with room for the same range.
+    /// An empty one with room for the same range.
     pub fn emptied(&self) -> Self {
-        Self { shift: self.shift, low: self.low, zeros: 0, counts: vec![0; self.counts.len()] }
+        Self { low: self.low, counts: vec![0; self.counts.len()].into() }
     }
 
     /// Counts a value.
     #[inline]
-    pub fn add(&mut self, value: f64) {
-        if value < TINY {
-            self.zeros += 1;
-            return;
-        }
-        let bucket = value.to_bits() >> self.shift;
-        match self.counts.get_mut(bucket.wrapping_sub(self.low) as usize) {
+    pub fn add(&mut self, value: f64, scale: Scale) {
+        let count = if value < TINY {
+            self.counts.first_mut()
+        } else {
+            let place = scale.bucket(value).wrapping_sub(self.low);
+            self.counts.get_mut(1..).and_then(|counts| counts.get_mut(place as usize))
+        };
+        match count {
             Some(count) => *count += 1,
-            None => self.add_outside(value),
+            None => self.add_outside(value, scale),
         }
     }
 
     #[cold]
-    fn add_outside(&mut self, value: f64) {
-        let bucket = value.min(HUGE).to_bits() >> self.shift;
-        self.reach(bucket);
-        self.counts[(bucket - self.low) as usize] += 1;
+    fn add_outside(&mut self, value: f64, scale: Scale) {
+        if value < TINY {
+            // nothing has been counted yet
+            self.counts = vec![1].into();
+            return;
+        }
+        let bucket = scale.bucket(value.min(HUGE));
+        self.reach(bucket, scale);
+        self.counts[(bucket - self.low + 1) as usize] += 1;
     }
 
     /// Widens the range by whole octaves so that it holds a bucket.
-    fn reach(&mut self, bucket: u64) {
-        let octave = 1u64 << (52 - self.shift);
+    fn reach(&mut self, bucket: u64, scale: Scale) {
+        let octave = 1u64 << (52 - scale.shift);
         let first = bucket / octave * octave;
-        if self.counts.is_empty() {
-            self.low = first;
-        }
-        let low = self.low.min(first);
-        let end = (self.low + self.counts.len() as u64).max(first + octave);
-        if low < self.low {
-            let mut counts = vec![0; (self.low - low) as usize];
-            counts.append(&mut self.counts);
-            self.counts = counts;
-            self.low = low;
-        }
-        self.counts.resize((end - low) as usize, 0);
+        let (zeros, old) = self.counts.split_first().map_or((0, &[][..]), |(&zeros, rest)| (zeros, rest));
+        let old_low = if old.is_empty() { first } else { self.low };
+        let low = old_low.min(first);
+        let end = (old_low + old.len() as u64).max(first + octave);
+        let mut counts = vec![0; (end - low) as usize + 1];
+        counts[0] = zeros;
+        let at = (old_low - low) as usize + 1;
+        counts[at..at + old.len()].copy_from_slice(old);
+        (self.low, self.counts) = (low, counts.into());
     }
 
-    /// Adds the counts of another one with as many buckets an octave.
-    pub fn merge(&mut self, other: &Self) {
-        self.zeros += other.zeros;
-        if other.counts.is_empty() {
+    /// Adds the counts of another one.
+    pub fn merge(&mut self, other: &Self, scale: Scale) {
+        let Some((&zeros, counts)) = other.counts.split_first() else { return };
+        if self.counts.is_empty() {
+            self.counts = vec![0].into();
+        }
+        self.counts[0] += zeros;
+        if counts.is_empty() {
             return;
         }
-        self.reach(other.low);
-        self.reach(other.low + other.counts.len() as u64 - 1);
-        let offset = (other.low - self.low) as usize;
-        self.counts[offset..].iter_mut().zip(&other.counts).for_each(|(a, b)| *a += b);
+        self.reach(other.low, scale);
+        self.reach(other.low + counts.len() as u64 - 1, scale);
+        let at = (other.low - self.low) as usize + 1;
+        self.counts[at..].iter_mut().zip(counts).for_each(|(a, b)| *a += b);
     }
 
     /// Values counted.
     pub fn total(&self) -> u64 {
-        self.zeros + self.counts.iter().sum::<u64>()
+        self.counts.iter().sum()
     }
 
     /// Values below 2^-40, counted as zero.
     pub fn zeros(&self) -> u64 {
-        self.zeros
+        self.counts.first().copied().unwrap_or(0)
     }
 
     /// First bucket and counts.
     pub fn buckets(&self) -> (u64, &[u64]) {
-        (self.low, &self.counts)
-    }
-
-    /// Bits by which the pattern of a double is shifted to give its bucket.
-    pub fn shift(&self) -> u32 {
-        self.shift
+        (self.low, self.counts.get(1..).unwrap_or(&[]))
     }
 }
 
@@ -102,9 +122,9 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    fn edges(histogram: &Histogram) -> Vec<(f64, f64, u64)> {
+    fn edges(histogram: &Histogram, scale: Scale) -> Vec<(f64, f64, u64)> {
         let (low, counts) = histogram.buckets();
-        let edge = |i: u64| f64::from_bits(i << histogram.shift());
+        let edge = |i: u64| f64::from_bits(i << scale.shift());
         counts.iter().zip(low..).map(|(&n, i)| (edge(i), edge(i + 1), n)).collect()
     }
 
@@ -115,17 +135,18 @@ mod tests {
             cut in any::<prop::sample::Index>(),
         ) {
             let cut = cut.index(values.len());
-            let (mut whole, mut parts) = (Histogram::new(6), [Histogram::new(6), Histogram::new(6)]);
+            let scale = Scale::new(6);
+            let (mut whole, mut parts) = (Histogram::default(), [Histogram::default(), Histogram::default()]);
             for (i, &value) in values.iter().enumerate() {
-                whole.add(value);
-                parts[usize::from(i >= cut)].add(value);
+                whole.add(value, scale);
+                parts[usize::from(i >= cut)].add(value, scale);
             }
             let [mut merged, second] = parts;
-            merged.merge(&second);
+            merged.merge(&second, scale);
             for histogram in [&whole, &merged] {
                 prop_assert_eq!(histogram.total(), values.len() as u64);
                 prop_assert_eq!(histogram.zeros(), values.iter().filter(|&&v| v < TINY).count() as u64);
-                for (from, to, count) in edges(histogram) {
+                for (from, to, count) in edges(histogram, scale) {
                     prop_assert!(to / from < 1.0 + 1.0 / 63.0);
                     let expected = values.iter().map(|&v| v.min(HUGE)).filter(|&v| v >= TINY && from <= v && v < to).count();
                     prop_assert_eq!(count, expected as u64);

@@ -7,7 +7,7 @@ mod histogram;
 mod phases;
 mod trajectory;
 
-pub use histogram::Histogram;
+pub use histogram::{Histogram, Scale};
 pub use phases::{PHASES, Phases};
 pub use trajectory::Trajectory;
 
@@ -33,7 +33,8 @@ pub struct Plan {
 }
 
 /// What is measured of one class in the block that is running.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
+#[repr(align(64))]
 struct Record {
     completions: u64,
     arrivals: u64,
@@ -47,18 +48,6 @@ struct Record {
 }
 
 impl Record {
-    fn new(bits: u32) -> Self {
-        Self {
-            completions: 0,
-            arrivals: 0,
-            sums: [0.0; METRICS],
-            squares: [0.0; METRICS],
-            present_shift: 0.0,
-            waiting_shift: 0.0,
-            histograms: std::array::from_fn(|_| Histogram::new(bits)),
-        }
-    }
-
     /// A new block begins; the distributions go on.
     fn clear(&mut self) {
         (self.completions, self.arrivals) = (0, 0);
@@ -76,6 +65,7 @@ pub struct Counters {
     plan: Plan,
     max_blocks: usize,
     segment_blocks: usize,
+    scale: Scale,
     classes: Vec<Record>,
     closed_segments: Vec<Segment>,
     rows: Vec<f64>,
@@ -103,7 +93,8 @@ impl Counters {
             plan,
             max_blocks,
             segment_blocks: max_blocks / segments,
-            classes: vec![Record::new(bits); classes],
+            scale: Scale::new(bits),
+            classes: vec![Record::default(); classes],
             closed_segments: Vec::new(),
             rows: Vec::new(),
             completed_in_block: 0,
@@ -192,7 +183,7 @@ impl Counters {
             record.squares[metric] += value * value;
         }
         for (histogram, value) in record.histograms.iter_mut().zip(values) {
-            histogram.add(value);
+            histogram.add(value, self.scale);
         }
         self.completed += 1;
         self.completed_in_block += 1;
@@ -253,9 +244,10 @@ impl Counters {
         });
         self.rows = merged.collect();
         self.plan.block_jobs *= 2;
+        let scale = self.scale;
         let mut segments = std::mem::take(&mut self.closed_segments).into_iter();
         while let (Some(mut first), Some(second)) = (segments.next(), segments.next()) {
-            first.as_flattened_mut().iter_mut().zip(second.as_flattened()).for_each(|(a, b)| a.merge(b));
+            first.as_flattened_mut().iter_mut().zip(second.as_flattened()).for_each(|(a, b)| a.merge(b, scale));
             self.closed_segments.push(first);
         }
     }
@@ -272,6 +264,11 @@ impl Counters {
     /// Completions in a full block, and full blocks in a full segment.
     pub fn grid(&self) -> (u64, usize) {
         (self.plan.block_jobs, self.segment_blocks)
+    }
+
+    /// Scale of the histograms.
+    pub fn scale(&self) -> Scale {
+        self.scale
     }
 
     /// Histograms per segment, class and metric; the segment that is running last (if anything completed in it).

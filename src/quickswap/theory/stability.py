@@ -174,6 +174,9 @@ def _static(system: System, policy: Policy, capacity: float) -> _Known | None:
         return _Known(
             capacity, True, f"{reason}, which is the capacity as all needs divide k.", SKETCH
         )
+    if policy.resolve(system)["drain"] == "exclusive":
+        reason = "one class at a time is served, so that rate x mean size / floor(k / need) adds up"
+        return _Known(limit, True, f"{reason}, to less than 1 if all are.", SKETCH)
     return _Known(limit, False, f"{reason}; more may be stable, as needs do not divide k.", SKETCH)
 
 
