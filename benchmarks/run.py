@@ -28,7 +28,7 @@ def main() -> int:
     parser.add_argument("--long", action="store_true", help="also 10^9 jobs in one run")
     options = parser.parse_args()
     effort = (
-        Effort(jobs=100_000, repeats=1) if options.quick else Effort(jobs=10_000_000, repeats=5)
+        Effort(jobs=100_000, repeats=1) if options.quick else Effort(jobs=5_000_000, repeats=10)
     )
 
     rows = []

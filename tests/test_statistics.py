@@ -182,7 +182,7 @@ def batches_of(values: Any, segments: int) -> Batches:
         counts[i, 0] = np.bincount(inside, minlength=size)
     histogram = {"low": low, "shift": shift, "zeros": zeros, "counts": counts}
     rows = np.zeros((segments, 1))
-    return Batches(rows, [segments], [(Run(rows, [histogram], 1), 0)])
+    return Batches(rows, [segments], [(Run(1, rows, [histogram], 1), 0)])
 
 
 @pytest.mark.parametrize("zeros", [0, 6_000])

@@ -12,7 +12,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 
 import quickswap as qs
-from quickswap.estimates import Batches, by_class, jackknife
+from quickswap.estimates import by_class, jackknife
 from quickswap.simulation import _Session
 
 __all__ = ["Check", "alike", "coverage", "mean_again", "near", "problems", "same_law"]
@@ -89,7 +89,7 @@ def mean_again(result: qs.Result, seed: int) -> qs.Estimate:
     session = _Session(result.system, qs.parse(inputs.policy), inputs, 1, False, None)
     core = session._core()
     core.advance(session._rounds()[-1], 1)
-    batches = Batches.pool(session._runs(core), inputs.warmup)
+    batches = session._batches(session._counters(core, full=True))
     table = by_class(batches.whole_and_less(), len(result.classes)).sum(axis=1)
     return jackknife(table[:, 2:3] / table[:, :1], batches.sizes)[0]
 

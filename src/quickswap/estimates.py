@@ -150,20 +150,17 @@ class Run:
     """What the core has measured in one replication.
 
     Attributes:
+        classes: number of classes.
         rows: (blocks, numbers); see `counters` in the core for the numbers of a row.
         histograms: per metric first bucket, shift, zeros (segments, classes) and counts
             (segments, classes, buckets).
         segment_blocks: blocks in a full segment.
     """
 
+    classes: int
     rows: Floats
     histograms: list[dict[str, Any]]
     segment_blocks: int
-
-    @property
-    def classes(self) -> int:
-        """Number of classes."""
-        return int(self.histograms[0]["zeros"].shape[1])
 
     @property
     def mean_response_times(self) -> Floats:
@@ -239,7 +236,8 @@ class Batches:
             for start, count in zip(np.cumsum([0, *self._kept()]), self._kept(), strict=False)
             for edge in _edges(count, self._each())
         ]
-        counts = np.add.reduceat(counts, edges, axis=0)
+        if len(edges) < len(counts):
+            counts = np.add.reduceat(counts, edges, axis=0)
         total = counts.sum(axis=0)
         less = np.concatenate([total[None], total - counts]) if len(counts) > 1 else total[None]
         together = less.sum(axis=1, keepdims=True)

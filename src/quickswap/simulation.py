@@ -90,7 +90,7 @@ def simulate(
         slowdown_bound: sizes below this count as this in the bounded slowdown, seconds.
         trajectory: if positive, keep the number in system against time, half to all so many points.
         max_in_system: a replication with more jobs in the system is ended.
-        allow_unstable: simulate even where no policy can be stable.
+        allow_unstable: simulate even where no policy can be stable, and to the end.
         debug: check every event: no server over-used, jobs conserved, FIFO in class, and Little's
             law at the end.
         progress: called now and then with the completions so far and those intended.
@@ -165,8 +165,7 @@ class _Session:
                 raise Interrupted(result) from None
             self._check(core, reasons)
             last = number == len(rounds) - 1
-            runs = self._runs(core)
-            batches = Batches.pool(runs, self.inputs.warmup)
+            batches = self._batches(self._counters(core, full=False))
             verdict = judge(batches, known, crowded="crowded" in reasons)
             if "crowded" in reasons:
                 stop = Stop.CROWDED if verdict.status != "unstable" else Stop.UNSTABLE
@@ -237,11 +236,15 @@ class _Session:
         if not gap < 1e-6:
             raise RuntimeError(f"Little's law does not hold on the path: relative gap {gap}")
 
-    def _runs(self, core: Simulation) -> list[Run]:
-        self._counters: list[dict[str, Any]] = [
-            core.counters(i) for i in range(self.inputs.replications)
+    def _counters(self, core: Simulation, full: bool) -> list[dict[str, Any]]:
+        return [core.counters(i, full) for i in range(self.inputs.replications)]
+
+    def _batches(self, counters: list[dict[str, Any]]) -> Batches:
+        runs = [
+            Run(c["classes"], c["rows"], c.get("histograms", []), c["segment_blocks"])
+            for c in counters
         ]
-        return [Run(c["rows"], c["histograms"], c["segment_blocks"]) for c in self._counters]
+        return Batches.pool(runs, self.inputs.warmup)
 
     def _precise(self, batches: Batches) -> bool:
         table = by_class(batches.whole_and_less(), len(self.system.needs)).sum(axis=1)
@@ -250,16 +253,16 @@ class _Session:
 
     def _result(self, core: Simulation, stop: Stop, begun: float) -> Result | None:
         """Return the result, or None if nothing has completed."""
-        runs = self._runs(core)
-        batches = Batches.pool(runs, self.inputs.warmup)
+        counters = self._counters(core, full=True)
+        batches = self._batches(counters)
         if not len(batches.sums):
             return None
         known = known_stability(self.system, self.policy)
         verdict = judge(batches, known, crowded=stop in {Stop.CROWDED, Stop.UNSTABLE})
         measured = measure(self.system, batches, verdict.status != "unstable")
         policy = self.policy
-        points = self._counters[0]["trajectory"]
-        step = float(self._counters[0]["trajectory_step"])
+        points = counters[0]["trajectory"]
+        step = float(counters[0]["trajectory_step"])
         result = Result(
             inputs=self.inputs,
             policy_label=policy.label if isinstance(policy, Policy) else own_name(policy),
@@ -268,8 +271,8 @@ class _Session:
             else None,
             stop=stop,
             verdict=verdict,
-            completed=sum(c["completed"] for c in self._counters),
-            events=sum(c["events"] for c in self._counters),
+            completed=sum(c["completed"] for c in counters),
+            events=sum(c["events"] for c in counters),
             seconds=time.perf_counter() - begun,
             **{name: getattr(measured, name) for name in measured.__dataclass_fields__},
         )

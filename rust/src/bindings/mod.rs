@@ -94,8 +94,9 @@ impl Simulation {
         self.runs.iter_mut().map(gap).collect()
     }
 
-    /// The measurements of one replication, classes in the user's order.
-    fn counters<'py>(&mut self, py: Python<'py>, replication: usize) -> PyResult<Bound<'py, PyDict>> {
+    /// The measurements of one replication, classes in the user's order; unless `full`, only rows and totals.
+    #[pyo3(signature = (replication, full=true))]
+    fn counters<'py>(&mut self, py: Python<'py>, replication: usize, full: bool) -> PyResult<Bound<'py, PyDict>> {
         let run =
             self.runs.get_mut(replication).ok_or_else(|| refuse(format!("there is no replication {replication}")))?;
         let phases = run.phases().cloned();
@@ -125,6 +126,10 @@ impl Simulation {
         out.set_item("arrived", counters.arrived())?;
         out.set_item("events", run.events())?;
         out.set_item("time", run.station().now())?;
+        out.set_item("classes", classes)?;
+        if !full {
+            return Ok(out);
+        }
         out.set_item("trajectory_step", step)?;
         let instants = points.len() / classes;
         out.set_item("trajectory", points.into_pyarray(py).reshape([instants, classes])?)?;

@@ -56,7 +56,7 @@ class Settings:
     max_in_system: Whole = 1_000_000
     """A replication with more jobs in the system is ended."""
     allow_unstable: Annotated[bool, Parameter(negative=())] = False
-    """Simulate even where no policy can be stable."""
+    """Simulate even where no policy can be stable, and to the end."""
     debug: Annotated[bool, Parameter(negative=())] = False
     """Check every event: servers, conservation of jobs, order in class, Little's law."""
 
