@@ -1,4 +1,4 @@
-"""Measure quickswap against its yardstick: `python benchmarks/run.py`, about ten minutes.
+"""Measure quickswap against its yardstick: `python benchmarks/run.py`, some minutes.
 
 Writes benchmarks/results.json and the table between the two marker comments of README.md. With
 `--long` also the memory of a run of 10^9 jobs, a few minutes more; `--quick` only shows that
@@ -27,9 +27,7 @@ def main() -> int:
     parser.add_argument("--quick", action="store_true", help="small runs, nothing written")
     parser.add_argument("--long", action="store_true", help="also 10^9 jobs in one run")
     options = parser.parse_args()
-    effort = (
-        Effort(jobs=100_000, repeats=1) if options.quick else Effort(jobs=5_000_000, repeats=10)
-    )
+    effort = Effort(jobs=100_000, repeats=1) if options.quick else Effort(jobs=5_000_000, repeats=6)
 
     rows = []
     for row in measured(effort, options.long):

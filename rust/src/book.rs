@@ -70,9 +70,21 @@ enum Via {
     Order = 1,
 }
 
+/// A job that waits in a book that is not listed: no more than it takes to enter it when it starts.
+#[derive(Clone, Copy, Debug)]
+struct Ticket {
+    arrival: f64,
+    size: f64,
+    number: u64,
+}
+
 /// All jobs present.
+///
+/// Where nobody looks at single jobs (the book is not *listed*), those that wait are tickets in plain queues, a third of
+/// the size and side by side in memory, and only those in service have a record.
 #[derive(Clone, Debug)]
 pub struct Book {
+    tickets: Vec<VecDeque<Ticket>>,
     jobs: Vec<Job>,
     /// Taken in the order in which they were given back: jobs that arrive one after the other then lie close together.
     unused: VecDeque<Slot>,
@@ -86,6 +98,7 @@ impl Book {
     /// An empty book with that many lanes (one a class, or one a level). `listed` asks for the overall order as well.
     pub fn new(lanes: usize, listed: bool) -> Self {
         Self {
+            tickets: vec![VecDeque::new(); if listed { 0 } else { lanes }],
             jobs: Vec::new(),
             unused: VecDeque::new(),
             lanes: vec![EMPTY; lanes],
@@ -110,7 +123,7 @@ impl Book {
     /// Number of jobs present.
     #[inline]
     pub fn len(&self) -> usize {
-        self.jobs.len() - self.unused.len()
+        self.jobs.len() - self.unused.len() + self.tickets.iter().map(VecDeque::len).sum::<usize>()
     }
 
     /// Nobody is present.
@@ -165,22 +178,64 @@ impl Book {
         std::iter::successors(chain.first(), |&slot| self.next(slot)).map(|slot| (slot, self.job(slot)))
     }
 
+    /// A job arrives and waits behind the others of its class. Gives its place if the book is listed, else [`NOBODY`].
+    #[inline]
+    pub fn queue(&mut self, class: u32, number: u64, arrival: f64, size: f64, expected: f64) -> Slot {
+        if self.listed {
+            return self.enter(class, class as usize, number, arrival, size, expected);
+        }
+        self.tickets[class as usize].push_back(Ticket { arrival, size, number });
+        NOBODY
+    }
+
+    /// The head of line of a class, if the book is listed, else [`NOBODY`].
+    #[inline]
+    pub fn head(&self, class: u32) -> Slot {
+        self.lanes[class as usize].first
+    }
+
+    /// Number of the head of line of a class.
+    #[inline]
+    pub fn head_number(&self, class: u32) -> Option<u64> {
+        if self.listed {
+            return self.lane(class as usize).first().map(|slot| self.job(slot).number);
+        }
+        self.tickets[class as usize].front().map(|ticket| ticket.number)
+    }
+
+    /// A waiting job of a class is in service from now on: the one at `slot`, or the head of line of a book that is not
+    /// listed. Somebody of the class must wait.
+    #[inline]
+    pub fn serve(&mut self, class: u32, slot: Slot) -> Slot {
+        if self.listed {
+            self.begin(class as usize, slot);
+            return slot;
+        }
+        let Some(Ticket { arrival, size, number }) = self.tickets[class as usize].pop_front() else { return NOBODY };
+        self.record(class, number, arrival, size, size)
+    }
+
     /// Enters a job that arrives; it goes to the end of its lane and of the order.
     #[inline]
     pub fn enter(&mut self, class: u32, lane: usize, number: u64, arrival: f64, size: f64, expected: f64) -> Slot {
-        let job = Job { arrival, size, expected, start: f64::NAN, number, class, stamp: 0, links: [LOOSE; 2] };
-        let slot = if let Some(slot) = self.unused.pop_front() {
-            self.jobs[slot as usize] = job;
-            slot
-        } else {
-            self.jobs.push(job);
-            (self.jobs.len() - 1) as Slot
-        };
+        let slot = self.record(class, number, arrival, size, expected);
         append(&mut self.jobs, &mut self.lanes[lane], Via::Lane, slot);
         if self.listed {
             append(&mut self.jobs, &mut self.order, Via::Order, slot);
         }
         slot
+    }
+
+    #[inline]
+    fn record(&mut self, class: u32, number: u64, arrival: f64, size: f64, expected: f64) -> Slot {
+        let job = Job { arrival, size, expected, start: f64::NAN, number, class, stamp: 0, links: [LOOSE; 2] };
+        if let Some(slot) = self.unused.pop_front() {
+            self.jobs[slot as usize] = job;
+            slot
+        } else {
+            self.jobs.push(job);
+            (self.jobs.len() - 1) as Slot
+        }
     }
 
     /// A waiting job leaves the queues and is in service.
@@ -223,6 +278,9 @@ impl Book {
         let mut ages = vec![0.0; classes];
         for job in self.jobs.iter().filter(|job| job.number != GONE) {
             ages[job.class as usize] += now - job.arrival;
+        }
+        for (class, tickets) in self.tickets.iter().enumerate() {
+            ages[class] += tickets.iter().map(|ticket| now - ticket.arrival).sum::<f64>();
         }
         ages
     }

@@ -187,7 +187,7 @@ class Result:
         verdict: stable or not.
         completed: completions simulated, warm-up included.
         events: arrivals and completions simulated.
-        seconds: wall-clock time; nan in a result read from a file. Not part of its value.
+        seconds: wall-clock time of the loops, nan in a result read from a file; not compared.
     """
 
     inputs: Inputs

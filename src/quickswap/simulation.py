@@ -144,6 +144,7 @@ class _Session:
     threads: int
     debug: bool
     progress: Callable[[int, int], object] | None
+    seconds: float = 0.0
 
     def run(self) -> Result:
         """Advance in rounds until there is a reason to stop."""
@@ -153,15 +154,14 @@ class _Session:
                 f"{self.system.arrival_rate:.6g} jobs per second arrive, and no policy can carry "
                 f"{known.capacity:.6g} or more: lower the rate, or allow an unstable simulation."
             )
-        begun = time.perf_counter()
         core = self._core()
         rounds = self._rounds()
         stop, verdict = Stop.COMPLETED, None
         for number, target in enumerate(rounds):
             try:
-                reasons = core.advance(target, self.threads, self._report)
+                reasons = self._advance(core, target)
             except KeyboardInterrupt:
-                result = self._result(core, Stop.INTERRUPTED, begun)
+                result = self._result(core, Stop.INTERRUPTED)
                 raise Interrupted(result) from None
             self._check(core, reasons)
             last = number == len(rounds) - 1
@@ -180,7 +180,7 @@ class _Session:
                     break
         if self.debug:
             self._check_little(core)
-        result = self._result(core, stop, begun)
+        result = self._result(core, stop)
         if result is None:
             raise QuickswapError("no job has completed: simulate more jobs.")
         self._report(self.inputs.jobs)
@@ -218,6 +218,13 @@ class _Session:
         except ValueError as error:
             raise QuickswapError(str(error)) from None
 
+    def _advance(self, core: Simulation, target: int) -> list[str]:
+        begun = time.perf_counter()
+        try:
+            return core.advance(target, self.threads, self._report)
+        finally:
+            self.seconds += time.perf_counter() - begun
+
     def _report(self, completed: int) -> None:
         if self.progress is not None:
             self.progress(completed, self.inputs.jobs)
@@ -251,7 +258,7 @@ class _Session:
         mean = jackknife(table[:, 2:3] / table[:, :1], batches.sizes)[0]
         return mean.relative <= (self.inputs.precision or 0)
 
-    def _result(self, core: Simulation, stop: Stop, begun: float) -> Result | None:
+    def _result(self, core: Simulation, stop: Stop) -> Result | None:
         """Return the result, or None if nothing has completed."""
         counters = self._counters(core, full=True)
         batches = self._batches(counters)
@@ -273,7 +280,7 @@ class _Session:
             verdict=verdict,
             completed=sum(c["completed"] for c in counters),
             events=sum(c["events"] for c in counters),
-            seconds=time.perf_counter() - begun,
+            seconds=self.seconds,
             **{name: getattr(measured, name) for name in measured.__dataclass_fields__},
         )
         object.__setattr__(result, "_batches", batches)  # not part of its value

@@ -69,7 +69,7 @@ impl<P: Policy> Events<P> {
     fn arrive(&mut self, now: f64) {
         let number = self.counters.arrived();
         let job = self.source.take();
-        let slot = self.book.enter(job.class, job.class as usize, number, now, job.size, job.estimate);
+        let slot = self.book.queue(job.class, number, now, job.size, job.estimate);
         self.station.arrive(job.class, number);
         self.counters.arrive(job.class);
         if P::HOOKS {
@@ -94,35 +94,30 @@ impl<P: Policy> Events<P> {
     fn decide(&mut self, now: f64) -> bool {
         loop {
             let choice = self.policy.next(View { station: &self.station, book: &self.book });
-            let slot = match choice {
+            let (class, slot) = match choice {
                 Choice::Wait => return true,
-                Choice::Head(class) => self.book.lane(class as usize).first(),
-                Choice::Job(slot) => Some(slot),
-                Choice::Fault => None,
+                Choice::Head(class) if self.station.can_start(class) => (class, self.book.head(class)),
+                Choice::Job(slot) if self.station.can_start(self.book.job(slot).class) => {
+                    (self.book.job(slot).class, slot)
+                }
+                _ => return false,
             };
-            let Some(slot) = slot else { return false };
-            if !self.start(slot, now, matches!(choice, Choice::Head(_))) {
-                return false;
-            }
+            self.start(class, slot, now, matches!(choice, Choice::Head(_)));
         }
     }
 
     #[inline]
-    fn start(&mut self, slot: Slot, now: f64, in_order: bool) -> bool {
-        let class = self.book.job(slot).class;
-        if !self.station.can_start(class) {
-            return false;
-        }
+    fn start(&mut self, class: u32, slot: Slot, now: f64, in_order: bool) {
         if P::HOOKS {
             self.policy.starting(View { station: &self.station, book: &self.book }, class, slot);
         }
-        self.book.begin(class as usize, slot);
+        let slot = self.book.serve(class, slot);
         let job = self.book.job_mut(slot);
         job.start = now;
         self.calendar.push(now + job.size, slot);
         let number = job.number;
         let book = &self.book;
-        self.station.start(class, || book.lane(class as usize).first().map(|next| book.job(next).number));
+        self.station.start(class, || book.head_number(class));
         self.counters.start(class);
         if let Some(schedule) = &mut self.schedule {
             schedule.start[number as usize] = now;
@@ -134,7 +129,6 @@ impl<P: Policy> Events<P> {
             }
             self.last_start[class as usize] = number;
         }
-        true
     }
 
     #[cold]
