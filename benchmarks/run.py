@@ -2,7 +2,8 @@
 
 Writes benchmarks/results.json and the table between the two marker comments of README.md. With
 `--long` also the memory of a run of 10^9 jobs, a few minutes more; `--quick` only shows that
-everything runs, and writes nothing. Exit code 1 if a value is above its limit.
+everything runs, and writes nothing. Exit code 1 if a value is above its limit
+(not with `--quick`).
 """
 
 import argparse
@@ -35,7 +36,7 @@ def main() -> int:
         print(" ".join([*cells(row), json.dumps(row.detail)]), flush=True)
     if not options.quick:
         write(rows)
-    return int(any(too_high(row) for row in rows))
+    return int(not options.quick and any(too_high(row) for row in rows))
 
 
 def measured(effort: Effort, long: bool) -> Iterator[Row]:

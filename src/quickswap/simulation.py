@@ -166,6 +166,11 @@ class _Session:
             self._check(core, reasons)
             last = number == len(rounds) - 1
             batches = self._batches(self._counters(core, full=False))
+            if not len(batches.sums):
+                raise QuickswapError(
+                    f"no job has completed under {_label(self.policy)}: it starts nobody, or more "
+                    "jobs must be allowed."
+                )
             verdict = judge(batches, known, crowded="crowded" in reasons)
             if "crowded" in reasons:
                 stop = Stop.CROWDED if verdict.status != "unstable" else Stop.UNSTABLE
@@ -181,8 +186,7 @@ class _Session:
         if self.debug:
             self._check_little(core)
         result = self._result(core, stop)
-        if result is None:
-            raise QuickswapError("no job has completed: simulate more jobs.")
+        assert result is not None  # some job has completed
         self._report(self.inputs.jobs)
         return result
 
@@ -272,7 +276,7 @@ class _Session:
         step = float(counters[0]["trajectory_step"])
         result = Result(
             inputs=self.inputs,
-            policy_label=policy.label if isinstance(policy, Policy) else own_name(policy),
+            policy_label=_label(policy),
             trajectory=Trajectory(step, tuple(map(tuple, points.tolist())))
             if len(points)
             else None,
@@ -285,6 +289,10 @@ class _Session:
         )
         object.__setattr__(result, "_batches", batches)  # not part of its value
         return result
+
+
+def _label(policy: Policy | OwnPolicy) -> str:
+    return policy.label if isinstance(policy, Policy) else own_name(policy)
 
 
 def check_policy(policy: object, system: System) -> None:

@@ -21,6 +21,8 @@ from quickswap.jobclass import JobClass
 __all__ = ["JobClass", "System"]
 
 KEYS = ("servers", "classes")
+MOST_SERVERS = 2**24
+"""Servers that the core keeps look-up tables for."""
 
 
 @final
@@ -44,7 +46,7 @@ class System:
 
     def __init__(self, servers: int, classes: Iterable[JobClass]) -> None:
         with inside("servers"):
-            object.__setattr__(self, "servers", whole(servers, "servers", 1))
+            object.__setattr__(self, "servers", whole(servers, "servers", 1, MOST_SERVERS))
         with inside("classes"):
             object.__setattr__(self, "classes", _named(_fitting(classes, self.servers)))
 

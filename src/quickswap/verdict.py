@@ -101,6 +101,11 @@ def judge(batches: Batches, known: Known, crowded: bool) -> Verdict:
     if known.verdict == "stable":
         reason = "stable by theorem, but the number in system still grows: simulate more jobs."
         return Verdict("too short", True, reason, growth)
+    if not grows:
+        reason = (
+            "more jobs were in the system than max_in_system allows: raise it, or lower the rate."
+        )
+        return Verdict("too short", False, reason, growth)
     if _steady(runs):
         reason = (
             f"the number in system grows steadily through the run: {percent:.2g} % of the arrivals "
@@ -122,7 +127,7 @@ def _lacks_work(batches: Batches, known: Known) -> str | None:
     carried = float(np.array(known.load_shares)[rare].sum())
     if carried > SHARE:
         return (
-            f"classes that carry {100 * carried:.2g} % of the load have completed fewer than "
+            f"classes that carry {100 * carried:.3g} % of the load have completed fewer than "
             f"{ENOUGH} jobs each: simulate more jobs."
         )
     servers = known.servers * sums[:, len(known.needs) * PER_CLASS]

@@ -103,8 +103,12 @@ def progress(what: str) -> Iterator[Callable[[int, int], None] | None]:
 
 def check_writable(*paths: Path | None) -> None:
     """Refuse files that cannot be written, before any long work is done."""
+    from quickswap.errors import QuickswapError
     from quickswap.files import check_folder
 
-    for path in paths:
-        if path is not None and str(path) != "-":
+    given = [path for path in paths if path is not None]
+    for path in given:
+        if given.count(path) > 1:
+            raise QuickswapError(f"two outputs are to go to {path}: give each a file of its own.")
+        if str(path) != "-":
             check_folder(path)

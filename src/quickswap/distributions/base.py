@@ -44,12 +44,12 @@ class Distribution(ABC):
     @property
     def second_moment(self) -> float:
         """E[S^2] in seconds squared; `inf` when it does not exist."""
-        return self.variance + self.mean**2
+        return self.variance + self.mean * self.mean
 
     @property
     def scv(self) -> float:
         """Var S / E[S]^2, the squared coefficient of variation: 0 if constant, 1 if exponential."""
-        return self.variance / self.mean**2
+        return self.variance / (self.mean * self.mean)
 
     @abstractmethod
     def _scaled(self, factor: float) -> Self:

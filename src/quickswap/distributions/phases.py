@@ -34,7 +34,7 @@ class Exponential(Distribution):
 
     @property
     def variance(self) -> float:
-        return self.mean**2
+        return self.mean * self.mean
 
     @property
     def mean_inverse(self) -> float:
@@ -67,7 +67,7 @@ class Erlang(Distribution):
 
     @property
     def variance(self) -> float:
-        return self.mean**2 / self.phases
+        return self.mean * self.mean / self.phases
 
     @property
     def mean_inverse(self) -> float:

@@ -78,7 +78,7 @@ class Weibull(Distribution):
     @property
     def variance(self) -> float:
         ratio = math.lgamma(1 + 2 / self.shape) - 2 * math.lgamma(1 + 1 / self.shape)
-        return self.mean**2 * expm1(ratio)
+        return self.mean * self.mean * expm1(ratio)
 
     @property
     def mean_inverse(self) -> float:
@@ -168,7 +168,7 @@ class BoundedPareto(Distribution):
 
     @property
     def variance(self) -> float:
-        return max(0.0, self._moment(2) - self.mean**2)
+        return max(0.0, self._moment(2) - self.mean * self.mean)
 
     @property
     def mean_inverse(self) -> float:

@@ -27,6 +27,8 @@ def one_or_all_rate(servers: int, light_share: float, light: float, heavy: float
     P(G >= j) / min(j, k)`, and there is one heavy in `1 / (1 - p)` jobs.
     """
     p = light_share
+    if p == 1:
+        return servers / light  # by rounding, no heavy job is ever seen
     waves = math.fsum(p**j / j for j in range(1, servers + 1))
     rest = p ** (servers + 1) / (servers * (1 - p))
     return 1 / ((1 - p) * (heavy + light * (waves + rest)))
