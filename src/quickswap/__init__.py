@@ -62,7 +62,7 @@ _HOME = {
     "State": "step",
     "OwnPolicy": "own",
     "View": "own",
-    # Theory
+    # Theory, beside the module `theory` itself
     "Stability": "theory",
     "stability": "theory",
     # Errors
@@ -75,6 +75,7 @@ _HOME = {
 """The module of each public name."""
 
 if TYPE_CHECKING:
+    from quickswap import theory
     from quickswap.arrivals import Arrivals, MarkovModulatedPoisson, Poisson, Renewal
     from quickswap.comparison import Comparison, compare, difference
     from quickswap.distributions import (
@@ -178,15 +179,18 @@ __all__ = [
     "simulate",
     "spell",
     "stability",
+    "theory",
 ]
 
 
 def __getattr__(name: str) -> Any:
-    """Import a public name, or a module of the package, when it is first asked for."""
+    """Import a public name when it is first asked for."""
     from importlib import import_module
 
     if name in _HOME:
         value = getattr(import_module(f"quickswap.{_HOME[name]}"), name)
+    elif name == "theory":
+        value = import_module("quickswap.theory")
     else:
         raise AttributeError(f"module 'quickswap' has no attribute {name!r}")
     globals()[name] = value

@@ -1,7 +1,39 @@
-"""Results known without simulation, one module a result. Nothing here imports the engine."""
+"""Results known without simulation, one module a result. Nothing here imports the engine.
+
+Modules are imported when first used.
+"""
 
 from __future__ import annotations
 
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
 from quickswap.theory.stability import Stability, stability
 
-__all__ = ["Stability", "stability"]
+if TYPE_CHECKING:
+    from quickswap.theory import fcfs
+    from quickswap.theory.means import ClassMeans, Means
+
+__all__ = ["ClassMeans", "Means", "Stability", "fcfs", "stability"]
+
+_HOME = {
+    "ClassMeans": "means",
+    "Means": "means",
+}
+"""The module of each public name that is not a module itself."""
+
+
+def __getattr__(name: str) -> Any:
+    """Import a public name, or a module, when it is first asked for."""
+    if name not in __all__:
+        raise AttributeError(f"module 'quickswap.theory' has no attribute {name!r}")
+    if name in _HOME:
+        value = getattr(import_module(f"quickswap.theory.{_HOME[name]}"), name)
+    else:
+        value = import_module(f"quickswap.theory.{name}")
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

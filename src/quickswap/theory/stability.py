@@ -12,7 +12,6 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Literal
 
-from quickswap.arrivals import Poisson
 from quickswap.distributions import Distribution, Exponential, LogNormal, Pareto, Weibull
 from quickswap.policies import (
     FCFS,
@@ -27,6 +26,7 @@ from quickswap.policies import (
 )
 from quickswap.system import System
 from quickswap.theory.fcfs import one_or_all_rate, same_law_rate
+from quickswap.theory.models import markovian, poisson
 
 __all__ = ["Stability", "stability"]
 
@@ -120,7 +120,7 @@ def _plain_queue(system: System, policy: Policy, capacity: float) -> _Known | No
 def _fcfs(system: System, policy: Policy, capacity: float) -> _Known | None:
     """One-or-all with exponential lights, or one exponential size for all; Poisson arrivals."""
     del policy, capacity
-    if not _poisson(system):
+    if not poisson(system):
         return None
     sizes = [each.size for each in system.classes]
     if system.one_or_all:
@@ -149,7 +149,7 @@ def _smash(system: System, policy: Policy, capacity: float) -> _Known | None:
 
 def _one_or_all(system: System, policy: Policy, capacity: float) -> _Known | None:
     """MSFQ with any threshold, and with it MSF (l = 0) and Adaptive Quickswap (l = k)."""
-    if not (system.one_or_all and _markovian(system)):
+    if not (system.one_or_all and markovian(system)):
         return None
     reason = f"on one-or-all systems {policy.label} is stable wherever some policy is."
     return _Known(capacity, True, reason, PAPER)
@@ -162,7 +162,7 @@ def _static(system: System, policy: Policy, capacity: float) -> _Known | None:
     class with a long queue is visited it has all its slots but for a time that does not grow with
     the queue, in which the class before it leaves.
     """
-    if not _markovian(system):
+    if not markovian(system):
         return None
     if (same := _one_or_all(system, policy, capacity)) is not None:
         return same
@@ -186,7 +186,7 @@ def _server_filling(system: System, policy: Policy, capacity: float) -> _Known |
     chain = [*sorted(set(system.needs)), system.servers]
     divide = all(more % less == 0 for less, more in pairwise(chain))
     steady = all(_bounded_residual(each.size) for each in system.classes)
-    if not (divide and steady and _poisson(system)):
+    if not (divide and steady and poisson(system)):
         return None
     reason = "each need divides the next larger one and k, so that k servers are filled whole."
     source = "Grosof, Harchol-Balter, Scheller-Wolf, Queueing Systems 102 (2022)"
@@ -203,15 +203,6 @@ RULES: dict[type[Policy], Callable[[System, Policy, float], _Known | None]] = {
     ServerFilling: _server_filling,
 }
 """What is known about each policy, beside plain queues; nothing about the others."""
-
-
-def _poisson(system: System) -> bool:
-    return all(isinstance(each.arrivals, Poisson) for each in system.classes)
-
-
-def _markovian(system: System) -> bool:
-    """Whether the proofs by Lyapunov function apply: Poisson arrivals, exponential sizes."""
-    return _poisson(system) and all(isinstance(each.size, Exponential) for each in system.classes)
 
 
 def _bounded_residual(size: Distribution) -> bool:
