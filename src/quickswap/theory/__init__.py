@@ -11,14 +11,26 @@ from typing import TYPE_CHECKING, Any
 from quickswap.theory.stability import Stability, stability
 
 if TYPE_CHECKING:
-    from quickswap.theory import fcfs
+    from quickswap.theory import fcfs, msfq
     from quickswap.theory.means import ClassMeans, Means
+    from quickswap.theory.threshold import BestThreshold, best_threshold
 
-__all__ = ["ClassMeans", "Means", "Stability", "fcfs", "stability"]
+__all__ = [
+    "BestThreshold",
+    "ClassMeans",
+    "Means",
+    "Stability",
+    "best_threshold",
+    "fcfs",
+    "msfq",
+    "stability",
+]
 
 _HOME = {
+    "BestThreshold": "threshold",
     "ClassMeans": "means",
     "Means": "means",
+    "best_threshold": "threshold",
 }
 """The module of each public name that is not a module itself."""
 

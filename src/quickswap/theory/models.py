@@ -9,7 +9,15 @@ from quickswap.distributions import Exponential
 from quickswap.errors import ModelError, UnstableError
 from quickswap.system import System
 
-__all__ = ["OneOrAll", "check_load", "check_markovian", "markovian", "one_or_all", "poisson"]
+__all__ = [
+    "OneOrAll",
+    "check_load",
+    "check_markovian",
+    "exclusive",
+    "markovian",
+    "one_or_all",
+    "poisson",
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,7 +25,7 @@ class OneOrAll:
     """A one-or-all system in the paper's notation; rates per second.
 
     Attributes:
-        k: servers, also the need of a heavy job; the slots of the light class.
+        k: slots, the most light jobs in service at once; all servers in a one-or-all system.
         l1: arrival rate of light jobs.
         lk: arrival rate of heavy jobs.
         m1: rate at which a light job in service completes.
@@ -103,10 +111,33 @@ def one_or_all(system: System, what: str) -> OneOrAll:
             f"{system.servers}; this system has needs {needs}."
         )
     check_markovian(system, what)
-    light = system.needs.index(1)
+    return _read(system, system.needs.index(1), system.servers)
+
+
+def exclusive(system: System, what: str) -> OneOrAll:
+    """Read a system of lights, c at a time, and heavies, one at a time and with no light beside.
+
+    Such a system behaves as a one-or-all system of c = floor(k / need of a light) servers.
+
+    Raises:
+        ModelError: the system is another one; `what` begins the sentence.
+    """
+    k, needs = system.servers, sorted(system.needs)
+    if len(needs) != 2 or needs[0] == needs[1] or min(2 * needs[1], sum(needs)) <= k:
+        given = ", ".join(str(need) for need in system.needs)
+        raise ModelError(
+            f"{what} is for two classes of which the larger takes the {k} servers for itself: "
+            f"one that needs 1 server and one that needs all, or a larger one that fits neither "
+            f"twice nor beside the smaller; this system has needs {given}."
+        )
+    check_markovian(system, what)
+    return _read(system, system.needs.index(needs[0]), k // needs[0])
+
+
+def _read(system: System, light: int, slots: int) -> OneOrAll:
     small, large = system.classes[light], system.classes[1 - light]
     return OneOrAll(
-        k=system.servers,
+        k=slots,
         l1=small.arrival_rate,
         lk=large.arrival_rate,
         m1=1 / small.size.mean,

@@ -1,0 +1,286 @@
+"""The functional equation for N, the number of lights at the start of a visit.
+
+With the transforms of `visits`, the generating function Pi of N satisfies
+
+    Pi(z) = f(z) Pi(w(z)) + sum_{n<k} pi_n r_n(z) + Q e(z),
+    f = upper w^(1-k),   r_n = g_n - f w^n,   e = unmet.
+
+The orbit z, w(z), w(w(z)), .. goes to 1, where Pi is 1, so that Pi(z) is a constant plus a sum of
+known functions times the unknowns pi_0 .. pi_{k-1} (and Q). Its coefficients 0 .. k-1, read off a
+circle by a fast Fourier transform, are the unknowns themselves: a linear system.
+
+Near 1 everything is a power series in delta = 1 - z, known from its values on a small circle. On
+an orbit that has come so far only the powers of delta need be summed, and the rest of the sum, once
+the orbit shrinks in proportion, is a power series too.
+
+Where heavies are so short that many are served while one light leaves, w comes near 0 on the
+circle and the first form divides by it. There `upper sum_{n>=k} pi_n w^(n-k+1)` is summed as it
+stands, with as many more unknowns as it takes.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.linalg import solve_triangular
+
+from quickswap.theory.msfq.visits import OnDemand, Visit, Visits, products
+
+Floats = NDArray[np.float64]
+Complex = NDArray[np.complex128]
+
+__all__ = ["Equation", "Unknowns"]
+
+ORDER = 26
+"""Of the power series in delta; on half the radius of their circle they are exact to rounding."""
+ON_CIRCLE = 64
+"""Points of that circle."""
+FEW = 1e-3
+"""Smallest w^(k-1) that is divided by, on the way to the distribution of N."""
+FEWER = 1e-6
+"""The same once it is known."""
+DIGITS = 14
+"""Decimal digits to which sums are carried."""
+
+
+@dataclass(frozen=True)
+class Unknowns:
+    """The distribution of N.
+
+    Attributes:
+        pi: P(N = n) for n = 0, 1, .. ; those left out, or known less well, are of no weight.
+        unmet: Q, or 0 where it does not matter.
+        series: coefficients of Pi in powers of delta, from the first: -E[N], E[N(N-1)]/2, ..
+    """
+
+    pi: Floats
+    unmet: float
+    series: Floats
+
+    @property
+    def mean(self) -> float:
+        """E[N]."""
+        return float(-self.series[0])
+
+    @property
+    def pairs(self) -> float:
+        """E[N(N-1)]."""
+        return float(2 * self.series[1])
+
+
+class Equation:
+    """The functional equation of a system of visits.
+
+    Attributes:
+        visits: its transforms.
+        radius: in delta, of the circle of the power series.
+        near: in delta, where the sum over the rest of an orbit is a power series.
+    """
+
+    def __init__(self, visits: Visits) -> None:
+        self.visits = visits
+        self.k = visits.model.k
+        self.radius = self._find_radius()
+        turn = np.exp(-2j * np.pi * np.arange(ON_CIRCLE // 2 + 1) / ON_CIRCLE)
+        visit = visits.at(self.radius * turn)
+        missing, r = self._step(visit)
+        self._w, self._f = self._powers(visit.w), -self._powers(missing)
+        self._f[0] = 1.0
+        self._r = self._powers(r)
+        self._e = None if visit.unmet is None else self._powers(visit.unmet)
+        # column i holds the series of f w^i, i.e. what one step makes of delta^i
+        shift = np.empty((ORDER + 1, ORDER + 1))
+        column = self._f
+        for i in range(ORDER + 1):
+            shift[:, i] = column
+            column = np.convolve(column, self._w)[: ORDER + 1]
+        unit = np.eye(ORDER)
+        self._sums = solve_triangular(unit - shift[1:, 1:], unit, lower=True)
+        self._first = shift[1:, 0]
+        self._limit = self._sums @ self._first
+        slope, bend = self._w[1], abs(self._w[2])
+        self.near = min(self.radius / 2, (1 - slope) / (8 * bend) if bend > 0 else math.inf)
+
+    def _powers(self, values: Any) -> Floats:
+        """Return coefficients in powers of delta, that of 1 being 0, from values on the circle."""
+        series = np.fft.irfft(values, axis=-1)[..., : ORDER + 1]
+        series = series / self.radius ** np.arange(ORDER + 1)
+        series[..., 0] = 0.0
+        return np.asarray(series)
+
+    def _find_radius(self) -> float:
+        """Return a radius around z = 1 well within which all functions are analytic.
+
+        They are of generating functions, so that the nearest singularity is at some z > 1, and
+        where they are less than 1.5 there it is more than twice as far.
+        """
+        model = self.visits.model
+        radius = (math.sqrt(model.mk) - math.sqrt(model.lk)) ** 2 / (2 * model.l1)
+        while radius > 0:
+            with np.errstate(all="ignore"):
+                visit = self.visits.at(np.array([-radius]))
+                missing, _ = self._step(visit)
+                unmet = np.zeros(1) if visit.unmet is None else visit.unmet
+                rows = [
+                    1 - visit.w,
+                    1 - visit.upper,
+                    1 - missing,
+                    1 + unmet,
+                    1 - unmet,
+                    *(1 - visit.low),
+                ]
+                values = np.concatenate(rows)
+            if np.all((values > 0.5) & (values < 1.5)):  # nan is not
+                break
+            radius /= 2
+        return radius
+
+    def _step(self, visit: Visit) -> tuple[Any, Any]:
+        """Return 1 - f, and r_n in row n, for n < k."""
+        powers = np.zeros_like(visit.low)  # complements of w^(k-1-n)
+        powers[:-1] = products(np.broadcast_to(visit.w, powers[:-1].shape))[::-1]
+        missing = (visit.upper - powers) / (1 - powers)
+        return missing[0], missing - visit.low
+
+    def affine(self, delta: Complex, columns: int, least: float = 0.0) -> tuple[Complex, Complex]:
+        """Return Pi at z = 1 - delta as a constant plus a combination of the unknowns.
+
+        Args:
+            delta: points with |1 - delta| <= 1.
+            columns: unknown pi_n; after them comes Q, if it is one.
+            least: smaller |w| are not divided by; then `columns` must be enough for sums of powers
+                of w from k on.
+
+        Returns:
+            The constants, one a point; the factors, a row for each unknown.
+        """
+        delta = delta.copy()
+        factor = np.ones_like(delta)
+        parts = np.zeros((columns + self.visits.unmet, len(delta)), dtype=complex)
+        while np.max(np.abs(delta)) > self.radius / 2:
+            visit = self.visits.at(delta)
+            small = np.abs(1 - visit.w) < least
+            if small.any():
+                visit = self._finish(visit, small, factor, parts)
+            missing, r = self._step(visit)
+            parts[: self.k] += factor * r
+            if visit.unmet is not None:
+                parts[-1] += factor * visit.unmet
+            factor, delta = factor * (1 - missing), visit.w
+        sums = np.zeros((ORDER, len(delta)), dtype=complex)
+        while np.max(np.abs(delta)) > self.near:
+            powers = _powers_of(delta)
+            sums += factor * powers
+            factor, delta = factor * (1 + self._f[1:] @ powers), self._w[1:] @ powers
+        powers = _powers_of(delta)
+        sums += factor * (self._sums.T @ powers)
+        parts[: self.k] += self._r[:, 1:] @ sums
+        if self._e is not None:
+            parts[-1] += self._e[1:] @ sums
+        return factor * (1 + self._limit @ powers), parts
+
+    def _finish(
+        self, visit: Visit, small: NDArray[np.bool_], factor: Complex, parts: Complex
+    ) -> Visit:
+        """End the orbits at the points `small`; return the visit with harmless values there."""
+        last, w = factor[small], 1 - visit.w[small]
+        parts[: self.k, small] += last * (1 - visit.low[:, small])
+        power = last * (1 - visit.upper[small])
+        for n in range(self.k, len(parts) - self.visits.unmet):
+            power = power * w
+            parts[n, small] += power
+        if visit.unmet is not None:
+            parts[-1, small] += last * visit.unmet[small]
+        factor[small] = 0
+        rest = [None if value is None else np.where(small, 0, value) for value in visit]
+        return Visit(*rest)  # type: ignore[arg-type]  # None stays where it was
+
+    def solve(self) -> Unknowns:
+        """Return the distribution of N."""
+        points, columns, least = self._sizes()
+        radius = 10 ** (-(DIGITS - 1) / points)
+        circle = radius * np.exp(-2j * np.pi * np.arange(points // 2 + 1) / points)
+        constant, parts = self.affine(1 - circle, columns, least)
+        scale = radius ** np.arange(columns)  # unknown: pi_n radius^n
+        rows = np.fft.irfft(parts, axis=-1)[:, :columns].T
+        known = np.fft.irfft(constant)[:columns]
+        if isinstance(self.visits, OnDemand):
+            row, value = self._unmet_row(self.visits, columns, least)
+            rows, known = np.vstack([rows, row]), np.append(known, value)
+            scale = np.append(scale, 1.0)
+        answer = np.linalg.solve(np.eye(len(rows)) - rows / scale, known) / scale
+        unmet = float(answer[-1]) if self.visits.unmet else 0.0
+        pi = np.fft.irfft(constant + answer @ parts)[: points * 7 // 8]
+        pi = pi / radius ** np.arange(len(pi))
+        series = self._first + self._r[:, 1:].T @ pi[: self.k]
+        if self._e is not None:
+            series = series + self._e[1:] * unmet
+        return Unknowns(pi, unmet, self._sums @ series)
+
+    def _sizes(self) -> tuple[int, int, float]:
+        """Return the points on the circle, the unknowns pi_n, and the least w to divide by."""
+        k, points = self.k, max(4 * self.k, 64)
+        around = np.exp(2j * np.pi * np.arange(points // 2 + 1) / points)
+        least = float(np.min(np.abs(1 - self.visits.at(1 - around).w)))
+        if isinstance(self.visits, OnDemand):
+            least = min(least, float(1 - self.visits.met[k]))
+        if k == 1 or least ** (k - 1) > FEW:
+            return points, k, 0.0
+        floor = _floor(k, FEW)
+        columns = k + math.ceil(-DIGITS / math.log10(floor))
+        return max(points, 2 * columns), columns, floor
+
+    def _unmet_row(self, visits: OnDemand, columns: int, least: float) -> tuple[Floats, float]:
+        """Return Q = unmet_above sum_{n>=k} pi_n h^(n-k+1), h = h_k(lk): factors and constant."""
+        k, start = self.k, float(1 - visits.met[self.k])
+        row = np.zeros(columns + 1)
+        if start < least:
+            row[k:columns] = visits.unmet_above * start ** np.arange(1, columns - k + 1)
+            return row, 0.0
+        constant, parts = self.affine(np.array([visits.met[k] + 0j]), columns)
+        scale = visits.unmet_above * start ** (1 - k)
+        row[:] = scale * parts[:, 0].real
+        row[:k] -= scale * start ** np.arange(k)
+        return row, scale * float(constant[0].real)
+
+    def above(self, unknowns: Unknowns, delta: Complex) -> Complex:
+        """Return sum_{n >= k} pi_n (1 - y^(n-k+1)) at points y = 1 - delta, |y| <= 1."""
+        k, pi, result = self.k, unknowns.pi, np.empty_like(delta)
+        low, high = pi[:k], 1 - pi[:k].sum()
+        small = np.abs(1 - delta) < _floor(k, FEWER)
+        y = 1 - delta[small]
+        result[small] = high - y * np.polynomial.polynomial.polyval(y, pi[k:])
+        far = delta[~small]
+        powers = np.zeros((k, len(far)), dtype=far.dtype)  # complements of y^n
+        powers[1:] = products(np.broadcast_to(far, powers[1:].shape))
+        last = powers[-1]
+        result[~small] = (self._missing(unknowns, far) - low @ powers - high * last) / (1 - last)
+        return result
+
+    def _missing(self, unknowns: Unknowns, delta: Complex) -> Complex:
+        """Return 1 - Pi at z = 1 - delta."""
+        result = np.empty_like(delta)
+        close = np.abs(delta) <= self.near
+        result[close] = -unknowns.series @ _powers_of(delta[close])
+        if not close.all():
+            factors = unknowns.pi[: self.k]
+            if self.visits.unmet:
+                factors = np.append(factors, unknowns.unmet)
+            constant, parts = self.affine(delta[~close], self.k)
+            result[~close] = 1 - (constant + factors @ parts)
+        return result
+
+
+def _floor(k: int, least: float) -> float:
+    """Return the least |w| whose power w^(k-1) is at least `least`."""
+    return float(least ** (1 / (k - 1))) if k > 1 else 0.0
+
+
+def _powers_of(delta: Complex) -> Complex:
+    """Return delta, delta^2, .. , one a row."""
+    rows = np.broadcast_to(delta, (ORDER, len(delta)))
+    return np.asarray(np.multiply.accumulate(rows, axis=0))
