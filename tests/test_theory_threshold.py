@@ -50,7 +50,7 @@ def test_with_many_slots_a_part_is_tried_and_finds_the_same() -> None:
 
 def test_mistakes() -> None:
     system = qs.load("one-or-all:k=4").with_load(0.5)
-    with pytest.raises(qs.QuickswapError, match="unknown metric: 'wieghted'.*'weighted'"):
+    with pytest.raises(qs.QuickswapError, match=r"unknown metric: 'wieghted' .*'weighted'"):
         theory.best_threshold(system, "wieghted")
     with pytest.raises(qs.QuickswapError, match="unknown metric: 2"):
         theory.best_threshold(system, 2)
