@@ -39,13 +39,17 @@ def test_it_is_the_least_of_all(metric: str | int, drain: str) -> None:
     assert best.metric == (system.names[1] if metric == 1 else metric)
 
 
-def test_with_many_slots_a_part_is_tried_and_finds_the_same() -> None:
-    system = qs.load("one-or-all:k=72").with_load(0.7)
+def test_with_many_slots_a_part_is_tried_and_finds_the_same(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("quickswap.theory.threshold.ALL_UP_TO", 8)
+    monkeypatch.setattr("quickswap.theory.threshold.GRID", 4)
+    system = qs.load("one-or-all:k=24").with_load(0.7)
     some = theory.best_threshold(system)
     every = theory.best_threshold(system, every=True)
     assert some.threshold == every.threshold
     assert some.value == every.value
-    assert len(every.thresholds) == 73 > len(some.thresholds)
+    assert len(every.thresholds) == 25 > len(some.thresholds)
 
 
 def test_mistakes() -> None:

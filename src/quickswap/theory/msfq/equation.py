@@ -172,10 +172,12 @@ class Equation:
                 parts[-1] += factor * visit.unmet
             factor, delta = factor * (1 - missing), visit.w
         sums = np.zeros((ORDER, len(delta)), dtype=complex)
+        turn = np.array([self._f[1:], self._w[1:]], dtype=complex)
         while np.max(np.abs(delta)) > self.near:
             powers = _powers_of(delta)
             sums += factor * powers
-            factor, delta = factor * (1 + self._f[1:] @ powers), self._w[1:] @ powers
+            growth, delta = turn @ powers
+            factor = factor * (1 + growth)
         powers = _powers_of(delta)
         sums += factor * (self._sums.T @ powers)
         parts[: self.k] += self._r[:, 1:] @ sums
