@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any
 from quickswap.theory.stability import Stability, stability
 
 if TYPE_CHECKING:
-    from quickswap.theory import fcfs, msfq
+    from quickswap.theory import classical, fcfs, msfq, server_filling, static_quickswap
+    from quickswap.theory.limits import heavy_traffic
     from quickswap.theory.means import ClassMeans, Means
     from quickswap.theory.threshold import BestThreshold, best_threshold
 
@@ -21,9 +22,13 @@ __all__ = [
     "Means",
     "Stability",
     "best_threshold",
+    "classical",
     "fcfs",
+    "heavy_traffic",
     "msfq",
+    "server_filling",
     "stability",
+    "static_quickswap",
 ]
 
 _HOME = {
@@ -31,6 +36,7 @@ _HOME = {
     "ClassMeans": "means",
     "Means": "means",
     "best_threshold": "threshold",
+    "heavy_traffic": "limits",
 }
 """The module of each public name that is not a module itself."""
 

@@ -1,0 +1,197 @@
+"""The approximation of the paper's section "Analysis of the MSFQ Policy", in closed form.
+
+It describes `drain="always"`, and assumes that at least k light jobs are there when phase 2 begins.
+The transforms of the paper are differentiated by hand. Lemmas are quoted by their labels; "the
+paper" is Chen, Anggraito, Olliaro, Marin, Ajmone Marsan, Berg, Grosof, "Improving Nonpreemptive
+Multiserver Job Scheduling with Quickswap". Repaired in both forms: the factors C_j of lemma
+thm:absorption fall geometrically beyond k; light busy periods are those of jobs of size S_1 / k;
+phase 3 has no jobs if l = k - 1.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import NamedTuple
+
+from quickswap._check import whole
+from quickswap.errors import ModelError, PolicyError, unknown
+from quickswap.system import System
+from quickswap.theory.means import Means
+from quickswap.theory.models import OneOrAll, check_load, one_or_all
+from quickswap.theory.moments import Moments
+from quickswap.theory.visits import Visit, check_finite, first_rate
+
+__all__ = ["FORMS", "Approximation", "approximate"]
+
+FORMS = ("corrected", "printed")
+WHAT = "the approximation of MSFQ"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Approximation(Means):
+    """Approximate means of MSFQ, with the quantities of the paper under its names.
+
+    Times in seconds; phases are 1: heavy jobs, 2: k or more light jobs, 3: fewer, 4: the drain.
+
+    Attributes:
+        threshold: l.
+        form: "corrected" or "printed".
+        h: moments of H_1 to H_4, the durations of the phases.
+        n_light: moments of N_1^L to N_4^L, the light jobs at the start of each phase.
+        n_heavy: moments of N_1^H to N_4^H, the heavy jobs at the start of each phase.
+        x: moments of X = H_2 + H_3 + H_4.
+        y: moments of Y = H_4 + H_1, the drain and the phase 1 after it.
+        m: shares m_1 to m_4 of time in each phase.
+        cycle: mean length C of a cycle.
+        t1_heavy: E[T_1^H], mean response time of heavy jobs that arrive in phase 1.
+        t234_heavy: E[T_{2,3,4}^H], of those that arrive in other phases.
+        t14_light: E[T_{1,4}^L], of light jobs that arrive in phases 1 and 4.
+        t2_light: E[T_2^L], in phase 2.
+        t3_light: E[T_3^L], in phase 3; nan if l = k - 1, when it has no length.
+    """
+
+    threshold: int
+    form: str
+    h: tuple[Moments, ...]
+    n_light: tuple[Moments, ...]
+    n_heavy: tuple[Moments, ...]
+    x: Moments
+    y: Moments
+    m: tuple[float, ...]
+    cycle: float
+    t1_heavy: float
+    t234_heavy: float
+    t14_light: float
+    t2_light: float
+    t3_light: float
+
+
+def approximate(system: System, threshold: int, form: str = "corrected") -> Approximation:
+    """Approximate the mean response times of MSFQ with `drain="always"` on a one-or-all system.
+
+    Args:
+        system: Poisson arrivals, exponential sizes, needs 1 and k, in any order.
+        threshold: l, from 0 to k - 1.
+        form: "printed" takes lemma thm:excess for light jobs as it stands: a light job that finds m
+            others waits for all m. "corrected" lets the first k of them start at once.
+
+    Raises:
+        ModelError: another system, an unknown form, or fewer than k light jobs on average when
+            phase 2 begins: the message says from which arrival rate on there are more.
+        PolicyError: a threshold out of range.
+        UnstableError: a load of 1 or more.
+    """
+    if form not in FORMS:
+        unknown("form", form, FORMS)
+    model = one_or_all(system, WHAT)
+    threshold = whole(threshold, f"threshold of {WHAT}", 0, model.k - 1, PolicyError)
+    check_load(model.load, system.arrival_rate, WHAT)
+    phases = _phases(model, threshold)
+    if not phases.light.beyond(phases.away) > 0:
+        raise ModelError(_too_low(model, threshold, system.arrival_rate, phases))
+    return _result(system, model, threshold, form, phases)
+
+
+class _Phases(NamedTuple):
+    """The two visits of a cycle, its mean length C, and E[Y] = E[H_4] + E[H_1]."""
+
+    light: Visit
+    heavy: Visit
+    cycle: float
+    away: float
+
+
+def _phases(model: OneOrAll, threshold: int) -> _Phases:
+    """Lemma lem:fraction: of a cycle, rho_H are heavy; idle slots make it W(l) / (1 - rho) long.
+
+    W(l) = E[H_4] + (1 - rho_L) E[H_3] - (k - 1) / (k mu_1) comes from the means of lemmas
+    lemma:cycle-length and lem:ztrans.
+    """
+    light = Visit(model.k, model.l1, model.m1, threshold)
+    heavy = Visit(1, model.lk, model.mk, 0)
+    cycle = light.lost / (1 - model.light_load - model.heavy_load)
+    return _Phases(light, heavy, cycle, light.drain.mean + model.heavy_load * cycle)
+
+
+def _too_low(model: OneOrAll, threshold: int, rate: float, phases: _Phases) -> str:
+    """Return the sentence about too few light jobs."""
+    limit = rate / model.load
+
+    def beyond(rate: float) -> float:
+        load = rate / limit
+        scale = load / model.load
+        other = _phases(replace(model, l1=model.l1 * scale, lk=model.lk * scale), threshold)
+        return other.light.beyond(other.away)
+
+    start = first_rate(beyond, rate, limit)
+    advice = (
+        "at no arrival rate it holds for this mix"
+        if start is None
+        else f"it holds from an arrival rate of {start * (1 + 1e-5):.6g} on, at this mix"
+    )
+    return (
+        f"{WHAT} needs at least k - 1 = {model.k - 1} light jobs on average when phase 2 begins, "
+        f"not {max(phases.light.waiting(phases.away), 0.0):.6g} as at an arrival rate of "
+        f"{rate:.6g}: {advice}; quickswap.theory.msfq.exact covers every rate."
+    )
+
+
+def _result(
+    system: System, model: OneOrAll, threshold: int, form: str, phases: _Phases
+) -> Approximation:
+    light, heavy, cycle, away = phases
+    h3, h4 = light.thin, light.drain
+    h2 = _phase_2(model, phases)
+    x = h2 + h3 + h4
+    n1 = x.arrivals(model.lk)  # lemma lem:ztrans
+    h1 = n1.copies(heavy.busy)  # lemma lemma:cycle-length
+    reply = model.lk * heavy.busy.mean  # heavy phase that a second of phases 2 to 4 leads to
+    y = Moments(away, h4.variance + h1.variance + 2 * reply * h4.variance)
+    lights = light.times(cycle, away, y.variance / away, away / cycle)
+    heavies = heavy.times(cycle, x.mean, x.variance / x.mean, x.mean / cycle)
+    mean, first = lights.mean, lights.away
+    if form == "printed":  # lemma thm:excess
+        first = (1 + model.light_load) * y.second / (2 * y.mean) + 1 / model.m1
+        mean += away / cycle * (first - lights.away)
+    times = model.ordered(mean, heavies.mean)
+    check_finite(f"threshold {threshold} at load {model.load:.6g}", [*times, x.second, y.second])
+    exact = Moments(0.0), Moments(float(model.k - 1)), Moments(float(threshold))
+    return Approximation.of(
+        system,
+        times,
+        threshold=threshold,
+        form=form,
+        h=(h1, h2, h3, h4),
+        n_light=(h4.arrivals(model.l1), y.arrivals(model.l1), *exact[1:]),
+        n_heavy=(n1, exact[0], h2.arrivals(model.lk), (h2 + h3).arrivals(model.lk)),
+        x=x,
+        y=y,
+        m=tuple(each.mean / cycle for each in (h1, h2, h3, h4)),
+        cycle=cycle,
+        t1_heavy=heavies.full,
+        t234_heavy=heavies.away,
+        t14_light=first,
+        t2_light=lights.full,
+        t3_light=lights.thin,
+    )
+
+
+def _phase_2(model: OneOrAll, phases: _Phases) -> Moments:
+    """Return H_2, whose variance solves a linear equation.
+
+    H_2 is M = N_2^L - k + 1 light busy periods (lemma lemma:cycle-length); N_2^L are the arrivals
+    in Y, whose H_1 began with the arrivals in the X before it (lemma lem:ztrans): so Var H_2 of
+    this cycle is (R_H R_L)^2 that of the last one, plus what the drain and the rest contribute.
+    """
+    light, heavy, cycle, away = phases
+    l1, h4 = model.l1, light.drain
+    reply, echo = model.lk * heavy.busy.mean, l1 * light.busy.mean  # R_H and R_L
+    beyond = light.beyond(away)
+    given = h4.variance * (1 + 2 * reply)
+    given += model.lk * (1 - model.heavy_load) * cycle * heavy.busy.second
+    given += reply * reply * (light.thin.variance + h4.variance)
+    count = l1 * away + l1 * l1 * given
+    fresh = beyond * light.busy.variance + light.busy.mean * light.busy.mean * count
+    rest = 1 - model.light_load - model.heavy_load
+    gap = rest / ((1 - model.light_load) * (1 - model.heavy_load))  # 1 - R_H R_L
+    return Moments(light.busy.mean * beyond, fresh / (gap * (1 + reply * echo)))
