@@ -1,4 +1,4 @@
-"""The largest arrival rate that first come, first served can carry, where a formula is known.
+"""First come, first served: the largest arrival rate it carries, and mean response times.
 
 FCFS is stable below the throughput of the saturated system, in which somebody always waits
 (Baccelli, Foss, "On the saturation rule for the stability of queues", J. Appl. Prob. 32, 1995).
@@ -9,8 +9,103 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass
 
-__all__ = ["one_or_all_rate", "same_law_rate"]
+from quickswap.distributions import Exponential
+from quickswap.errors import ModelError, UnstableError
+from quickswap.system import System
+from quickswap.theory.means import Means
+from quickswap.theory.models import markovian, one_or_all, poisson
+from quickswap.theory.saturation import MOST, saturated_rate, states
+from quickswap.theory.unsampled import waits
+
+__all__ = ["Limit", "exact", "find_limit", "limit", "one_or_all_rate", "same_law_rate"]
+
+
+def exact(system: System) -> Means:
+    """Return the exact mean response times of FCFS on a one-or-all system.
+
+    Args:
+        system: Poisson arrivals, exponential sizes, needs 1 and k, at most 1,024 servers. The error
+            is about 1e-9 while no class has less than 1e-6 of the arrivals.
+
+    Raises:
+        ModelError: another system.
+        UnstableError: an arrival rate that FCFS cannot carry.
+
+    Source: the chain is that of `quickswap.theory.unsampled`.
+    """
+    what = "the exact solution of FCFS"
+    model = one_or_all(system, what)
+    most = one_or_all_rate(model.k, model.l1 / system.arrival_rate, 1 / model.m1, 1 / model.mk)
+    if system.arrival_rate >= most:
+        raise UnstableError(
+            f"FCFS has no mean response time at an arrival rate of {system.arrival_rate:.6g}: at "
+            f"this mix it carries less than {most:.6g}."
+        )
+    wait = waits(model, False, what)
+    return Means.of(system, model.ordered(wait.light + 1 / model.m1, wait.heavy + 1 / model.mk))
+
+
+def limit(system: System) -> float:
+    """Return the arrival rate, all classes together, below which FCFS is stable at this mix.
+
+    A formula where one is known, else the Markov chain of the saturated system.
+
+    Raises:
+        ModelError: laws for which it is not known, or a chain of more than a million states.
+    """
+    found = find_limit(system, MOST)
+    if found is not None:
+        return found.rate
+    if markovian(system):
+        raise ModelError(
+            f"the limit of FCFS for {len(system.classes)} classes on {system.servers} servers asks "
+            f"for a Markov chain of more than {MOST:,} states, too many for memory: find it by "
+            "simulation."
+        )
+    raise ModelError(
+        "the limit of FCFS is known for Poisson arrivals and exponential sizes, of the light jobs "
+        "at least where jobs need one server or all: find it by simulation."
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Limit:
+    """A limit of FCFS, in jobs per second, with its grounds in a sentence and their source."""
+
+    rate: float
+    reason: str
+    source: str
+
+
+def find_limit(system: System, most: float) -> Limit | None:
+    """Return the limit of FCFS if it is known, by a chain of at most `most` states; else None."""
+    servers, needs, shares = system.servers, system.needs, system.job_shares
+    sizes = [each.size for each in system.classes]
+    means = [size.mean for size in sizes]
+    if len(set(needs)) == 1 or 2 * min(needs) > servers:
+        reason = "jobs are alike in need, or fit one at a time: a queue, never idle in vain."
+        return Limit(system.capacity, reason, "Loynes, Proc. Cambridge Phil. Soc. 58 (1962)")
+    if not poisson(system):
+        return None
+    if system.one_or_all:
+        light, heavy = sorted(range(2), key=lambda i: needs[i])
+        if isinstance(sizes[light], Exponential):
+            rate = one_or_all_rate(servers, shares[light], means[light], means[heavy])
+            reason = "the throughput of the saturated one-or-all system, in closed form."
+            return Limit(rate, reason, "quickswap.theory.fcfs.one_or_all_rate")
+    if not markovian(system):
+        return None
+    if len(set(sizes)) == 1:
+        rate = same_law_rate(servers, needs, shares, means[0])
+        reason = "the throughput of the saturated system, known where all sizes have the same law."
+        return Limit(rate, reason, "Rumyantsev, Morozov, Ann. Oper. Res. 252 (2017)")
+    if states(servers, needs, most) > most:
+        return None
+    reason = "the throughput of the saturated system, from its Markov chain."
+    rate = saturated_rate(servers, needs, shares, means)
+    return Limit(rate, reason, "Baccelli, Foss, J. Appl. Prob. 32 (1995)")
 
 
 def one_or_all_rate(servers: int, light_share: float, light: float, heavy: float) -> float:

@@ -45,8 +45,9 @@ def heavy_traffic(
         (1 - rho) E[T_i] -> (1 - rho_i) / 2 (s / sum_j rho_j (1 - rho_j) + W),
 
     s = sum_j 2 lambda_j / (c_j mu_j)^2, all at rho = 1. It is the limit of cyclic polling with
-    exhaustive service (van der Mei, "Towards a unifying theory on branching-type polling systems in
-    heavy traffic", Queueing Systems 57, 2007), where W is the time of a cycle spent on switching. It
+    exhaustive service, where W is the time of a cycle spent on switching: van der Mei, "Towards a
+    unifying theory on branching-type polling systems in heavy traffic", Queueing Systems 57 (2007).
+    Quickswap loses time in a cycle in another way, by idle slots, and has the same limit. That
     holds for Static Quickswap with `drain="exclusive"` in any order, and for MSFQ with either
     drain, as a heavy job waits at all times in the limit.
 

@@ -9,10 +9,8 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from itertools import pairwise
 from typing import Literal
 
-from quickswap.distributions import Distribution, Exponential, LogNormal, Pareto, Weibull
 from quickswap.policies import (
     FCFS,
     MSF,
@@ -25,8 +23,10 @@ from quickswap.policies import (
     StaticQuickswap,
 )
 from quickswap.system import System
-from quickswap.theory.fcfs import one_or_all_rate, same_law_rate
-from quickswap.theory.models import markovian, poisson
+from quickswap.theory.fcfs import find_limit
+from quickswap.theory.models import markovian
+from quickswap.theory.saturation import QUICK
+from quickswap.theory.server_filling import fills
 
 __all__ = ["Stability", "stability"]
 
@@ -118,24 +118,10 @@ def _plain_queue(system: System, policy: Policy, capacity: float) -> _Known | No
 
 
 def _fcfs(system: System, policy: Policy, capacity: float) -> _Known | None:
-    """One-or-all with exponential lights, or one exponential size for all; Poisson arrivals."""
+    """The throughput of the saturated system, by formula or by a chain solved in no time."""
     del policy, capacity
-    if not poisson(system):
-        return None
-    sizes = [each.size for each in system.classes]
-    if system.one_or_all:
-        light, heavy = sorted(range(2), key=lambda i: system.needs[i])
-        if isinstance(sizes[light], Exponential):
-            share = system.job_shares[light]
-            means = sizes[light].mean, sizes[heavy].mean
-            limit = one_or_all_rate(system.servers, share, *means)
-            reason = "the throughput of the saturated one-or-all system, in closed form."
-            return _Known(limit, True, reason, "quickswap.theory.fcfs.one_or_all_rate")
-    if len(set(sizes)) == 1 and isinstance(sizes[0], Exponential):
-        limit = same_law_rate(system.servers, system.needs, system.job_shares, sizes[0].mean)
-        reason = "the throughput of the saturated system, known where all sizes have the same law."
-        return _Known(limit, True, reason, "Rumyantsev, Morozov, Ann. Oper. Res. 252 (2017)")
-    return None
+    found = find_limit(system, QUICK)
+    return None if found is None else _Known(found.rate, True, found.reason, found.source)
 
 
 def _smash(system: System, policy: Policy, capacity: float) -> _Known | None:
@@ -183,10 +169,7 @@ def _static(system: System, policy: Policy, capacity: float) -> _Known | None:
 def _server_filling(system: System, policy: Policy, capacity: float) -> _Known | None:
     """Needs that divide each other and k: the oldest jobs fill all servers without a gap."""
     del policy
-    chain = [*sorted(set(system.needs)), system.servers]
-    divide = all(more % less == 0 for less, more in pairwise(chain))
-    steady = all(_bounded_residual(each.size) for each in system.classes)
-    if not (divide and steady and poisson(system)):
+    if not fills(system):
         return None
     reason = "each need divides the next larger one and k, so that k servers are filled whole."
     source = "Grosof, Harchol-Balter, Scheller-Wolf, Queueing Systems 102 (2022)"
@@ -203,9 +186,3 @@ RULES: dict[type[Policy], Callable[[System, Policy, float], _Known | None]] = {
     ServerFilling: _server_filling,
 }
 """What is known about each policy, beside plain queues; nothing about the others."""
-
-
-def _bounded_residual(size: Distribution) -> bool:
-    """Whether the mean of what is left of a job is bounded, however long it has run."""
-    unbounded = isinstance(size, LogNormal | Pareto)
-    return not (unbounded or (isinstance(size, Weibull) and size.shape < 1))

@@ -13,11 +13,11 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple, cast
 
-from quickswap.errors import ModelError
+from quickswap.errors import ModelError, UnstableError
 from quickswap.policies import StaticQuickswap
 from quickswap.system import System
 from quickswap.theory.means import Means
-from quickswap.theory.models import check_load, check_markovian
+from quickswap.theory.models import check_markovian
 from quickswap.theory.moments import Moments
 from quickswap.theory.visits import Times, Visit, check_finite, first_rate
 
@@ -83,7 +83,13 @@ def approximate(
     limits, cyclic = cast("list[int]", resolved["thresholds"]), cast("list[int]", resolved["order"])
     check_markovian(system, WHAT)
     means = _means(system, limits)
-    check_load(means.load, system.arrival_rate, WHAT)
+    if means.load >= 1:
+        raise UnstableError(
+            "Static Quickswap with the exclusive drain has no mean response time at an arrival "
+            f"rate of {system.arrival_rate:.6g}: the sum of rate x mean size / floor(k / need) "
+            "must be below 1, and so at this mix the arrival rate below "
+            f"{system.arrival_rate / means.load:.6g}."
+        )
     worst = min(range(len(limits)), key=means.beyond)
     if means.beyond(worst) < 0 or (means.beyond(worst) == 0 and means.visits[worst].slots > 1):
         raise ModelError(_too_low(system, limits, worst, means))
@@ -170,7 +176,9 @@ def _result(system: System, limits: list[int], cyclic: list[int], means: _Mean) 
         thresholds=tuple(limits),
         order=tuple(cyclic),
         cycle=means.cycle,
-        working=tuple(Moments(means.cycle - away[i].mean, after[i] * means.cycle) for i in everyone),
+        working=tuple(
+            Moments(means.cycle - away[i].mean, after[i] * means.cycle) for i in everyone
+        ),
         drains=tuple(visit.drain for visit in visits),
         away=tuple(away),
         waiting=tuple(away[i].arrivals(visits[i].arrival) for i in everyone),

@@ -69,7 +69,7 @@ class Visit:
 
     @property
     def load(self) -> float:
-        """rho = lambda / (c mu)."""
+        """The load rho = lambda / (c mu)."""
         return self.arrival / (self.slots * self.service)
 
     @property

@@ -1,0 +1,164 @@
+"""Results on classical queues, the building blocks and touchstones of the others.
+
+Arrivals are Poisson; rates are per second, times in seconds.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from quickswap._check import positive, whole
+from quickswap.distributions import Distribution
+from quickswap.errors import ModelError
+from quickswap.theory.models import check_load
+
+__all__ = ["Queue", "mg1", "mg1_exceptional_first", "mmk", "polling_waiting_work"]
+
+
+@dataclass(frozen=True, slots=True)
+class Queue:
+    """Means of a queue served in order of arrival.
+
+    Attributes:
+        arrival_rate: jobs per second.
+        waiting_probability: share of the jobs that find nobody to serve them at once.
+        mean_waiting_time: from arrival to start, in seconds; infinite if their variance is.
+        mean_response_time: from arrival to completion, in seconds.
+    """
+
+    arrival_rate: float
+    waiting_probability: float
+    mean_waiting_time: float
+    mean_response_time: float
+
+    @property
+    def number_in_system(self) -> float:
+        """Mean number of jobs waiting or in service: Little's law."""
+        return self.arrival_rate * self.mean_response_time
+
+
+def mmk(servers: int, arrival_rate: float, mean_size: float) -> Queue:
+    """Return the means of M/M/k, with the probability of waiting by Erlang's formula C.
+
+    Args:
+        servers: k, at least 1.
+        arrival_rate: jobs per second.
+        mean_size: of exponential sizes, in seconds.
+
+    Raises:
+        ModelError: a value out of range.
+        UnstableError: a load of 1 or more.
+    """
+    what = "M/M/k"
+    k = whole(servers, f"servers of {what}", 1)
+    rate = positive(arrival_rate, f"arrival rate of {what}")
+    mean = positive(mean_size, f"mean size of {what}")
+    load = rate * mean / k
+    check_load(load, rate, what)
+    waits = 1 / (_lost_once_in(k, rate * mean) * (1 - load) + load)
+    waiting = waits * mean / (k * (1 - load))
+    return Queue(rate, waits, waiting, waiting + mean)
+
+
+def _lost_once_in(servers: int, offered: float) -> float:
+    """Return 1 / B, with Erlang's B: the sum over j of k (k - 1) ... (k - j + 1) / a^j.
+
+    All terms are positive, so that nothing cancels, whatever the number of servers k and the
+    offered load a; infinite where B is below the smallest number.
+    """
+    import numpy as np
+
+    factors = np.arange(servers, 0, -1) / offered
+    with np.errstate(over="ignore", under="ignore"):
+        return 1.0 + float(factors.cumprod().sum())
+
+
+def mg1(arrival_rate: float, size: Distribution) -> Queue:
+    """Return the means of M/G/1 by the formula of Pollaczek and Khinchine.
+
+    Args:
+        arrival_rate: jobs per second.
+        size: law of the sizes.
+
+    Raises:
+        ModelError: a value out of range.
+        UnstableError: a load of 1 or more.
+    """
+    rate = positive(arrival_rate, "arrival rate of M/G/1")
+    load = rate * size.mean
+    check_load(load, rate, "M/G/1")
+    waiting = rate * size.second_moment / (2 * (1 - load))
+    return Queue(rate, load, waiting, waiting + size.mean)
+
+
+def mg1_exceptional_first(arrival_rate: float, size: Distribution, first: Distribution) -> Queue:
+    """Return the means of M/G/1 in which a job that finds nobody has a size of another law.
+
+    Args:
+        arrival_rate: jobs per second.
+        size: law of the sizes of jobs that have to wait.
+        first: law of the sizes of jobs that do not, the first of each busy period.
+
+    Raises:
+        ModelError: a value out of range.
+        UnstableError: arrival rate times mean of `size` is 1 or more.
+
+    Source: Welch, "On a generalized M/G/1 queuing process in which the first customer of each busy
+    period receives exceptional service", Operations Research 12 (1964); the paper on Quickswap,
+    remark ex-first.
+    """
+    what = "M/G/1 with exceptional first service"
+    rate = positive(arrival_rate, f"arrival rate of {what}")
+    load = rate * size.mean
+    check_load(load, rate, what)
+    busy = 1 - load + rate * first.mean  # (1 - load) / busy is the share of time without jobs
+    waits = rate * first.mean / busy
+    waiting = waits * rate * size.second_moment / (2 * (1 - load))
+    waiting += rate * first.second_moment / (2 * busy)
+    return Queue(rate, waits, waiting, waiting + waits * size.mean + (1 - waits) * first.mean)
+
+
+def polling_waiting_work(
+    arrival_rates: Sequence[float],
+    sizes: Sequence[Distribution],
+    switchovers: Sequence[Distribution] = (),
+) -> float:
+    """Return the sum over queues of rho_i E[W_i], in seconds, for cyclic exhaustive polling.
+
+    One server visits the queues in cyclic order, leaves each when it is empty, and takes
+    independent switchover times on its way, whether or not anybody waits. W_i is the waiting time
+    in queue i, rho_i its load. Without switchover times this holds for every order of service that
+    leaves no server idle and interrupts no job.
+
+    Args:
+        arrival_rates: jobs per second of each queue.
+        sizes: law of the sizes of each queue.
+        switchovers: laws of the switchover times of a cycle; none if they are zero.
+
+    Raises:
+        ModelError: values out of range, or not as many sizes as arrival rates.
+        UnstableError: a load of 1 or more.
+
+    Source: Boxma, Groenendijk, "Pseudo-conservation laws in cyclic-service systems", Journal of
+    Applied Probability 24 (1987).
+    """
+    what = "polling"
+    rates = [positive(rate, f"each arrival rate of {what}") for rate in arrival_rates]
+    if not rates or len(rates) != len(sizes):
+        raise ModelError(
+            f"{what} needs one law of sizes for each arrival rate, and at least one of both; there "
+            f"are {len(sizes)} laws and {len(rates)} rates."
+        )
+    loads = [rate * size.mean for rate, size in zip(rates, sizes, strict=True)]
+    load = math.fsum(loads)
+    check_load(load, math.fsum(rates), what)
+    second = math.fsum(rate * size.second_moment for rate, size in zip(rates, sizes, strict=True))
+    result = load * second / (2 * (1 - load))
+    total = math.fsum(each.mean for each in switchovers)
+    if total > 0:
+        square = math.fsum(each.variance for each in switchovers) + total * total
+        others = math.fsum(own * (load - own) for own in loads)  # load^2 - sum of squares
+        result += load * square / (2 * total) + total * others / (2 * (1 - load))
+    return result
