@@ -19,7 +19,7 @@ from quickswap.system import System
 from quickswap.theory.means import Means
 from quickswap.theory.models import check_markovian
 from quickswap.theory.moments import Moments
-from quickswap.theory.visits import Times, Visit, check_finite, first_rate
+from quickswap.theory.visits import Times, Visit, check_finite, holds_from
 
 if TYPE_CHECKING:
     import numpy as np
@@ -142,18 +142,12 @@ def _too_low(system: System, limits: list[int], worst: int, means: _Mean) -> str
         other = _means(system.with_rate(rate), limits)
         return min(other.beyond(i) for i in range(len(limits)))
 
-    start = first_rate(least, rate, rate / means.load)
-    advice = (
-        "at no arrival rate it holds for this mix"
-        if start is None
-        else f"it holds from an arrival rate of {start * (1 + 1e-5):.6g} on, at this mix"
-    )
     visit = means.visits[worst]
     waiting = max(visit.waiting(means.away(worst)), 0.0)
     return (
         f"{WHAT} needs at least c - 1 = {visit.slots - 1} jobs of class "
         f"{system.names[worst]!r} on average when its visit begins, not {waiting:.6g} as at an "
-        f"arrival rate of {rate:.6g}: {advice}; simulate it instead."
+        f"arrival rate of {rate:.6g}: {holds_from(least, rate, rate / means.load)}; simulate it."
     )
 
 

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from quickswap.errors import ModelError
 from quickswap.theory.moments import Moments, busy_period
 
-__all__ = ["Times", "Visit", "check_finite", "first_rate"]
+__all__ = ["Times", "Visit", "check_finite", "holds_from"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,11 +141,18 @@ class Visit:
         return self.load * self.busy.mean + first / (2 * speed)
 
 
-def first_rate(excess: Callable[[float], float], rate: float, limit: float) -> float | None:
-    """Return a rate above `rate` and below `limit` from which `excess` is no longer negative.
+def holds_from(excess: Callable[[float], float], rate: float, limit: float) -> str:
+    """Say from which arrival rate on, above `rate` and below `limit`, `excess` is positive.
 
-    `excess` grows without bound towards `limit`, where cycles do; None if it stays negative.
+    Where there is any, it grows beyond all bounds towards `limit`, as cycles do.
     """
+    start = _first_rate(excess, rate, limit)
+    if start is None:
+        return "at no arrival rate it holds for this mix"
+    return f"it holds from an arrival rate of {start * (1 + 1e-5):.6g} on, at this mix"
+
+
+def _first_rate(excess: Callable[[float], float], rate: float, limit: float) -> float | None:
     from scipy.optimize import brentq
 
     def clipped(gap: float) -> float:

@@ -19,7 +19,7 @@ from quickswap.system import System
 from quickswap.theory.means import Means
 from quickswap.theory.models import OneOrAll, check_load, one_or_all
 from quickswap.theory.moments import Moments
-from quickswap.theory.visits import Visit, check_finite, first_rate
+from quickswap.theory.visits import Visit, check_finite, holds_from
 
 __all__ = ["FORMS", "Approximation", "approximate"]
 
@@ -117,22 +117,16 @@ def _too_low(model: OneOrAll, threshold: int, rate: float, phases: _Phases) -> s
     """Return the sentence about too few light jobs."""
     limit = rate / model.load
 
-    def beyond(rate: float) -> float:
-        load = rate / limit
-        scale = load / model.load
+    def beyond(other_rate: float) -> float:
+        scale = other_rate / rate
         other = _phases(replace(model, l1=model.l1 * scale, lk=model.lk * scale), threshold)
         return other.light.beyond(other.away)
 
-    start = first_rate(beyond, rate, limit)
-    advice = (
-        "at no arrival rate it holds for this mix"
-        if start is None
-        else f"it holds from an arrival rate of {start * (1 + 1e-5):.6g} on, at this mix"
-    )
     return (
         f"{WHAT} needs at least k - 1 = {model.k - 1} light jobs on average when phase 2 begins, "
         f"not {max(phases.light.waiting(phases.away), 0.0):.6g} as at an arrival rate of "
-        f"{rate:.6g}: {advice}; quickswap.theory.msfq.exact covers every rate."
+        f"{rate:.6g}: {holds_from(beyond, rate, limit)}; quickswap.theory.msfq.exact covers every "
+        "rate."
     )
 
 
