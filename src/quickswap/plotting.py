@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,7 +14,7 @@ if TYPE_CHECKING:
 
     from quickswap.comparison import Comparison
 
-__all__ = ["check_format", "plot_comparison"]
+__all__ = ["check_format", "plot_comparison", "plot_thresholds"]
 
 FORMATS = (".svg", ".pdf", ".png")
 STYLE: Any = {
@@ -65,6 +66,35 @@ def plot_comparison(comparison: Comparison, path: str | Path) -> None:
         figure.legend(handles, labels, loc="outside upper center", ncols=columns)
         if any(each.verdict.status == "too short" for each in comparison.results):
             figure.supxlabel("hollow: the run was too short, the value may be far off", fontsize=7)
+        figure.savefig(path, dpi=200, metadata=_no_date(Path(path)))
+
+
+def plot_thresholds(curves: Sequence[Mapping[str, Any]], path: str | Path) -> None:
+    """Draw the mean response time of MSFQ against its threshold; the best one is filled.
+
+    Args:
+        curves: each with the `drain`, the `thresholds` and the `mean` at each of them, seconds.
+        path: file, whose ending decides the format.
+    """
+    import matplotlib
+    from matplotlib.figure import Figure
+
+    check_format(path)
+    with matplotlib.rc_context(STYLE):
+        figure = Figure(figsize=(4.2, 3.0))
+        axes = figure.subplots()
+        for number, curve in enumerate(curves):
+            levels, values = curve["thresholds"], curve["mean"]
+            style: Any = {"color": COLOURS[number], "linestyle": DASHES[number]}
+            axes.plot(levels, values, label=f"drain {curve['drain']}", **style)
+            best = min(range(len(values)), key=values.__getitem__)
+            axes.plot(levels[best], values[best], marker=MARKERS[number], color=COLOURS[number])
+        largest = max(max(curve["mean"]) for curve in curves)
+        if largest > 10 * min(min(curve["mean"]) for curve in curves):
+            axes.set_yscale("log")
+        axes.set_xlabel("threshold l")
+        axes.set_ylabel("mean response time [s], exact")
+        axes.legend()
         figure.savefig(path, dpi=200, metadata=_no_date(Path(path)))
 
 

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from cyclopts import App
 
+from quickswap.cli.analyze import analyze
 from quickswap.cli.compare import compare
 from quickswap.cli.show import show
 from quickswap.cli.simulate import simulate
 
-COMMANDS = (simulate, compare, show)
+COMMANDS = (simulate, compare, show, analyze)
 """The function of each command; its name, parameters and docstring are what the user sees."""
 
 

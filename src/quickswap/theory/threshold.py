@@ -13,7 +13,7 @@ from quickswap.theory.means import Means
 from quickswap.theory.models import check_load, exclusive
 from quickswap.theory.msfq.solution import ExactMSFQ, solve
 
-__all__ = ["BestThreshold", "best_threshold"]
+__all__ = ["BestThreshold", "Thresholds", "best_threshold"]
 
 ALL_UP_TO = 64
 """Slots for which every threshold is tried."""
@@ -71,35 +71,54 @@ def best_threshold(
         UnstableError: the load is 1 or more.
         QuickswapError: there is no such metric.
     """
-    model = exclusive(system, "the best threshold of MSFQ")
-    choice(drain, "drain of MSFQ", MSFQ.drains)
-    check_load(model.load, system.arrival_rate, "MSFQ")
-    name, measure = _metric(system, metric)
-    highest = model.k if drain == "on_demand" else model.k - 1
-    solutions: dict[int, ExactMSFQ] = {}
+    return Thresholds(system, drain).best(metric, every)
 
-    def value(level: int) -> float:
-        if level not in solutions:
-            solutions[level] = solve(system, model, level, drain)
-        return measure(solutions[level])
 
-    value(model.k - 1)
-    if every or highest <= ALL_UP_TO:
-        _search(value, range(highest + 1))
-    else:
-        _search(value, sorted({round(i * highest / GRID) for i in range(GRID + 1)}))
-    levels = tuple(sorted(solutions))
-    values = tuple(value(level) for level in levels)
-    best = min(levels, key=value)
-    return BestThreshold(
-        threshold=best,
-        solution=solutions[best],
-        metric=name,
-        value=value(best),
-        default=value(model.k - 1),
-        thresholds=levels,
-        values=values,
-    )
+class Thresholds:
+    """MSFQ at any threshold, each solved when it is first asked for.
+
+    Args and errors are those of `best_threshold`.
+    """
+
+    def __init__(self, system: System, drain: str = "on_demand") -> None:
+        self._model = exclusive(system, "the best threshold of MSFQ")
+        choice(drain, "drain of MSFQ", MSFQ.drains)
+        check_load(self._model.load, system.arrival_rate, "MSFQ")
+        self._system, self._drain = system, drain
+        self._solutions: dict[int, ExactMSFQ] = {}
+        self.default = self._model.k - 1
+        self.highest = self._model.k - (drain == "always")
+
+    def at(self, threshold: int) -> ExactMSFQ:
+        """Return the solution at a threshold from 0 to `highest`."""
+        if threshold not in self._solutions:
+            solution = solve(self._system, self._model, threshold, self._drain)
+            self._solutions[threshold] = solution
+        return self._solutions[threshold]
+
+    def best(self, metric: str | int = "mean", every: bool = False) -> BestThreshold:
+        """Return what `best_threshold` does."""
+        name, measure = _metric(self._system, metric)
+
+        def value(level: int) -> float:
+            return measure(self.at(level))
+
+        if every or self.highest <= ALL_UP_TO:
+            _search(value, range(self.highest + 1))
+        else:
+            _search(value, sorted({round(i * self.highest / GRID) for i in range(GRID + 1)}))
+        default = value(self.default)
+        levels = tuple(sorted(self._solutions))
+        best = min(levels, key=value)
+        return BestThreshold(
+            threshold=best,
+            solution=self.at(best),
+            metric=name,
+            value=value(best),
+            default=default,
+            thresholds=levels,
+            values=tuple(value(level) for level in levels),
+        )
 
 
 def _search(value: Callable[[int], float], levels: range | list[int]) -> None:

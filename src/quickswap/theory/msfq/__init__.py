@@ -2,8 +2,16 @@
 
 from __future__ import annotations
 
-from quickswap.theory.msfq.approximation import Approximation, approximate
+from quickswap.theory.msfq.approximation import FORMS, Approximation, approximate
 from quickswap.theory.msfq.heavy import ResponseTimes
 from quickswap.theory.msfq.solution import ExactMSFQ, PhaseShare, exact
 
-__all__ = ["Approximation", "ExactMSFQ", "PhaseShare", "ResponseTimes", "approximate", "exact"]
+__all__ = [
+    "FORMS",
+    "Approximation",
+    "ExactMSFQ",
+    "PhaseShare",
+    "ResponseTimes",
+    "approximate",
+    "exact",
+]

@@ -1,0 +1,271 @@
+"""`quickswap analyze MODEL`: what theory says about it, on one page."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+from cyclopts import Parameter
+
+from quickswap.cli.options import Scale, chosen
+
+if TYPE_CHECKING:
+    from quickswap.system import System
+    from quickswap.theory.means import Means
+
+__all__ = ["analyze"]
+
+METRICS = ("mean", "weighted")
+DRAINS = ("on_demand", "always")
+MOST_SLOTS = 256
+"""Slots up to which thresholds are compared: some seconds."""
+PERCENTILES = (50, 90, 99, 99.9)
+
+
+def analyze(
+    model: str,
+    /,
+    *,
+    threshold: int | None = None,
+    scale: Scale | None = None,
+    plot: Path | None = None,
+    json: Annotated[bool, Parameter(negative=())] = False,
+) -> None:
+    """Compute what is known without simulation: stability, mean response times, thresholds.
+
+    Parameters
+    ----------
+    model
+        A preset (one-or-all, four-class, borg-a, borg-b), with options as in one-or-all:k=8,p1=.5,
+        or a TOML file. Arrivals must be Poisson and sizes exponential for most of it.
+    threshold
+        The threshold l of MSFQ; by default k - 1. Other systems: of Static Quickswap, in servers.
+    scale
+        Changes to the model.
+    plot
+        Draw the mean response time against the threshold; the ending, svg, pdf or png, decides
+        the format. For one-or-all systems.
+    json
+        Print JSON instead of tables.
+    """
+    from quickswap.cli.output import print_json
+    from quickswap.errors import ModelError
+    from quickswap.plotting import check_format, plot_thresholds
+
+    system = chosen(model, scale)
+    if plot is not None:
+        check_format(plot)
+        if not _exclusive(system):
+            raise ModelError(
+                "--plot draws the mean response time against the threshold of MSFQ, which "
+                f"{model} has none of: it is not a one-or-all system."
+            )
+    data = analyzed(system, threshold)
+    if json:
+        print_json(data)
+    else:
+        _print(model, system, data)
+    if plot is not None:
+        plot_thresholds(data["curves"], plot)
+
+
+def analyzed(system: System, threshold: int | None = None) -> dict[str, Any]:
+    """Return what `analyze` prints.
+
+    Keys: `system`, `load`, `policies` (stability), `results` (mean response times, seconds; the
+    error of an approximation is that of its mean, relative to the exact one), and for one-or-all
+    systems `heavy` (percentiles), `best` (thresholds) and `curves` (means against the threshold).
+    """
+    from quickswap.cli.show import described
+
+    shown = described(system)
+    data: dict[str, Any] = {
+        "system": shown["system"],
+        "arrival_rate": system.arrival_rate,
+        "load": system.load,
+        "capacity": system.capacity,
+        "policies": shown["policies"],
+        "results": list(_results(system, threshold)),
+    }
+    if _exclusive(system) and system.load < 1:
+        data |= _thresholds(system, threshold)
+    return data
+
+
+def _exclusive(system: System) -> bool:
+    from quickswap.errors import ModelError
+    from quickswap.theory.models import exclusive
+
+    try:
+        exclusive(system, "")
+    except ModelError:
+        return False
+    return True
+
+
+def _results(system: System, threshold: int | None) -> Iterator[dict[str, Any]]:
+    """Compute all that applies; what theory does not cover gives its reason."""
+    from quickswap import theory
+
+    reference: Means | None = None
+    if _exclusive(system):
+        slots = system.servers // min(system.needs)
+        level = slots - 1 if threshold is None else threshold
+        yield _row(f"MSFQ({level})", "exact", lambda: theory.msfq.exact(system, level))
+        if level != slots:
+            label = f"MSFQ({level}, always)"
+            reference = _or_reason(lambda: theory.msfq.exact(system, level, "always"))[0]
+            yield _row(label, "exact", lambda: theory.msfq.exact(system, level, "always"))
+        if level != slots and system.one_or_all:
+            for form in theory.msfq.FORMS:
+                yield _row(
+                    label,
+                    f"approximation as {form}",
+                    partial(theory.msfq.approximate, system, level, form),
+                    reference,
+                )
+        yield _row("MSF", "exact", lambda: theory.msfq.exact(system, 0))
+        yield _row("Adaptive Quickswap", "exact", lambda: theory.msfq.exact(system, slots))
+    if not system.one_or_all:
+        yield _row(
+            "Static Quickswap (exclusive)",
+            "approximation",
+            lambda: theory.static_quickswap.approximate(system, threshold=threshold),
+            reference if threshold is None else None,
+        )
+    else:
+        yield _row("FCFS", "exact", lambda: theory.fcfs.exact(system))
+        yield _row("ServerFilling", "exact", lambda: theory.server_filling.exact(system))
+
+
+def _or_reason(solve: Callable[[], Means]) -> tuple[Means | None, str]:
+    """Return a solution, or why there is none; a threshold out of range is the user's mistake."""
+    from quickswap.errors import ModelError, UnstableError
+
+    try:
+        return solve(), ""
+    except (ModelError, UnstableError) as error:
+        return None, str(error)
+
+
+def _row(
+    policy: str, method: str, solve: Callable[[], Means], exact: Means | None = None
+) -> dict[str, Any]:
+    found, reason = _or_reason(solve)
+    row: dict[str, Any] = {"policy": policy, "method": method, "reason": reason}
+    if found is not None:
+        row["classes"] = [each.mean_response_time for each in found.classes]
+        row["mean"] = found.mean_response_time
+        row["weighted"] = found.weighted_mean_response_time
+        if exact is not None:
+            row["error"] = found.mean_response_time / exact.mean_response_time - 1
+    return row
+
+
+def _thresholds(system: System, threshold: int | None) -> dict[str, Any]:
+    """Compute percentiles of the heavies, the best thresholds, and the curves of the plot."""
+    from quickswap.theory import msfq
+    from quickswap.theory.threshold import Thresholds
+
+    times = msfq.exact(system, threshold).heavy_response_time
+    data: dict[str, Any] = {
+        "heavy": {f"p{percent:g}": times.percentile(percent) for percent in PERCENTILES},
+        "best": [],
+        "curves": [],
+    }
+    if system.servers // min(system.needs) > MOST_SLOTS:
+        return data
+    for drain in DRAINS:
+        scan = Thresholds(system, drain)
+        for metric in METRICS:
+            best = scan.best(metric)
+            data["best"].append(
+                {
+                    "drain": drain,
+                    "metric": metric,
+                    "threshold": best.threshold,
+                    "value": best.value,
+                    "default": best.default,
+                    "loss": best.loss,
+                }
+            )
+            if metric == "mean":
+                data["curves"].append(
+                    {"drain": drain, "thresholds": best.thresholds, "mean": best.values}
+                )
+    return data
+
+
+def _print(model: str, system: System, data: dict[str, Any]) -> None:
+    from quickswap.cli.output import print_table
+
+    print(
+        f"{model}: {system.servers} servers, {len(system.classes)} classes, "
+        f"{data['arrival_rate']:.6g} arrivals per second, load {data['load']:.4g}, "
+        f"capacity {data['capacity']:.6g}\n"
+    )
+    print("Stability, arrivals per second")
+    rows = [
+        [
+            each["policy"],
+            "unknown" if each["stable_below"] is None else f"{each['stable_below']:.6g}",
+            each["verdict"],
+            each["source"],
+        ]
+        for each in data["policies"]
+    ]
+    print_table(["policy", "stable below", f"at {data['arrival_rate']:.6g}", "source"], rows)
+    solved = [each for each in data["results"] if "mean" in each]
+    if solved:
+        _print_means(system, solved)
+    for reason in dict.fromkeys(each["reason"] for each in data["results"] if each["reason"]):
+        print(f"\n{reason[0].upper()}{reason[1:]}")
+    if "heavy" in data:
+        _print_thresholds(data)
+
+
+def _print_means(system: System, solved: list[dict[str, Any]]) -> None:
+    from quickswap.cli.output import print_table
+
+    most = 4  # more classes than that make the table too wide
+    names = system.names if len(system.names) <= most else ()
+    print("\nMean response times in seconds; exact up to rounding where it says so")
+    columns = ["policy", "method", "mean", "weighted", *names, "error of the mean"]
+    rows = [
+        [
+            each["policy"],
+            each["method"],
+            f"{each['mean']:.6g}",
+            f"{each['weighted']:.6g}",
+            *(f"{time:.6g}" for time in each["classes"][: len(names)]),
+            f"{100 * each['error']:+.3g}%" if "error" in each else "",
+        ]
+        for each in solved
+    ]
+    print_table(columns, rows, text=2)
+
+
+def _print_thresholds(data: dict[str, Any]) -> None:
+    from quickswap.cli.output import print_table
+
+    times = ", ".join(f"{name.upper()} {time:.6g}" for name, time in data["heavy"].items())
+    print(f"\nResponse time of the larger class under {data['results'][0]['policy']}: {times}")
+    if not data["best"]:
+        print(f"\nThresholds are compared for up to {MOST_SLOTS} slots.")
+        return
+    print("\nBest thresholds, exact")
+    columns = ["drain", "metric", "best l", "value", "at l = k-1", "lost by l = k-1"]
+    rows = [
+        [
+            each["drain"],
+            each["metric"],
+            str(each["threshold"]),
+            f"{each['value']:.6g}",
+            f"{each['default']:.6g}",
+            f"{100 * each['loss']:.3g}%",
+        ]
+        for each in data["best"]
+    ]
+    print_table(columns, rows, text=2)
