@@ -32,7 +32,8 @@ impl Scale {
 /// Counts of values in buckets; the range grows as values come. All calls must have the same scale.
 #[derive(Clone, Debug, Default)]
 pub struct Histogram {
-    /// Bucket of the second count; the first counts the zeros.
+    zeros: u64,
+    /// Bucket of the first count.
     low: u64,
     counts: Box<[u64]>,
 }
@@ -40,80 +41,79 @@ pub struct Histogram {
 impl Histogram {
     /// An empty one with room for the same range.
     pub fn emptied(&self) -> Self {
-        Self { low: self.low, counts: vec![0; self.counts.len()].into() }
+        Self { zeros: 0, low: self.low, counts: vec![0; self.counts.len()].into() }
     }
 
     /// Counts a value.
     #[inline]
     pub fn add(&mut self, value: f64, scale: Scale) {
-        let count = if value < TINY {
-            self.counts.first_mut()
-        } else {
-            let place = scale.bucket(value).wrapping_sub(self.low);
-            self.counts.get_mut(1..).and_then(|counts| counts.get_mut(place as usize))
-        };
-        match count {
+        // small values are outside: buckets begin at the smallest value told from zero
+        let place = scale.bucket(value).wrapping_sub(self.low);
+        match self.counts.get_mut(place as usize) {
             Some(count) => *count += 1,
             None => self.add_outside(value, scale),
+        }
+    }
+
+    /// Counts a value that is often zero.
+    #[inline]
+    pub fn add_often_zero(&mut self, value: f64, scale: Scale) {
+        if value < TINY {
+            self.zeros += 1;
+        } else {
+            self.add(value, scale);
         }
     }
 
     #[cold]
     fn add_outside(&mut self, value: f64, scale: Scale) {
         if value < TINY {
-            // nothing has been counted yet
-            self.counts = vec![1].into();
+            self.zeros += 1;
             return;
         }
         let bucket = scale.bucket(value.min(HUGE));
         self.reach(bucket, scale);
-        self.counts[(bucket - self.low + 1) as usize] += 1;
+        self.counts[(bucket - self.low) as usize] += 1;
     }
 
     /// Widens the range by whole octaves so that it holds a bucket.
     fn reach(&mut self, bucket: u64, scale: Scale) {
         let octave = 1u64 << (52 - scale.shift);
         let first = bucket / octave * octave;
-        let (zeros, old) = self.counts.split_first().map_or((0, &[][..]), |(&zeros, rest)| (zeros, rest));
-        let old_low = if old.is_empty() { first } else { self.low };
+        let old_low = if self.counts.is_empty() { first } else { self.low };
         let low = old_low.min(first);
-        let end = (old_low + old.len() as u64).max(first + octave);
-        let mut counts = vec![0; (end - low) as usize + 1];
-        counts[0] = zeros;
-        let at = (old_low - low) as usize + 1;
-        counts[at..at + old.len()].copy_from_slice(old);
+        let end = (old_low + self.counts.len() as u64).max(first + octave);
+        let mut counts = vec![0; (end - low) as usize];
+        let at = (old_low - low) as usize;
+        counts[at..at + self.counts.len()].copy_from_slice(&self.counts);
         (self.low, self.counts) = (low, counts.into());
     }
 
     /// Adds the counts of another one.
     pub fn merge(&mut self, other: &Self, scale: Scale) {
-        let Some((&zeros, counts)) = other.counts.split_first() else { return };
-        if self.counts.is_empty() {
-            self.counts = vec![0].into();
-        }
-        self.counts[0] += zeros;
-        if counts.is_empty() {
+        self.zeros += other.zeros;
+        if other.counts.is_empty() {
             return;
         }
         self.reach(other.low, scale);
-        self.reach(other.low + counts.len() as u64 - 1, scale);
-        let at = (other.low - self.low) as usize + 1;
-        self.counts[at..].iter_mut().zip(counts).for_each(|(a, b)| *a += b);
+        self.reach(other.low + other.counts.len() as u64 - 1, scale);
+        let at = (other.low - self.low) as usize;
+        self.counts[at..].iter_mut().zip(&other.counts).for_each(|(a, b)| *a += b);
     }
 
     /// Values counted.
     pub fn total(&self) -> u64 {
-        self.counts.iter().sum()
+        self.zeros + self.counts.iter().sum::<u64>()
     }
 
     /// Values below 2^-40, counted as zero.
     pub fn zeros(&self) -> u64 {
-        self.counts.first().copied().unwrap_or(0)
+        self.zeros
     }
 
     /// First bucket and counts.
     pub fn buckets(&self) -> (u64, &[u64]) {
-        (self.low, self.counts.get(1..).unwrap_or(&[]))
+        (self.low, &self.counts)
     }
 }
 

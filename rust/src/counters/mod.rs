@@ -182,9 +182,11 @@ impl Counters {
             record.sums[metric] += value;
             record.squares[metric] += value * value;
         }
-        for (histogram, value) in record.histograms.iter_mut().zip(values) {
-            histogram.add(value, self.scale);
-        }
+        let [responses, waitings, slowdowns, bounded_slowdowns] = &mut record.histograms;
+        responses.add(response, self.scale);
+        waitings.add_often_zero(waiting, self.scale);
+        slowdowns.add(slowdown, self.scale);
+        bounded_slowdowns.add(bounded, self.scale);
         self.completed += 1;
         self.completed_in_block += 1;
         self.completed_in_block >= self.plan.block_jobs

@@ -2,8 +2,6 @@
 //! and the job that completes is any of its class in service, with equal probability. Exact in law, the distribution of
 //! response times included: which job of the class completes is independent of their ages.
 
-use std::collections::VecDeque;
-
 use super::service::{Rates, Service};
 use super::{Orders, Run, Signals, Step, Stop, run_until};
 use crate::book::{Book, NOBODY};
@@ -12,15 +10,6 @@ use crate::policy::{Choice, Policy, Sight, View};
 use crate::random::{Law, Process, Stream, exponential, streams, uniform};
 use crate::station::Station;
 use crate::system::System;
-
-/// The jobs of one class that wait.
-#[derive(Clone, Debug, Default)]
-struct Lane {
-    /// Arrival times, oldest first.
-    queue: VecDeque<f64>,
-    /// Arrival of the job that started last.
-    last: f64,
-}
 
 /// One replication.
 #[derive(Clone)]
@@ -31,11 +20,12 @@ pub struct Jumps<P, S> {
     rng: Stream,
     service: S,
     arrival_rate: f64,
-    lanes: Vec<Lane>,
     counters: Counters,
     wake: f64,
     wakings: u64,
     orders: Orders,
+    /// Arrival of the job of each class that started last (debug mode).
+    last_start: Vec<f64>,
     failure: Option<String>,
 }
 
@@ -63,18 +53,18 @@ impl<P: Policy, S: Service> Jumps<P, S> {
             rng,
             service: S::new(&rates),
             arrival_rate,
-            lanes: vec![Lane::default(); rates.len()],
             counters: Counters::new(rates.len(), orders.plan, phases, 1.0 / arrival_rate),
             wake: f64::INFINITY,
             wakings: 0,
             orders,
+            last_start: vec![0.0; rates.len()],
             failure: None,
         })
     }
 
     #[inline]
-    fn arrive(&mut self, class: u32, now: f64) {
-        self.lanes[class as usize].queue.push_back(now);
+    fn arrive(&mut self, x: f64, now: f64) {
+        let class = self.service.arrive(x, now, &mut self.rng);
         self.station.arrive(class, now.to_bits());
         self.counters.arrive(class);
         if P::HOOKS {
@@ -109,24 +99,22 @@ impl<P: Policy, S: Service> Jumps<P, S> {
         if P::HOOKS {
             self.policy.starting(View { station: &self.station, book: &self.book }, class, NOBODY);
         }
-        let lane = &mut self.lanes[class as usize];
-        let Some(arrival) = lane.queue.pop_front() else { return };
-        self.service.start(class, (arrival, now));
-        self.station.start(class, || lane.queue.front().map(|next| next.to_bits()));
+        let Some(arrival) = self.service.start(class, now) else { return };
+        self.station.start(class, || self.service.head(class).map(f64::to_bits));
         self.counters.start(class);
         if self.orders.debug {
-            if arrival < lane.last {
+            let last = &mut self.last_start[class as usize];
+            if arrival < *last {
                 self.failure = Some(format!("class {class} was not served in order of arrival at time {now}"));
             }
-            lane.last = arrival;
+            *last = arrival;
         }
     }
 
     #[cold]
     fn check(&mut self) -> bool {
         let used = self.station.recount();
-        let waiting: usize = self.lanes.iter().map(|lane| lane.queue.len()).sum();
-        let present = (waiting + self.service.len()) as u64;
+        let present = self.service.present().count() as u64;
         if used + u64::from(self.station.free()) != u64::from(self.station.servers()) {
             self.failure = Some(format!("{used} servers in use and {} free", self.station.free()));
         } else if present != self.counters.present() {
@@ -160,9 +148,8 @@ impl<P: Policy + 'static, S: Service> Run for Jumps<P, S> {
 
     fn ages(&self) -> Vec<f64> {
         let now = self.station.now();
-        let mut ages: Vec<f64> =
-            self.lanes.iter().map(|lane| lane.queue.iter().map(|arrival| now - arrival).sum()).collect();
-        for (class, (arrival, _)) in self.service.jobs() {
+        let mut ages = vec![0.0; self.station.classes()];
+        for (class, arrival) in self.service.present() {
             ages[class as usize] += now - arrival;
         }
         ages
@@ -182,7 +169,8 @@ impl<P: Policy + 'static, S: Service> Step for Jumps<P, S> {
     #[inline]
     fn step(&mut self) -> Option<Stop> {
         let total = self.arrival_rate + self.service.total();
-        let mut now = self.station.now() + exponential(&mut self.rng) / total;
+        let (wait, place) = (exponential(&mut self.rng), uniform(&mut self.rng));
+        let mut now = self.station.now() + wait / total;
         let woken = P::TIMERS && self.wake <= now;
         if woken {
             now = self.wake;
@@ -192,12 +180,10 @@ impl<P: Policy + 'static, S: Service> Step for Jumps<P, S> {
         self.station.set_now(now);
         let mut ends_block = false;
         if !woken {
-            let x = uniform(&mut self.rng) * total;
-            // rounding may leave a rate of completions where nobody is in service
+            let x = place * total;
             // rounding may leave a rate of completions where nobody is in service
             if x < self.arrival_rate || self.station.free() == self.station.servers() {
-                let class = self.service.arrival(x, &mut self.rng);
-                self.arrive(class, now);
+                self.arrive(x, now);
             } else {
                 ends_block = self.complete(x - self.arrival_rate, now);
             }

@@ -1,4 +1,6 @@
-//! The jobs in service in the loop over jumps: who arrives next, and who completes.
+//! The jobs in the loop over jumps: who arrives next, who waits, and who completes.
+
+use std::collections::VecDeque;
 
 use rand_distr::Distribution;
 use rand_distr::weighted::WeightedAliasIndex;
@@ -14,14 +16,16 @@ pub const SCAN: usize = 32;
 /// Arrival rate (jobs per second) and mean size (seconds) of a class.
 pub type Rates = (f64, f64);
 
-/// How the next event is drawn.
+/// The jobs, and how the next event is drawn.
 pub trait Service: Clone + Send + Sync {
     /// For classes of these rates, of which some arrive.
     fn new(rates: &[Rates]) -> Self;
-    /// The class of the next arrival; `x` is uniform on the total arrival rate.
-    fn arrival(&self, x: f64, rng: &mut Stream) -> u32;
-    /// A job of a class starts.
-    fn start(&mut self, class: u32, turn: Turn);
+    /// A job arrives and waits; gives its class. `x` is uniform on the total arrival rate.
+    fn arrive(&mut self, x: f64, now: f64, rng: &mut Stream) -> u32;
+    /// The head of line of a class starts; gives its arrival. None if nobody of the class waits.
+    fn start(&mut self, class: u32, now: f64) -> Option<f64>;
+    /// Arrival of the head of line of a class.
+    fn head(&self, class: u32) -> Option<f64>;
     /// A job completes and is gone: any one in service, in proportion to its rate; `x` is uniform on [`Service::total`].
     /// Somebody must be in service.
     fn complete(&mut self, x: f64, rng: &mut Stream) -> (u32, Turn);
@@ -29,88 +33,111 @@ pub trait Service: Clone + Send + Sync {
     fn total(&self) -> f64;
     /// Sums up afresh, which keeps rounding from piling up.
     fn refresh(&mut self);
-    /// Jobs in service.
-    fn len(&self) -> usize;
-    /// The jobs in service.
-    fn jobs(&self) -> Vec<(u32, Turn)>;
+    /// Class and arrival of all jobs present.
+    fn present(&self) -> impl Iterator<Item = (u32, f64)>;
 }
+
+/// Length of the tables of a scan. An index taken modulo this length needs no check of its bounds.
+const TABLE: usize = 2 * SCAN;
 
 /// For few classes: a scan over them with early exit, classes of many arrivals first.
 #[derive(Clone, Debug)]
 pub struct Scan {
-    /// Class and arrival rate, by falling rate.
-    order: Vec<(u32, f64)>,
-    /// Completion rate at each place of the order.
-    completions: Vec<f64>,
-    lanes: Vec<Lane>,
+    /// Arrival rate at each place; infinite from the last class on, so that the scan ends there.
+    arrivals: [f64; TABLE],
+    /// Completion rate at each place; infinite beyond the last class.
+    completions: [f64; TABLE],
+    /// Class at each place, by falling arrival rate.
+    order: [u32; TABLE],
+    lanes: [Lane; SCAN],
+    classes: usize,
     total: f64,
 }
 
-#[derive(Clone, Debug)]
+/// The jobs of a class.
+#[derive(Clone, Debug, Default)]
+#[repr(align(128))]
 struct Lane {
+    /// Arrivals of those that wait, oldest first.
+    waiting: VecDeque<f64>,
     jobs: Vec<Turn>,
     /// Completions per second of one job, and its inverse.
     rate: f64,
     mean: f64,
     /// In the order.
-    place: u32,
+    place: usize,
 }
 
 impl Scan {
-    #[inline]
-    fn at(&self, mut x: f64) -> (usize, f64) {
-        let mut last = 0;
-        for (place, &rate) in self.completions.iter().enumerate() {
-            if x < rate {
-                return (place, x);
-            }
-            if rate > 0.0 {
-                last = place;
-            }
-            x -= rate;
-        }
-        // past the end by rounding
-        (last, 0.0)
+    /// The place at which rounding carries a scan beyond the last class.
+    #[cold]
+    fn last_busy(&self) -> usize {
+        self.completions[..self.classes].iter().rposition(|&rate| rate > 0.0).unwrap_or(0)
     }
+}
+
+/// The first place up to which the rates sum up beyond `x`, and what is left of `x` there.
+#[inline(always)]
+fn scan(rates: &[f64; TABLE], mut x: f64) -> (usize, f64) {
+    let mut place = 0;
+    while x >= rates[place] {
+        x -= rates[place];
+        place = (place + 1) % TABLE;
+    }
+    (place, x)
 }
 
 impl Service for Scan {
     fn new(rates: &[Rates]) -> Self {
-        let mut order: Vec<(u32, f64)> = (0..).zip(rates.iter().map(|rates| rates.0)).collect();
-        order.sort_by(|a, b| b.1.total_cmp(&a.1));
-        let lane = |&(_, mean): &Rates| Lane { jobs: Vec::new(), rate: 1.0 / mean, mean, place: 0 };
-        let mut lanes: Vec<Lane> = rates.iter().map(lane).collect();
-        (0..).zip(&order).for_each(|(place, &(class, _))| lanes[class as usize].place = place);
-        Self { completions: vec![0.0; order.len()], order, lanes, total: 0.0 }
-    }
-
-    #[inline]
-    fn arrival(&self, mut x: f64, _: &mut Stream) -> u32 {
-        for &(class, rate) in &self.order {
-            if x < rate {
-                return class;
-            }
-            x -= rate;
+        let mut by_rate: Vec<(u32, f64)> = (0..).zip(rates.iter().map(|rates| rates.0)).collect();
+        by_rate.sort_by(|a, b| b.1.total_cmp(&a.1));
+        let mut lanes: [Lane; SCAN] = Default::default();
+        for (lane, &(_, mean)) in lanes.iter_mut().zip(rates) {
+            (lane.rate, lane.mean) = (1.0 / mean, mean);
         }
-        self.order[0].0
+        let (mut arrivals, mut completions) = ([f64::INFINITY; TABLE], [f64::INFINITY; TABLE]);
+        let mut order = [0; TABLE];
+        for (place, &(class, rate)) in by_rate.iter().enumerate() {
+            lanes[class as usize].place = place;
+            (arrivals[place], completions[place], order[place]) = (rate, 0.0, class);
+        }
+        arrivals[rates.len() - 1] = f64::INFINITY;
+        Self { arrivals, completions, order, lanes, classes: rates.len(), total: 0.0 }
     }
 
-    #[inline]
-    fn start(&mut self, class: u32, turn: Turn) {
-        let lane = &mut self.lanes[class as usize];
-        lane.jobs.push(turn);
-        self.completions[lane.place as usize] = f64::from(lane.jobs.len() as u32) * lane.rate;
+    #[inline(always)]
+    fn arrive(&mut self, x: f64, now: f64, _: &mut Stream) -> u32 {
+        let class = self.order[scan(&self.arrivals, x).0];
+        self.lanes[class as usize % SCAN].waiting.push_back(now);
+        class
+    }
+
+    #[inline(always)]
+    fn start(&mut self, class: u32, now: f64) -> Option<f64> {
+        let lane = &mut self.lanes[class as usize % SCAN];
+        let arrival = lane.waiting.pop_front()?;
+        lane.jobs.push((arrival, now));
+        self.completions[lane.place % TABLE] = f64::from(lane.jobs.len() as u32) * lane.rate;
         self.total += lane.rate;
+        Some(arrival)
     }
 
     #[inline]
+    fn head(&self, class: u32) -> Option<f64> {
+        self.lanes[class as usize % SCAN].waiting.front().copied()
+    }
+
+    #[inline(always)]
     fn complete(&mut self, x: f64, _: &mut Stream) -> (u32, Turn) {
-        let (place, rest) = self.at(x);
-        let class = self.order[place].0;
-        let lane = &mut self.lanes[class as usize];
+        let (mut place, mut rest) = scan(&self.completions, x);
+        if place == self.classes {
+            (place, rest) = (self.last_busy(), 0.0);
+        }
+        let class = self.order[place % TABLE];
+        let lane = &mut self.lanes[class as usize % SCAN];
         let index = ((rest * lane.mean) as u32 as usize).min(lane.jobs.len() - 1);
         let turn = lane.jobs.swap_remove(index);
-        self.completions[place] = f64::from(lane.jobs.len() as u32) * lane.rate;
+        self.completions[place % TABLE] = f64::from(lane.jobs.len() as u32) * lane.rate;
         self.total -= lane.rate;
         (class, turn)
     }
@@ -121,15 +148,14 @@ impl Service for Scan {
     }
 
     fn refresh(&mut self) {
-        self.total = self.completions.iter().sum();
+        self.total = self.completions[..self.classes].iter().sum();
     }
 
-    fn len(&self) -> usize {
-        self.lanes.iter().map(|lane| lane.jobs.len()).sum()
-    }
-
-    fn jobs(&self) -> Vec<(u32, Turn)> {
-        (0..).zip(&self.lanes).flat_map(|(class, lane)| lane.jobs.iter().map(move |&turn| (class, turn))).collect()
+    fn present(&self) -> impl Iterator<Item = (u32, f64)> {
+        (0..).zip(&self.lanes).flat_map(|(class, lane)| {
+            let arrivals = lane.waiting.iter().chain(lane.jobs.iter().map(|(arrival, _)| arrival));
+            arrivals.map(move |&arrival| (class, arrival))
+        })
     }
 }
 
@@ -139,10 +165,18 @@ impl Service for Scan {
 #[derive(Clone)]
 pub struct Groups {
     arrivals: WeightedAliasIndex<f64>,
-    /// Group and completion rate of a job of each class.
-    classes: Vec<(u32, f64)>,
+    classes: Vec<Kind>,
     groups: Vec<Group>,
     total: f64,
+}
+
+/// A class, and its jobs that wait.
+#[derive(Clone, Debug)]
+struct Kind {
+    waiting: VecDeque<f64>,
+    group: u32,
+    /// Completions per second of one job.
+    rate: f64,
 }
 
 #[derive(Clone, Debug)]
@@ -161,22 +195,34 @@ impl Service for Groups {
         let group = |mean| exponents.partition_point(|&e| e < exponent(mean)) as u32;
         Self {
             arrivals: alias(rates.iter().map(|rates| rates.0)),
-            classes: rates.iter().map(|&(_, mean)| (group(mean), 1.0 / mean)).collect(),
+            classes: rates
+                .iter()
+                .map(|&(_, mean)| Kind { waiting: VecDeque::new(), group: group(mean), rate: 1.0 / mean })
+                .collect(),
             groups: exponents.iter().map(|&e| Group { most: f64::from(e).exp2(), jobs: Vec::new() }).collect(),
             total: 0.0,
         }
     }
 
     #[inline]
-    fn arrival(&self, _: f64, rng: &mut Stream) -> u32 {
-        self.arrivals.sample(rng) as u32
+    fn arrive(&mut self, _: f64, now: f64, rng: &mut Stream) -> u32 {
+        let class = self.arrivals.sample(rng);
+        self.classes[class].waiting.push_back(now);
+        class as u32
     }
 
     #[inline]
-    fn start(&mut self, class: u32, turn: Turn) {
-        let (group, rate) = self.classes[class as usize];
-        self.groups[group as usize].jobs.push((class, turn));
-        self.total += rate;
+    fn start(&mut self, class: u32, now: f64) -> Option<f64> {
+        let kind = &mut self.classes[class as usize];
+        let arrival = kind.waiting.pop_front()?;
+        self.groups[kind.group as usize].jobs.push((class, (arrival, now)));
+        self.total += kind.rate;
+        Some(arrival)
+    }
+
+    #[inline]
+    fn head(&self, class: u32) -> Option<f64> {
+        self.classes[class as usize].waiting.front().copied()
     }
 
     #[inline]
@@ -192,7 +238,7 @@ impl Service for Groups {
                 }
                 let place = x / group.most;
                 let index = (place as usize).min(group.jobs.len() - 1);
-                let rate = self.classes[group.jobs[index].0 as usize].1;
+                let rate = self.classes[group.jobs[index].0 as usize].rate;
                 if (place - index as f64) * group.most < rate {
                     self.total -= rate;
                     return group.jobs.swap_remove(index);
@@ -208,15 +254,14 @@ impl Service for Groups {
     }
 
     fn refresh(&mut self) {
-        self.total = self.groups.iter().flat_map(|group| &group.jobs).map(|job| self.classes[job.0 as usize].1).sum();
+        self.total =
+            self.groups.iter().flat_map(|group| &group.jobs).map(|job| self.classes[job.0 as usize].rate).sum();
     }
 
-    fn len(&self) -> usize {
-        self.groups.iter().map(|group| group.jobs.len()).sum()
-    }
-
-    fn jobs(&self) -> Vec<(u32, Turn)> {
-        self.groups.iter().flat_map(|group| group.jobs.iter().copied()).collect()
+    fn present(&self) -> impl Iterator<Item = (u32, f64)> {
+        let waiting =
+            (0..).zip(&self.classes).flat_map(|(class, kind)| kind.waiting.iter().map(move |&at| (class, at)));
+        waiting.chain(self.groups.iter().flat_map(|group| group.jobs.iter().map(|&(class, turn)| (class, turn.0))))
     }
 }
 
@@ -236,9 +281,19 @@ mod tests {
         let rates: Vec<Rates> = [1.0, 0.3, 7.0, 0.55, 0.5].iter().map(|&mean| (1.0, mean)).collect();
         let [mut rng] = streams(5, 0);
         let mut service = S::new(&rates);
+        let mut arrived = 0;
+        // told apart by the time at which they start
+        let mut start = |service: &mut S, class, label: f64, rng: &mut Stream| {
+            while service.head(class).is_none() {
+                let x = uniform(rng) * 5.0;
+                service.arrive(x, 0.0, rng);
+                arrived += 1;
+            }
+            assert_eq!(service.start(class, label), Some(0.0));
+        };
         let counts = [3usize, 1, 9, 4, 0];
         for (class, &count) in (0..).zip(&counts) {
-            (0..count).for_each(|i| service.start(class, (i as f64, 0.0)));
+            (0..count).for_each(|i| start(&mut service, class, i as f64, &mut rng));
         }
         let total: f64 = counts.iter().zip(&rates).map(|(&n, &(_, mean))| n as f64 / mean).sum();
         assert!((service.total() - total).abs() < 1e-12);
@@ -247,8 +302,8 @@ mod tests {
         for _ in 0..draws {
             let x = uniform(&mut rng) * service.total();
             let (class, turn) = service.complete(x, &mut rng);
-            seen[class as usize][turn.0 as usize] += 1;
-            service.start(class, turn);
+            seen[class as usize][turn.1 as usize] += 1;
+            start(&mut service, class, turn.1, &mut rng);
         }
         for (class, &count) in counts.iter().enumerate() {
             for (i, &times) in seen[class].iter().enumerate() {
@@ -258,7 +313,7 @@ mod tests {
         }
         service.refresh();
         assert!((service.total() - total).abs() < 1e-9);
-        assert_eq!(service.len(), 17);
+        assert_eq!(service.present().count() as u32, arrived - draws);
     }
 
     #[test]
