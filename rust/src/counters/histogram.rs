@@ -44,36 +44,39 @@ impl Histogram {
         Self { zeros: 0, low: self.low, counts: vec![0; self.counts.len()].into() }
     }
 
-    /// Counts a value.
-    #[inline]
-    pub fn add(&mut self, value: f64, scale: Scale) {
-        // small values are outside: buckets begin at the smallest value told from zero
+    /// Counts a value if it counts as zero.
+    #[inline(always)]
+    pub fn add_zero(&mut self, value: f64) -> bool {
+        let zero = value < TINY;
+        if zero {
+            self.zeros += 1;
+        }
+        zero
+    }
+
+    /// Counts a value that lies within the present range. False, and nothing is counted, if it lies outside.
+    #[inline(always)]
+    pub fn add_inside(&mut self, value: f64, scale: Scale) -> bool {
+        // values that count as zero are outside, whatever the range
         let place = scale.bucket(value).wrapping_sub(self.low);
-        match self.counts.get_mut(place as usize) {
-            Some(count) => *count += 1,
-            None => self.add_outside(value, scale),
+        let count = self.counts.get_mut(place as usize);
+        let inside = count.is_some();
+        if let Some(count) = count {
+            *count += 1;
         }
+        inside
     }
 
-    /// Counts a value that is often zero.
-    #[inline]
-    pub fn add_often_zero(&mut self, value: f64, scale: Scale) {
-        if value < TINY {
-            self.zeros += 1;
-        } else {
-            self.add(value, scale);
-        }
-    }
-
+    /// Counts a value.
     #[cold]
-    fn add_outside(&mut self, value: f64, scale: Scale) {
+    pub fn add(&mut self, value: f64, scale: Scale) {
         if value < TINY {
             self.zeros += 1;
-            return;
+        } else if !self.add_inside(value, scale) {
+            let bucket = scale.bucket(value.min(HUGE));
+            self.reach(bucket, scale);
+            self.counts[(bucket - self.low) as usize] += 1;
         }
-        let bucket = scale.bucket(value.min(HUGE));
-        self.reach(bucket, scale);
-        self.counts[(bucket - self.low) as usize] += 1;
     }
 
     /// Widens the range by whole octaves so that it holds a bucket.

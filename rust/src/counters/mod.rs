@@ -54,6 +54,26 @@ impl Record {
         (self.sums, self.squares) = ([0.0; METRICS], [0.0; METRICS]);
         (self.present_shift, self.waiting_shift) = (0.0, 0.0);
     }
+
+    /// Counts values until one is outside the range of its distribution; gives how many were counted.
+    #[inline(always)]
+    fn count(&mut self, values: [f64; METRICS], scale: Scale) -> usize {
+        for (metric, (histogram, value)) in self.histograms.iter_mut().zip(values).enumerate() {
+            // of the quantities only the waiting time is often zero
+            if !(histogram.add_inside(value, scale) || metric == 1 && histogram.add_zero(value)) {
+                return metric;
+            }
+        }
+        METRICS
+    }
+
+    /// Counts the values from that metric on, and widens the ranges of their distributions.
+    #[cold]
+    fn widen(&mut self, first: usize, values: [f64; METRICS], scale: Scale) {
+        for (histogram, value) in self.histograms.iter_mut().zip(values).skip(first) {
+            histogram.add(value, scale);
+        }
+    }
 }
 
 /// The distributions of one segment, per class.
@@ -73,8 +93,6 @@ pub struct Counters {
     completed: u64,
     arrived: u64,
     origin: f64,
-    elapsed: f64,
-    now: f64,
     wasted: f64,
     trajectory: Trajectory,
     phases: bool,
@@ -101,8 +119,6 @@ impl Counters {
             completed: 0,
             arrived: 0,
             origin: 0.0,
-            elapsed: 0.0,
-            now: 0.0,
             wasted: 0.0,
             trajectory: Trajectory::new(classes, plan.trajectory, mean_gap),
             phases,
@@ -139,40 +155,39 @@ impl Counters {
             self.trajectory.sample(station, now);
         }
         if station.total_waiting() > 0 {
-            self.wasted += f64::from(station.free()) * (now - self.now);
+            self.wasted += f64::from(station.free()) * (now - station.now());
         }
-        self.now = now;
-        self.elapsed = now - self.origin;
     }
 
     /// A job arrives.
     #[inline]
-    pub fn arrive(&mut self, class: u32) {
+    pub fn arrive(&mut self, class: u32, now: f64) {
+        let elapsed = now - self.origin;
         let record = &mut self.classes[class as usize];
         record.arrivals += 1;
-        record.present_shift += self.elapsed;
-        record.waiting_shift += self.elapsed;
+        record.present_shift += elapsed;
+        record.waiting_shift += elapsed;
         self.arrived += 1;
     }
 
     /// A job starts (or goes on).
     #[inline]
-    pub fn start(&mut self, class: u32) {
-        self.classes[class as usize].waiting_shift -= self.elapsed;
+    pub fn start(&mut self, class: u32, now: f64) {
+        self.classes[class as usize].waiting_shift -= now - self.origin;
     }
 
     /// A job is stopped and waits again.
     #[inline]
-    pub fn pause(&mut self, class: u32) {
-        self.classes[class as usize].waiting_shift += self.elapsed;
+    pub fn pause(&mut self, class: u32, now: f64) {
+        self.classes[class as usize].waiting_shift += now - self.origin;
     }
 
     /// A job completes. True when this ends a block: the engine then calls [`Counters::close`] once the instant is over.
     #[inline]
-    pub fn complete(&mut self, class: u32, response: f64, waiting: f64, size: f64) -> bool {
+    pub fn complete(&mut self, class: u32, now: f64, response: f64, waiting: f64, size: f64) -> bool {
         let record = &mut self.classes[class as usize];
         record.completions += 1;
-        record.present_shift -= self.elapsed;
+        record.present_shift -= now - self.origin;
         // a job of size zero that did not wait was not slowed down
         let slowdown = if response > 0.0 { response / size } else { 1.0 };
         let bound = self.plan.slowdown_bound;
@@ -182,11 +197,10 @@ impl Counters {
             record.sums[metric] += value;
             record.squares[metric] += value * value;
         }
-        let [responses, waitings, slowdowns, bounded_slowdowns] = &mut record.histograms;
-        responses.add(response, self.scale);
-        waitings.add_often_zero(waiting, self.scale);
-        slowdowns.add(slowdown, self.scale);
-        bounded_slowdowns.add(bounded, self.scale);
+        let counted = record.count(values, self.scale);
+        if counted < METRICS {
+            record.widen(counted, values, self.scale);
+        }
         self.completed += 1;
         self.completed_in_block += 1;
         self.completed_in_block >= self.plan.block_jobs
@@ -203,8 +217,7 @@ impl Counters {
         self.classes.iter_mut().for_each(Record::clear);
         self.completed_in_block = 0;
         self.wasted = 0.0;
-        self.origin = self.now;
-        self.elapsed = 0.0;
+        self.origin = station.now();
         let blocks = self.rows.len() / self.width();
         if blocks.is_multiple_of(self.segment_blocks) {
             let taken = self.classes.iter_mut().map(|record| {
@@ -221,7 +234,7 @@ impl Counters {
     /// The row of the block that is running.
     fn row(&self, station: &Station, phases: Option<&Phases>) -> Vec<f64> {
         let mut row = Vec::with_capacity(self.width());
-        let duration = self.now - self.origin;
+        let duration = station.now() - self.origin;
         let mut total = 0;
         for (class, record) in self.classes.iter().enumerate() {
             let (present, waiting) = (station.present(class as u32), station.waiting(class as u32));

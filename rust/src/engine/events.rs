@@ -71,7 +71,7 @@ impl<P: Policy> Events<P> {
         let job = self.source.take();
         let slot = self.book.queue(job.class, number, now, job.size, job.estimate);
         self.station.arrive(job.class, number);
-        self.counters.arrive(job.class);
+        self.counters.arrive(job.class, now);
         if P::HOOKS {
             self.policy.arrived(View { station: &self.station, book: &self.book }, job.class, slot);
         }
@@ -87,7 +87,7 @@ impl<P: Policy> Events<P> {
         if let Some(schedule) = &mut self.schedule {
             schedule.end[number as usize] = now;
         }
-        self.counters.complete(class, now - arrival, start - arrival, size)
+        self.counters.complete(class, now, now - arrival, start - arrival, size)
     }
 
     #[inline]
@@ -118,7 +118,7 @@ impl<P: Policy> Events<P> {
         let number = job.number;
         let book = &self.book;
         self.station.start(class, || book.head_number(class));
-        self.counters.start(class);
+        self.counters.start(class, now);
         if let Some(schedule) = &mut self.schedule {
             schedule.start[number as usize] = now;
             schedule.order.push(number);

@@ -66,7 +66,7 @@ impl<P: Policy, S: Service> Jumps<P, S> {
     fn arrive(&mut self, x: f64, now: f64) {
         let class = self.service.arrive(x, now, &mut self.rng);
         self.station.arrive(class, now.to_bits());
-        self.counters.arrive(class);
+        self.counters.arrive(class, now);
         if P::HOOKS {
             self.policy.arrived(View { station: &self.station, book: &self.book }, class, NOBODY);
         }
@@ -77,7 +77,7 @@ impl<P: Policy, S: Service> Jumps<P, S> {
     fn complete(&mut self, x: f64, now: f64) -> bool {
         let (class, (arrival, start)) = self.service.complete(x, &mut self.rng);
         self.station.complete(class);
-        self.counters.complete(class, now - arrival, start - arrival, now - start)
+        self.counters.complete(class, now, now - arrival, start - arrival, now - start)
     }
 
     /// Asks the policy until nobody starts any more. False if an answer cannot be carried out.
@@ -86,29 +86,37 @@ impl<P: Policy, S: Service> Jumps<P, S> {
         loop {
             match self.policy.next(View { station: &self.station, book: &self.book }) {
                 Choice::Wait => return true,
-                Choice::Head(class) if self.station.can_start(class) => self.start(class, now),
+                Choice::Head(class) if self.start(class, now) => {}
                 _ => return false,
             }
         }
     }
 
-    /// The head of line of a class starts. Kept out of the loop that asks for it: that loop seldom goes round more than
-    /// twice, and would otherwise begin by loading all that a start needs.
+    /// The head of line of a class starts, if there is one and it fits. Kept out of the loop that asks for it: that loop
+    /// seldom goes round more than twice, and would otherwise begin by loading all that a start needs.
     #[inline(never)]
-    fn start(&mut self, class: u32, now: f64) {
-        if P::HOOKS {
+    fn start(&mut self, class: u32, now: f64) -> bool {
+        if P::HOOKS && self.station.can_start(class) {
             self.policy.starting(View { station: &self.station, book: &self.book }, class, NOBODY);
         }
-        let Some(arrival) = self.service.start(class, now) else { return };
-        self.station.start(class, || self.service.head(class).map(f64::to_bits));
-        self.counters.start(class);
-        if self.orders.debug {
-            let last = &mut self.last_start[class as usize];
-            if arrival < *last {
-                self.failure = Some(format!("class {class} was not served in order of arrival at time {now}"));
-            }
-            *last = arrival;
+        if !self.station.start(class, || self.service.second(class).map(f64::to_bits)) {
+            return false;
         }
+        self.counters.start(class, now);
+        let arrival = self.service.start(class, now);
+        if self.orders.debug {
+            self.check_order(class, arrival, now);
+        }
+        true
+    }
+
+    #[cold]
+    fn check_order(&mut self, class: u32, arrival: Option<f64>, now: f64) {
+        let last = &mut self.last_start[class as usize];
+        if arrival.is_none_or(|arrival| arrival < *last) {
+            self.failure = Some(format!("class {class} was not served in order of arrival at time {now}"));
+        }
+        *last = arrival.unwrap_or(*last);
     }
 
     #[cold]

@@ -60,7 +60,7 @@ impl<P: Preemptive> PreemptiveEvents<P> {
         let lane = self.station.level(job.class);
         let slot = self.book.enter(job.class, lane, number, now, job.size, job.size);
         self.station.arrive(job.class, number);
-        self.counters.arrive(job.class);
+        self.counters.arrive(job.class, now);
         self.policy.arrived(View { station: &self.station, book: &self.book }, slot);
     }
 
@@ -77,7 +77,7 @@ impl<P: Preemptive> PreemptiveEvents<P> {
             schedule.end[number as usize] = now;
         }
         // rounding of the remaining sizes must not make it negative
-        self.counters.complete(class, response, (response - size).max(0.0), size)
+        self.counters.complete(class, now, response, (response - size).max(0.0), size)
     }
 
     fn pause(&mut self, slot: Slot, now: f64) {
@@ -86,7 +86,7 @@ impl<P: Preemptive> PreemptiveEvents<P> {
         job.stamp = STOPPED;
         let class = job.class;
         self.station.pause(class);
-        self.counters.pause(class);
+        self.counters.pause(class, now);
         self.running -= 1;
     }
 
@@ -96,7 +96,7 @@ impl<P: Preemptive> PreemptiveEvents<P> {
         job.stamp = self.calendar.push(now + job.expected, slot);
         let (class, number) = (job.class, job.number);
         self.station.start(class, || None);
-        self.counters.start(class);
+        self.counters.start(class, now);
         self.running += 1;
         if let Some(schedule) = &mut self.schedule
             && schedule.start[number as usize].is_nan()

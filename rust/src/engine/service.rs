@@ -24,8 +24,8 @@ pub trait Service: Clone + Send + Sync {
     fn arrive(&mut self, x: f64, now: f64, rng: &mut Stream) -> u32;
     /// The head of line of a class starts; gives its arrival. None if nobody of the class waits.
     fn start(&mut self, class: u32, now: f64) -> Option<f64>;
-    /// Arrival of the head of line of a class.
-    fn head(&self, class: u32) -> Option<f64>;
+    /// Arrival of the job of a class that waits behind its head of line.
+    fn second(&self, class: u32) -> Option<f64>;
     /// A job completes and is gone: any one in service, in proportion to its rate; `x` is uniform on [`Service::total`].
     /// Somebody must be in service.
     fn complete(&mut self, x: f64, rng: &mut Stream) -> (u32, Turn);
@@ -123,8 +123,8 @@ impl Service for Scan {
     }
 
     #[inline]
-    fn head(&self, class: u32) -> Option<f64> {
-        self.lanes[class as usize % SCAN].waiting.front().copied()
+    fn second(&self, class: u32) -> Option<f64> {
+        self.lanes[class as usize % SCAN].waiting.get(1).copied()
     }
 
     #[inline(always)]
@@ -221,8 +221,8 @@ impl Service for Groups {
     }
 
     #[inline]
-    fn head(&self, class: u32) -> Option<f64> {
-        self.classes[class as usize].waiting.front().copied()
+    fn second(&self, class: u32) -> Option<f64> {
+        self.classes[class as usize].waiting.get(1).copied()
     }
 
     #[inline]
@@ -284,7 +284,7 @@ mod tests {
         let mut arrived = 0;
         // told apart by the time at which they start
         let mut start = |service: &mut S, class, label: f64, rng: &mut Stream| {
-            while service.head(class).is_none() {
+            while service.second(class).is_none() {
                 let x = uniform(rng) * 5.0;
                 service.arrive(x, 0.0, rng);
                 arrived += 1;

@@ -268,11 +268,14 @@ impl Station {
         self.cells.get(class as usize).is_some_and(|cell| cell.waiting > 0 && cell.need <= self.free)
     }
 
-    /// A waiting job of a class starts, of which [`Station::can_start`] has been asked; `next` gives the order key of the
-    /// class's new head of line.
-    #[inline]
-    pub fn start(&mut self, class: u32, next: impl FnOnce() -> Option<u64>) {
-        let cell = &mut self.cells[class as usize];
+    /// A waiting job of a class starts; `next` gives the order key of the class's new head of line. False, and nothing
+    /// is changed, if nobody of the class waits or it does not fit.
+    #[inline(always)]
+    pub fn start(&mut self, class: u32, next: impl FnOnce() -> Option<u64>) -> bool {
+        let Some(cell) = self.cells.get_mut(class as usize) else { return false };
+        if cell.waiting == 0 || cell.need > self.free {
+            return false;
+        }
         cell.waiting -= 1;
         cell.running += 1;
         self.free -= cell.need;
@@ -288,10 +291,11 @@ impl Station {
         }
         if self.ordered {
             self.heads.set(class, next().unwrap_or(Heads::NONE));
+            if self.shared {
+                self.close_level(class);
+            }
         }
-        if self.shared {
-            self.close_level(class);
-        }
+        true
     }
 
     #[inline(never)]
