@@ -231,39 +231,37 @@ class Batches:
         The last class is all of them together.
         """
         low, shift, counts = self._counts(metric)
-        edges = [
-            start + edge
-            for start, count in zip(np.cumsum([0, *self._kept()]), self._kept(), strict=False)
-            for edge in _edges(count, self._each())
-        ]
-        if len(edges) < len(counts):
-            counts = np.add.reduceat(counts, edges, axis=0)
-        total = counts.sum(axis=0)
-        less = np.concatenate([total[None], total - counts]) if len(counts) > 1 else total[None]
-        together = less.sum(axis=1, keepdims=True)
-        return _quantiles(np.concatenate([less, together], axis=1), low, shift)
+        np.cumsum(counts, axis=-1, out=counts)  # in place: these are the largest arrays of all
+        total, less = counts[:1], counts[1:]
+        np.sum(less, axis=0, out=total[0])
+        if len(less) > 1:
+            np.subtract(total, less, out=less)
+        return _quantiles(counts if len(less) > 1 else total, low, shift)
 
     def _counts(self, metric: int) -> tuple[int, int, Floats]:
-        """Return first bucket, shift, and counts (segments, classes, 1 + buckets), zeros first."""
+        """Return first bucket, shift, and counts (1 + batches, classes + 1, 1 + buckets).
+
+        The first batch is left empty, the last class is all of them together, and the first bucket
+        that of the zeros.
+        """
         parts = []
-        for run, cut in self.runs:
+        for (run, cut), kept in zip(self.runs, self._kept(), strict=True):
             first = self._first_segment(run, cut)
             histogram = run.histograms[metric]
-            parts.append(
-                (histogram["low"], histogram["zeros"][first:], histogram["counts"][first:])
-            )
+            bounds = pairwise([*_edges(kept, self._each()), kept])
+            zeros, counts = histogram["zeros"][first:], histogram["counts"][first:]
+            parts += [(histogram["low"], zeros[a:b], counts[a:b]) for a, b in bounds]
         filled = [(low, counts.shape[2]) for low, _, counts in parts if counts.shape[2]]
         low = min((low for low, _ in filled), default=0)
         end = max((low + size for low, size in filled), default=0)
-        shape = (sum(len(zeros) for _, zeros, _ in parts), parts[0][1].shape[1], 1 + end - low)
-        table = np.zeros(shape)
-        at = 0
-        for start, zeros, counts in parts:
-            rows = slice(at, at + len(zeros))
-            table[rows, :, 0] = zeros
+        classes = parts[0][1].shape[1]
+        table = np.zeros((1 + len(parts), classes + 1, 1 + end - low))
+        for row, (start, zeros, counts) in zip(table[1:], parts, strict=True):
+            row[:classes, 0] = zeros.sum(axis=0)
             if counts.shape[2]:
-                table[rows, :, 1 + start - low : 1 + start - low + counts.shape[2]] = counts
-            at += len(zeros)
+                at = 1 + start - low
+                row[:classes, at : at + counts.shape[2]] = counts.sum(axis=0)
+            row[:classes].sum(axis=0, out=row[classes])
         return low, int(self.runs[0][0].histograms[metric]["shift"]), table
 
 
@@ -287,22 +285,24 @@ def by_class(rows: Floats, classes: int) -> Floats:
     return rows[:, : classes * PER_CLASS].reshape(len(rows), classes, PER_CLASS)
 
 
-def _quantiles(counts: Floats, low: int, shift: int) -> Floats:
-    """Return quantiles from counts (..., 1 + buckets), the zeros first; linear inside a bucket."""
-    bits = (low + np.arange(counts.shape[-1], dtype=np.uint64)) << np.uint64(shift)
+def _quantiles(cumulated: Floats, low: int, shift: int) -> Floats:
+    """Return quantiles from cumulated counts (..., 1 + buckets), the zeros first.
+
+    They are linear inside a bucket.
+    """
+    buckets = cumulated.shape[-1]
+    bits = (low + np.arange(buckets, dtype=np.uint64)) << np.uint64(shift)
     edges = np.concatenate([[0.0], bits.view(np.float64)])
-    cumulated = counts.cumsum(axis=-1)
-    total = cumulated[..., -1:]
-    out = np.full((*counts.shape[:-1], len(QUANTILES)), np.nan)
-    for i, level in enumerate(QUANTILES):
-        target = level * total
-        bucket = (cumulated < target).sum(axis=-1, keepdims=True)
-        bucket = np.minimum(bucket, counts.shape[-1] - 1)
-        inside = np.take_along_axis(counts, bucket, axis=-1)
-        before = np.take_along_axis(cumulated, bucket, axis=-1) - inside
-        with np.errstate(invalid="ignore", divide="ignore"):
-            share = (target - before) / inside
-        left, right = edges[bucket], edges[np.minimum(bucket + 1, len(edges) - 1)]
-        value = np.where(bucket == 0, 0.0, left + share * (right - left))
-        out[..., i] = np.where(total > 0, value, np.nan)[..., 0]
-    return out
+    rows = cumulated.reshape(-1, buckets)
+    total = rows[:, -1:]
+    target = total * np.array(QUANTILES)
+    found = [np.searchsorted(row, aims) for row, aims in zip(rows, target, strict=True)]
+    bucket = np.minimum(np.array(found), buckets - 1)
+    upto = np.take_along_axis(rows, bucket, axis=-1)
+    before = np.where(bucket == 0, 0.0, np.take_along_axis(rows, bucket - 1, axis=-1))
+    with np.errstate(invalid="ignore", divide="ignore"):
+        share = (target - before) / (upto - before)
+    left, right = edges[bucket], edges[bucket + 1]
+    value = np.where(bucket == 0, 0.0, left + share * (right - left))
+    out: Floats = np.where(total > 0, value, np.nan)
+    return out.reshape(*cumulated.shape[:-1], len(QUANTILES))
