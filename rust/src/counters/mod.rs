@@ -89,9 +89,10 @@ pub struct Counters {
     classes: Vec<Record>,
     closed_segments: Vec<Segment>,
     rows: Vec<f64>,
-    completed_in_block: u64,
     completed: u64,
-    arrived: u64,
+    /// Completions before the block that is running.
+    completed_before: u64,
+    present: u64,
     origin: f64,
     wasted: f64,
     trajectory: Trajectory,
@@ -115,9 +116,9 @@ impl Counters {
             classes: vec![Record::default(); classes],
             closed_segments: Vec::new(),
             rows: Vec::new(),
-            completed_in_block: 0,
             completed: 0,
-            arrived: 0,
+            completed_before: 0,
+            present: 0,
             origin: 0.0,
             wasted: 0.0,
             trajectory: Trajectory::new(classes, plan.trajectory, mean_gap),
@@ -139,13 +140,13 @@ impl Counters {
     /// Arrivals so far.
     #[inline]
     pub fn arrived(&self) -> u64 {
-        self.arrived
+        self.completed + self.present
     }
 
     /// Jobs present.
     #[inline]
     pub fn present(&self) -> u64 {
-        self.arrived - self.completed
+        self.present
     }
 
     /// Time passes up to the next instant with events; `station` is the state that held until then.
@@ -167,7 +168,7 @@ impl Counters {
         record.arrivals += 1;
         record.present_shift += elapsed;
         record.waiting_shift += elapsed;
-        self.arrived += 1;
+        self.present += 1;
     }
 
     /// A job starts (or goes on).
@@ -182,9 +183,9 @@ impl Counters {
         self.classes[class as usize].waiting_shift += now - self.origin;
     }
 
-    /// A job completes. True when this ends a block: the engine then calls [`Counters::close`] once the instant is over.
+    /// A job completes.
     #[inline]
-    pub fn complete(&mut self, class: u32, now: f64, response: f64, waiting: f64, size: f64) -> bool {
+    pub fn complete(&mut self, class: u32, now: f64, response: f64, waiting: f64, size: f64) {
         let record = &mut self.classes[class as usize];
         record.completions += 1;
         record.present_shift -= now - self.origin;
@@ -202,8 +203,13 @@ impl Counters {
             record.widen(counted, values, self.scale);
         }
         self.completed += 1;
-        self.completed_in_block += 1;
-        self.completed_in_block >= self.plan.block_jobs
+        self.present -= 1;
+    }
+
+    /// Completions in all at which the block that is running is full: [`Counters::close`] is then due, once the instant is
+    /// over.
+    pub fn block_end(&self) -> u64 {
+        self.completed_before + self.plan.block_jobs
     }
 
     /// Ends a block.
@@ -215,7 +221,7 @@ impl Counters {
         }
         self.rows.extend(row);
         self.classes.iter_mut().for_each(Record::clear);
-        self.completed_in_block = 0;
+        self.completed_before = self.completed;
         self.wasted = 0.0;
         self.origin = station.now();
         let blocks = self.rows.len() / self.width();
@@ -270,7 +276,7 @@ impl Counters {
     /// Rows of all blocks, the one that is running last (if anything completed in it).
     pub fn rows(&self, station: &Station, phases: Option<&Phases>) -> Vec<f64> {
         let mut rows = self.rows.clone();
-        if self.completed_in_block > 0 {
+        if self.completed > self.completed_before {
             rows.extend(self.row(station, phases));
         }
         rows

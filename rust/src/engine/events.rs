@@ -1,6 +1,6 @@
 //! The loop for any sizes, any arrivals and any policy: completions to come stand in a calendar.
 
-use super::{Orders, Run, Signals, Source, Step, Stop, run_until};
+use super::{Frame, Orders, Source, Step, Stop};
 use crate::book::{Book, Slot};
 use crate::calendar::Calendar;
 use crate::counters::{Counters, Phases};
@@ -29,18 +29,14 @@ impl Schedule {
 /// One replication.
 #[derive(Clone)]
 pub struct Events<P> {
-    station: Station,
+    frame: Frame,
     policy: P,
     book: Book,
     source: Source,
     calendar: Calendar,
-    counters: Counters,
     wake: f64,
-    wakings: u64,
-    orders: Orders,
     last_start: Vec<u64>,
     schedule: Option<Schedule>,
-    failure: Option<String>,
 }
 
 impl<P: Policy> Events<P> {
@@ -49,55 +45,53 @@ impl<P: Policy> Events<P> {
         let classes = system.classes.len();
         let sight = policy.sight();
         let phases = policy.phases().is_some();
+        let station = Station::new(system, sight >= Sight::Heads);
+        let first = source.next_time().max(f64::MIN_POSITIVE);
+        let counters = Counters::new(classes, orders.plan, phases, first);
         Self {
-            station: Station::new(system, sight >= Sight::Heads),
+            frame: Frame::new(station, counters, orders),
             policy,
             book: Book::new(classes, sight == Sight::Jobs),
-            counters: Counters::new(classes, orders.plan, phases, source.next_time().max(f64::MIN_POSITIVE)),
             source,
             calendar: Calendar::default(),
             wake: f64::INFINITY,
-            wakings: 0,
-            orders,
             last_start: vec![0; classes],
             schedule: kept.map(Schedule::new),
-            failure: None,
         }
     }
 
     #[inline]
     fn arrive(&mut self, now: f64) {
-        let number = self.counters.arrived();
+        let number = self.frame.counters.arrived();
         let job = self.source.take();
         let slot = self.book.queue(job.class, number, now, job.size, job.estimate);
-        self.station.arrive(job.class, number);
-        self.counters.arrive(job.class, now);
+        self.frame.station.arrive(job.class, number);
+        self.frame.counters.arrive(job.class, now);
         if P::HOOKS {
-            self.policy.arrived(View { station: &self.station, book: &self.book }, job.class, slot);
+            self.policy.arrived(View { station: &self.frame.station, book: &self.book }, job.class, slot);
         }
     }
 
-    /// True when the completion ends a block.
     #[inline]
-    fn complete(&mut self, slot: Slot, now: f64) -> bool {
+    fn complete(&mut self, slot: Slot, now: f64) {
         let job = self.book.job(slot);
         let (class, arrival, start, size, number) = (job.class, job.arrival, job.start, job.size, job.number);
-        self.station.complete(class);
+        self.frame.station.complete(class);
         self.book.leave(slot);
         if let Some(schedule) = &mut self.schedule {
             schedule.end[number as usize] = now;
         }
-        self.counters.complete(class, now, now - arrival, start - arrival, size)
+        self.frame.counters.complete(class, now, now - arrival, start - arrival, size);
     }
 
     #[inline]
     fn decide(&mut self, now: f64) -> bool {
         loop {
-            let choice = self.policy.next(View { station: &self.station, book: &self.book });
+            let choice = self.policy.next(View { station: &self.frame.station, book: &self.book });
             let (class, slot) = match choice {
                 Choice::Wait => return true,
-                Choice::Head(class) if self.station.can_start(class) => (class, self.book.head(class)),
-                Choice::Job(slot) if self.station.can_start(self.book.job(slot).class) => {
+                Choice::Head(class) if self.frame.station.can_start(class) => (class, self.book.head(class)),
+                Choice::Job(slot) if self.frame.station.can_start(self.book.job(slot).class) => {
                     (self.book.job(slot).class, slot)
                 }
                 _ => return false,
@@ -109,7 +103,7 @@ impl<P: Policy> Events<P> {
     #[inline]
     fn start(&mut self, class: u32, slot: Slot, now: f64, in_order: bool) {
         if P::HOOKS {
-            self.policy.starting(View { station: &self.station, book: &self.book }, class, slot);
+            self.policy.starting(View { station: &self.frame.station, book: &self.book }, class, slot);
         }
         let slot = self.book.serve(class, slot);
         let job = self.book.job_mut(slot);
@@ -117,88 +111,40 @@ impl<P: Policy> Events<P> {
         self.calendar.push(now + job.size, slot);
         let number = job.number;
         let book = &self.book;
-        self.station.start(class, || book.head_number(class));
-        self.counters.start(class, now);
+        self.frame.station.start(class, || book.head_number(class));
+        self.frame.counters.start(class, now);
         if let Some(schedule) = &mut self.schedule {
             schedule.start[number as usize] = now;
             schedule.order.push(number);
         }
-        if self.orders.debug && in_order {
-            if number < self.last_start[class as usize] {
-                self.failure = Some(format!("class {class} was not served in order of arrival at time {now}"));
-            }
-            self.last_start[class as usize] = number;
+        if self.frame.orders.debug && in_order {
+            self.frame.check_order(class, number, &mut self.last_start[class as usize]);
         }
-    }
-
-    #[cold]
-    fn check(&mut self) -> bool {
-        let used = self.station.recount();
-        let present = self.book.len() as u64;
-        if used + u64::from(self.station.free()) != u64::from(self.station.servers()) {
-            self.failure = Some(format!("{used} servers in use and {} free", self.station.free()));
-        } else if present != self.counters.present() {
-            self.failure = Some(format!("{present} jobs present, {} counted", self.counters.present()));
-        } else if present != self.station.total_waiting() + self.calendar.len() as u64 {
-            self.failure = Some("jobs waiting and in service are not those present".into());
-        }
-        self.failure.is_none()
-    }
-}
-
-impl<P: Policy + 'static> Run for Events<P> {
-    fn advance(&mut self, completed: u64, signals: &Signals) -> Stop {
-        let crowd = self.orders.crowd;
-        run_until(self, completed, crowd, signals)
-    }
-
-    fn counters(&self) -> &Counters {
-        &self.counters
-    }
-
-    fn station(&self) -> &Station {
-        &self.station
-    }
-
-    fn phases(&mut self) -> Option<&mut Phases> {
-        self.policy.phases()
-    }
-
-    fn wakings(&self) -> u64 {
-        self.wakings
-    }
-
-    fn ages(&self) -> Vec<f64> {
-        self.book.ages(self.station.classes(), self.station.now())
-    }
-
-    fn schedule(&mut self) -> Option<Schedule> {
-        self.schedule.take()
-    }
-
-    fn failure(&self) -> Option<String> {
-        self.failure.clone()
     }
 }
 
 impl<P: Policy + 'static> Step for Events<P> {
+    #[inline]
+    fn frame(&self) -> &Frame {
+        &self.frame
+    }
+
     /// One instant: all its completions, then all its arrivals, then the decisions.
     #[inline]
     fn step(&mut self) -> Option<Stop> {
         let mut now = self.source.next_time().min(self.calendar.next_time());
         if P::TIMERS && self.wake < now {
             now = self.wake;
-            self.wakings += 1;
+            self.frame.wakings += 1;
         }
         if now == f64::INFINITY {
             return Some(if self.book.is_empty() { Stop::Empty } else { Stop::Stuck });
         }
-        self.counters.clock(&self.station, now);
-        self.station.set_now(now);
-        let mut ends_block = false;
+        self.frame.counters.clock(&self.frame.station, now);
+        self.frame.station.set_now(now);
         while self.calendar.next_time() <= now {
             let Some((slot, _)) = self.calendar.pop() else { break };
-            ends_block |= self.complete(slot, now);
+            self.complete(slot, now);
         }
         while self.source.next_time() <= now {
             self.arrive(now);
@@ -207,17 +153,32 @@ impl<P: Policy + 'static> Step for Events<P> {
             return Some(Stop::Fault);
         }
         if P::TIMERS {
-            self.wake = self.policy.wake_at(View { station: &self.station, book: &self.book });
+            self.wake = self.policy.wake_at(View { station: &self.frame.station, book: &self.book });
             if self.wake <= now {
                 return Some(Stop::Fault);
             }
         }
-        if self.orders.debug && !self.check() {
-            return Some(Stop::Broken);
-        }
-        if ends_block {
-            self.counters.close(&self.station, self.policy.phases());
-        }
         None
+    }
+
+    #[cold]
+    fn check(&mut self) {
+        self.frame.balance(self.book.len(), self.calendar.len());
+    }
+
+    fn close(&mut self) {
+        self.frame.counters.close(&self.frame.station, self.policy.phases());
+    }
+
+    fn phases(&mut self) -> Option<&mut Phases> {
+        self.policy.phases()
+    }
+
+    fn ages(&self) -> Vec<f64> {
+        self.book.ages(self.frame.station.classes(), self.frame.station.now())
+    }
+
+    fn schedule(&mut self) -> Option<Schedule> {
+        self.schedule.take()
     }
 }

@@ -2,130 +2,29 @@
 //! that stop jobs. All feed the same counters.
 
 mod events;
+mod groups;
 mod jumps;
 mod preemptive;
+mod run;
+mod scan;
 mod service;
 mod source;
 
 pub use events::{Events, Schedule};
+pub use groups::Groups;
 pub use jumps::Jumps;
 pub use preemptive::PreemptiveEvents;
-pub use service::{Groups, SCAN, Scan};
+use run::{Frame, Step};
+pub use run::{Run, Signals, Stop};
+pub use scan::{SCAN, Scan};
 pub use source::{Source, Trace};
-
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
-use crate::counters::{Counters, Phases, Plan};
+use crate::counters::Plan;
 use crate::policy::{Employer, Policy, Preemptive, Sight, employ};
-use crate::station::Station;
 use crate::system::{System, SystemSpec};
-
-/// Why a run stopped.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Stop {
-    /// As many jobs have completed as were asked for.
-    Done,
-    /// The source has no more jobs, and all have completed.
-    Empty,
-    /// The caller wanted it to stop; the run can go on later.
-    Interrupted,
-    /// More jobs are in the system than allowed: the system is unstable, or the limit too low.
-    Crowded,
-    /// The source has no more jobs, nobody is in service, and the policy starts none of those that wait.
-    Stuck,
-    /// The policy gave an answer that cannot be carried out (or none): a mistake in the policy.
-    Fault,
-    /// A check of the debug mode failed: a mistake in the engine.
-    Broken,
-}
-
-/// The chunk of events after which a loop looks whether it should stop.
-const CHUNK: u32 = 1 << 14;
-
-/// What a loop and the outside share while it runs.
-#[derive(Debug, Default)]
-pub struct Signals {
-    /// Set to end all loops soon.
-    pub stop: AtomicBool,
-    /// Completions so far, over all loops.
-    pub completed: AtomicU64,
-}
-
-impl Signals {
-    fn report(&self, completed: u64) -> bool {
-        self.completed.fetch_add(completed, Ordering::Relaxed);
-        self.stop.load(Ordering::Relaxed)
-    }
-}
-
-/// One replication, whatever its loop and policy.
-pub trait Run: Send + Sync {
-    /// Goes on until `completed` jobs have completed in all, or something else stops it.
-    fn advance(&mut self, completed: u64, signals: &Signals) -> Stop;
-    /// The measurements.
-    fn counters(&self) -> &Counters;
-    /// The state.
-    fn station(&self) -> &Station;
-    /// The clock of the policy's phases.
-    fn phases(&mut self) -> Option<&mut Phases>;
-    /// Times that the policy was asked only because it wanted to be.
-    fn wakings(&self) -> u64 {
-        0
-    }
-    /// Events (arrivals, completions, wakings) so far.
-    fn events(&self) -> u64 {
-        self.counters().arrived() + self.counters().completed() + self.wakings()
-    }
-    /// Per class, the times that the jobs present have spent in the system, added up.
-    fn ages(&self) -> Vec<f64>;
-    /// The schedule of a trace, if it was kept; it is handed over once.
-    fn schedule(&mut self) -> Option<Schedule> {
-        None
-    }
-    /// What the debug mode found, if a check failed.
-    fn failure(&self) -> Option<String>;
-}
-
-/// One step of a loop: an event, or an instant with all its events, and the decisions that follow.
-trait Step: Run {
-    /// Gives a reason only if the loop must stop.
-    fn step(&mut self) -> Option<Stop>;
-    /// A chunk of steps begins.
-    fn chunk(&mut self) {}
-}
-
-/// The loop proper: chunks of steps until enough jobs have completed or something else stops it.
-#[inline]
-fn run_until<L: Step>(run: &mut L, completed: u64, crowd: u64, signals: &Signals) -> Stop {
-    loop {
-        let before = run.counters().completed();
-        let mut stop = None;
-        run.chunk();
-        for _ in 0..CHUNK {
-            if run.counters().completed() >= completed {
-                stop = Some(Stop::Done);
-                break;
-            }
-            stop = run.step();
-            if stop.is_some() {
-                break;
-            }
-        }
-        let interrupted = signals.report(run.counters().completed() - before);
-        if let Some(stop) = stop {
-            return stop;
-        }
-        if interrupted {
-            return Stop::Interrupted;
-        }
-        if run.counters().present() > crowd {
-            return Stop::Crowded;
-        }
-    }
-}
 
 /// Which loop.
 #[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq)]
@@ -266,4 +165,32 @@ pub fn advance(runs: &mut [Box<dyn Run>], completed: u64, threads: usize, signal
         }
     });
     stops.into_iter().map(|stop| stop.into_inner().ok().flatten().unwrap_or(Stop::Broken)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Jobs arrive faster than they can be served.
+    fn overloaded(engine: &str, crowd: u64) -> Spec {
+        let class = r#"{"need": 1, "size": {"law": "exponential", "mean": 1.0},
+            "arrivals": {"process": "poisson", "rate": 5.0}}"#;
+        let spec = format!(
+            r#"{{"system": {{"servers": 2, "classes": [{class}]}}, "policy": {{"name": "msf"}}, "engine": "{engine}",
+            "seed": 1, "replications": 1, "block_jobs": 64, "trajectory": 0, "slowdown_bound": 10.0, "crowd": {crowd},
+            "debug": true}}"#
+        );
+        serde_json::from_str(&spec).unwrap()
+    }
+
+    #[test]
+    fn a_run_ends_with_the_first_job_too_many() {
+        for engine in ["jumps", "events"] {
+            let spec = overloaded(engine, 100);
+            let system = System::new(spec.system.clone()).unwrap();
+            let mut runs = replications(&spec, &system).unwrap();
+            assert_eq!(advance(&mut runs, 1_000_000, 1, &Signals::default()), [Stop::Crowded]);
+            assert_eq!(runs[0].counters().present(), 101);
+        }
+    }
 }

@@ -1,7 +1,7 @@
 //! The loop for preemptive policies. A job that is stopped keeps what it has done; stopping costs nothing.
 
 use super::events::Schedule;
-use super::{Orders, Run, Signals, Source, Step, Stop, run_until};
+use super::{Frame, Orders, Source, Step, Stop};
 use crate::book::{Book, Slot};
 use crate::calendar::Calendar;
 use crate::counters::{Counters, Phases};
@@ -12,7 +12,7 @@ use crate::system::System;
 /// One replication.
 #[derive(Clone)]
 pub struct PreemptiveEvents<P> {
-    station: Station,
+    frame: Frame,
     policy: P,
     /// Lanes are levels of need; jobs stay in the queues until they complete.
     book: Book,
@@ -20,10 +20,7 @@ pub struct PreemptiveEvents<P> {
     calendar: Calendar,
     running: usize,
     changes: Vec<Change>,
-    counters: Counters,
-    orders: Orders,
     schedule: Option<Schedule>,
-    failure: Option<String>,
 }
 
 /// Stamp of a job that is not in service.
@@ -33,51 +30,44 @@ impl<P: Preemptive> PreemptiveEvents<P> {
     /// An empty system at time 0; the schedule of the first `kept` jobs is kept.
     pub fn new(system: &System, policy: P, source: Source, orders: Orders, kept: Option<usize>) -> Self {
         let station = Station::new(system, false);
+        let first = source.next_time().max(f64::MIN_POSITIVE);
+        let counters = Counters::new(system.classes.len(), orders.plan, false, first);
         Self {
             book: Book::new(station.level_needs().len(), true),
-            station,
+            frame: Frame::new(station, counters, orders),
             policy,
-            counters: Counters::new(
-                system.classes.len(),
-                orders.plan,
-                false,
-                source.next_time().max(f64::MIN_POSITIVE),
-            ),
             source,
             calendar: Calendar::default(),
             running: 0,
             changes: Vec::new(),
-            orders,
             schedule: kept.map(Schedule::new),
-            failure: None,
         }
     }
 
     #[inline]
     fn arrive(&mut self, now: f64) {
-        let number = self.counters.arrived();
+        let number = self.frame.counters.arrived();
         let job = self.source.take();
-        let lane = self.station.level(job.class);
+        let lane = self.frame.station.level(job.class);
         let slot = self.book.enter(job.class, lane, number, now, job.size, job.size);
-        self.station.arrive(job.class, number);
-        self.counters.arrive(job.class, now);
-        self.policy.arrived(View { station: &self.station, book: &self.book }, slot);
+        self.frame.station.arrive(job.class, number);
+        self.frame.counters.arrive(job.class, now);
+        self.policy.arrived(View { station: &self.frame.station, book: &self.book }, slot);
     }
 
-    /// True when the completion ends a block.
     #[inline]
-    fn complete(&mut self, slot: Slot, now: f64) -> bool {
+    fn complete(&mut self, slot: Slot, now: f64) {
         let job = self.book.job(slot);
         let (class, response, size, number) = (job.class, now - job.arrival, job.size, job.number);
-        self.policy.completed(View { station: &self.station, book: &self.book }, slot);
-        self.station.complete(class);
+        self.policy.completed(View { station: &self.frame.station, book: &self.book }, slot);
+        self.frame.station.complete(class);
         self.running -= 1;
-        self.book.leave_queued(self.station.level(class), slot);
+        self.book.leave_queued(self.frame.station.level(class), slot);
         if let Some(schedule) = &mut self.schedule {
             schedule.end[number as usize] = now;
         }
         // rounding of the remaining sizes must not make it negative
-        self.counters.complete(class, now, response, (response - size).max(0.0), size)
+        self.frame.counters.complete(class, now, response, (response - size).max(0.0), size);
     }
 
     fn pause(&mut self, slot: Slot, now: f64) {
@@ -85,8 +75,8 @@ impl<P: Preemptive> PreemptiveEvents<P> {
         job.expected = (job.expected - (now - job.start)).max(0.0);
         job.stamp = STOPPED;
         let class = job.class;
-        self.station.pause(class);
-        self.counters.pause(class, now);
+        self.frame.station.pause(class);
+        self.frame.counters.pause(class, now);
         self.running -= 1;
     }
 
@@ -95,8 +85,8 @@ impl<P: Preemptive> PreemptiveEvents<P> {
         job.start = now;
         job.stamp = self.calendar.push(now + job.expected, slot);
         let (class, number) = (job.class, job.number);
-        self.station.start(class, || None);
-        self.counters.start(class, now);
+        self.frame.station.start(class, || None);
+        self.frame.counters.start(class, now);
         self.running += 1;
         if let Some(schedule) = &mut self.schedule
             && schedule.start[number as usize].is_nan()
@@ -110,7 +100,7 @@ impl<P: Preemptive> PreemptiveEvents<P> {
     #[inline]
     fn decide(&mut self, now: f64) -> bool {
         let mut changes = std::mem::take(&mut self.changes);
-        self.policy.serve(View { station: &self.station, book: &self.book }, &mut changes);
+        self.policy.serve(View { station: &self.frame.station, book: &self.book }, &mut changes);
         for change in &changes {
             if let Change::Pause(slot) = *change {
                 self.pause(slot, now);
@@ -119,7 +109,7 @@ impl<P: Preemptive> PreemptiveEvents<P> {
         let mut fits = true;
         for change in &changes {
             if let Change::Run(slot) = *change {
-                fits &= self.station.can_start(self.book.job(slot).class);
+                fits &= self.frame.station.can_start(self.book.job(slot).class);
                 if fits {
                     self.run(slot, now);
                 }
@@ -145,64 +135,25 @@ impl<P: Preemptive> PreemptiveEvents<P> {
         }
         self.calendar.next_time()
     }
-
-    #[cold]
-    fn check(&mut self) -> bool {
-        let used = self.station.recount();
-        let present = self.book.len() as u64;
-        if used + u64::from(self.station.free()) != u64::from(self.station.servers()) {
-            self.failure = Some(format!("{used} servers in use and {} free", self.station.free()));
-        } else if present != self.counters.present() || present != self.station.total_waiting() + self.running as u64 {
-            self.failure = Some("jobs waiting and in service are not those present".into());
-        }
-        self.failure.is_none()
-    }
-}
-
-impl<P: Preemptive + 'static> Run for PreemptiveEvents<P> {
-    fn advance(&mut self, completed: u64, signals: &Signals) -> Stop {
-        let crowd = self.orders.crowd;
-        run_until(self, completed, crowd, signals)
-    }
-
-    fn counters(&self) -> &Counters {
-        &self.counters
-    }
-
-    fn station(&self) -> &Station {
-        &self.station
-    }
-
-    fn phases(&mut self) -> Option<&mut Phases> {
-        None
-    }
-
-    fn ages(&self) -> Vec<f64> {
-        self.book.ages(self.station.classes(), self.station.now())
-    }
-
-    fn schedule(&mut self) -> Option<Schedule> {
-        self.schedule.take()
-    }
-
-    fn failure(&self) -> Option<String> {
-        self.failure.clone()
-    }
 }
 
 impl<P: Preemptive + 'static> Step for PreemptiveEvents<P> {
+    #[inline]
+    fn frame(&self) -> &Frame {
+        &self.frame
+    }
+
     #[inline]
     fn step(&mut self) -> Option<Stop> {
         let now = self.next_completion().min(self.source.next_time());
         if now == f64::INFINITY {
             return Some(if self.book.is_empty() { Stop::Empty } else { Stop::Stuck });
         }
-        self.counters.clock(&self.station, now);
-        self.station.set_now(now);
-        let mut ends_block = false;
+        self.frame.counters.clock(&self.frame.station, now);
+        self.frame.station.set_now(now);
         while self.next_completion() <= now {
             let Some((slot, _)) = self.calendar.pop() else { break };
-            ends_block |= self.complete(slot, now);
+            self.complete(slot, now);
         }
         while self.source.next_time() <= now {
             self.arrive(now);
@@ -210,12 +161,27 @@ impl<P: Preemptive + 'static> Step for PreemptiveEvents<P> {
         if !self.decide(now) {
             return Some(Stop::Fault);
         }
-        if self.orders.debug && !self.check() {
-            return Some(Stop::Broken);
-        }
-        if ends_block {
-            self.counters.close(&self.station, None);
-        }
         None
+    }
+
+    #[cold]
+    fn check(&mut self) {
+        self.frame.balance(self.book.len(), self.running);
+    }
+
+    fn close(&mut self) {
+        self.frame.counters.close(&self.frame.station, None);
+    }
+
+    fn phases(&mut self) -> Option<&mut Phases> {
+        None
+    }
+
+    fn ages(&self) -> Vec<f64> {
+        self.book.ages(self.frame.station.classes(), self.frame.station.now())
+    }
+
+    fn schedule(&mut self) -> Option<Schedule> {
+        self.schedule.take()
     }
 }

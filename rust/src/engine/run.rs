@@ -1,0 +1,207 @@
+//! What all loops share: how they are driven, what they have in common, and what is seen of them from outside.
+
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+
+use super::{Orders, Schedule};
+use crate::counters::{Counters, Phases};
+use crate::station::Station;
+
+/// Why a run stopped.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stop {
+    /// As many jobs have completed as were asked for.
+    Done,
+    /// The source has no more jobs, and all have completed.
+    Empty,
+    /// The caller wanted it to stop; the run can go on later.
+    Interrupted,
+    /// More jobs are in the system than allowed: the system is unstable, or the limit too low.
+    Crowded,
+    /// The source has no more jobs, nobody is in service, and the policy starts none of those that wait.
+    Stuck,
+    /// The policy gave an answer that cannot be carried out (or none): a mistake in the policy.
+    Fault,
+    /// A check of the debug mode failed: a mistake in the engine.
+    Broken,
+}
+
+/// The chunk of events after which a loop looks whether it should stop.
+const CHUNK: u32 = 1 << 14;
+
+/// What a loop and the outside share while it runs.
+#[derive(Debug, Default)]
+pub struct Signals {
+    /// Set to end all loops soon.
+    pub stop: AtomicBool,
+    /// Completions so far, over all loops.
+    pub completed: AtomicU64,
+}
+
+impl Signals {
+    fn report(&self, completed: u64) -> bool {
+        self.completed.fetch_add(completed, Ordering::Relaxed);
+        self.stop.load(Ordering::Relaxed)
+    }
+}
+
+/// One replication, whatever its loop and policy.
+pub trait Run: Send + Sync {
+    /// Goes on until `completed` jobs have completed in all, or something else stops it.
+    fn advance(&mut self, completed: u64, signals: &Signals) -> Stop;
+    /// The measurements.
+    fn counters(&self) -> &Counters;
+    /// The state.
+    fn station(&self) -> &Station;
+    /// The clock of the policy's phases.
+    fn phases(&mut self) -> Option<&mut Phases>;
+    /// Events (arrivals, completions, times that the policy was asked only because it wanted to be) so far.
+    fn events(&self) -> u64;
+    /// Per class, the times that the jobs present have spent in the system, added up.
+    fn ages(&self) -> Vec<f64>;
+    /// The schedule of a trace, if it was kept; it is handed over once.
+    fn schedule(&mut self) -> Option<Schedule>;
+    /// What the debug mode found, if a check failed.
+    fn failure(&self) -> Option<String>;
+}
+
+/// What every loop has.
+#[derive(Clone)]
+pub(super) struct Frame {
+    pub station: Station,
+    pub counters: Counters,
+    pub orders: Orders,
+    /// Times that the policy was asked only because it wanted to be.
+    pub wakings: u64,
+    pub failure: Option<String>,
+}
+
+impl Frame {
+    pub fn new(station: Station, counters: Counters, orders: Orders) -> Self {
+        Self { station, counters, orders, wakings: 0, failure: None }
+    }
+
+    /// Checks the counts against the jobs found present and in service.
+    pub fn balance(&mut self, present: usize, in_service: usize) {
+        let (used, free) = (self.station.recount(), self.station.free());
+        if used + u64::from(free) != u64::from(self.station.servers()) {
+            self.failure = Some(format!("{used} servers in use and {free} free"));
+        } else if present as u64 != self.counters.present() {
+            self.failure = Some(format!("{present} jobs present, {} counted", self.counters.present()));
+        } else if present as u64 != self.station.total_waiting() + in_service as u64 {
+            self.failure = Some("jobs waiting and in service are not those present".into());
+        }
+    }
+
+    /// Checks that a class is served in order, by the keys of the job that starts and of the one that started last.
+    #[cold]
+    pub fn check_order<K: PartialOrd>(&mut self, class: u32, key: K, last: &mut K) {
+        if key < *last {
+            let now = self.station.now();
+            self.failure = Some(format!("class {class} was not served in order of arrival at time {now}"));
+        }
+        *last = key;
+    }
+}
+
+/// What makes a loop.
+pub(super) trait Step: Send + Sync {
+    fn frame(&self) -> &Frame;
+    /// One event, or an instant with all its events, and the decisions that follow. Gives a reason only if the loop must
+    /// stop.
+    fn step(&mut self) -> Option<Stop>;
+    /// Checks the state, and leaves what it finds wrong in the frame (debug mode).
+    fn check(&mut self);
+    /// A block of the measurements ends.
+    fn close(&mut self);
+    /// A chunk of steps begins.
+    fn refresh(&mut self) {}
+    fn phases(&mut self) -> Option<&mut Phases>;
+    fn ages(&self) -> Vec<f64>;
+    fn schedule(&mut self) -> Option<Schedule> {
+        None
+    }
+}
+
+/// A chunk of steps, until `target` jobs have completed in all. Gives the reason if they end before.
+#[inline]
+fn chunk<L: Step>(run: &mut L, target: u64) -> Option<Stop> {
+    run.refresh();
+    let Frame { counters, orders, .. } = run.frame();
+    let &Orders { crowd, debug, .. } = orders;
+    let mut mark = counters.block_end().min(target);
+    if counters.completed() >= target {
+        return Some(Stop::Done);
+    }
+    for _ in 0..CHUNK {
+        let stop = run.step();
+        if stop.is_some() {
+            return stop;
+        }
+        if debug {
+            run.check();
+            if run.frame().failure.is_some() {
+                return Some(Stop::Broken);
+            }
+        }
+        let counters = &run.frame().counters;
+        if counters.present() > crowd {
+            return Some(Stop::Crowded);
+        }
+        if counters.completed() >= mark {
+            if counters.completed() >= counters.block_end() {
+                run.close();
+            }
+            let counters = &run.frame().counters;
+            if counters.completed() >= target {
+                return Some(Stop::Done);
+            }
+            mark = counters.block_end().min(target);
+        }
+    }
+    None
+}
+
+impl<L: Step> Run for L {
+    fn advance(&mut self, completed: u64, signals: &Signals) -> Stop {
+        loop {
+            let before = self.frame().counters.completed();
+            let stop = chunk(self, completed);
+            let interrupted = signals.report(self.frame().counters.completed() - before);
+            if let Some(stop) = stop {
+                return stop;
+            }
+            if interrupted {
+                return Stop::Interrupted;
+            }
+        }
+    }
+
+    fn counters(&self) -> &Counters {
+        &self.frame().counters
+    }
+
+    fn station(&self) -> &Station {
+        &self.frame().station
+    }
+
+    fn phases(&mut self) -> Option<&mut Phases> {
+        Step::phases(self)
+    }
+
+    fn events(&self) -> u64 {
+        let Frame { counters, wakings, .. } = self.frame();
+        counters.arrived() + counters.completed() + wakings
+    }
+
+    fn ages(&self) -> Vec<f64> {
+        Step::ages(self)
+    }
+
+    fn schedule(&mut self) -> Option<Schedule> {
+        Step::schedule(self)
+    }
+
+    fn failure(&self) -> Option<String> {
+        self.frame().failure.clone()
+    }
+}
