@@ -52,11 +52,13 @@ def analyze(
     """
     from quickswap.cli.output import print_json
     from quickswap.errors import ModelError
+    from quickswap.files import check_folder, write_with
     from quickswap.plotting import check_format, plot_thresholds
 
     system = chosen(model, scale)
     if plot is not None:
         check_format(plot)
+        check_folder(plot)
         if not _exclusive(system):
             raise ModelError(
                 "--plot draws the mean response time against the threshold of MSFQ, which "
@@ -68,7 +70,7 @@ def analyze(
     else:
         _print(model, system, data)
     if plot is not None:
-        plot_thresholds(data["curves"], plot)
+        write_with(plot, lambda path: plot_thresholds(data["curves"], path))
 
 
 def analyzed(system: System, threshold: int | None = None) -> dict[str, Any]:
@@ -87,7 +89,7 @@ def analyzed(system: System, threshold: int | None = None) -> dict[str, Any]:
         "load": system.load,
         "capacity": system.capacity,
         "policies": shown["policies"],
-        "results": list(_results(system, threshold)),
+        "results": list(_results(system, threshold)) if system.load < 1 else [],
     }
     if _exclusive(system) and system.load < 1:
         data |= _thresholds(system, threshold)
@@ -220,6 +222,8 @@ def _print(model: str, system: System, data: dict[str, Any]) -> None:
     solved = [each for each in data["results"] if "mean" in each]
     if solved:
         _print_means(system, solved)
+    if data["load"] >= 1:
+        print("\nAt a load of 1 or more no policy has a mean response time.")
     for reason in dict.fromkeys(each["reason"] for each in data["results"] if each["reason"]):
         print(f"\n{reason[0].upper()}{reason[1:]}")
     if "heavy" in data:

@@ -1,0 +1,105 @@
+"""`quickswap analyze`: what it prints, what it writes, and how mistakes are told."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+import quickswap as qs
+from quickswap import theory
+from quickswap.cli import main
+
+
+def run(capsys: pytest.CaptureFixture[str], *tokens: str) -> tuple[int, str, str]:
+    """Run the command in this process: exit code, standard output, standard error."""
+    with pytest.raises(SystemExit) as caught:
+        main(["analyze", *tokens])
+    out, err = capsys.readouterr()
+    assert isinstance(caught.value.code, int)
+    return caught.value.code, out, err
+
+
+def test_one_page_about_a_one_or_all_system(capsys: pytest.CaptureFixture[str]) -> None:
+    code, out, err = run(capsys, "one-or-all:k=4", "--rate", "2.5", "--threshold", "0")
+    assert (code, err) == (0, "")
+    assert "\x1b" not in out
+    assert out.count("4.04297") == 3  # MSFQ(0) with both drains, and MSF
+    assert "approximation as printed" in out
+    assert "FCFS" in out
+    assert "Best thresholds, exact" in out
+
+
+def test_json_has_the_values_of_the_theory(capsys: pytest.CaptureFixture[str]) -> None:
+    code, out, _ = run(capsys, "one-or-all:k=4", "--load", ".8", "--json")
+    data = json.loads(out)
+    assert code == 0
+    system = qs.load("one-or-all:k=4").with_load(0.8)
+    found = {(each["policy"], each["method"]): each for each in data["results"]}
+    exact = theory.msfq.exact(system, 3)
+    assert found["MSFQ(3)", "exact"]["mean"] == exact.mean_response_time
+    always = theory.msfq.exact(system, 3, "always")
+    form = theory.msfq.approximate(system, 3, "printed").mean_response_time
+    printed = found["MSFQ(3, always)", "approximation as printed"]
+    assert printed["error"] == pytest.approx(form / always.mean_response_time - 1)
+    assert found["FCFS", "exact"]["mean"] == theory.fcfs.exact(system).mean_response_time
+    assert data["heavy"]["p99"] == exact.heavy_response_time.percentile(99)
+    best = theory.best_threshold(system, "weighted", "always")
+    row = next(x for x in data["best"] if (x["drain"], x["metric"]) == ("always", "weighted"))
+    assert (row["threshold"], row["value"]) == (best.threshold, best.value)
+
+
+def test_other_systems_get_what_applies(capsys: pytest.CaptureFixture[str]) -> None:
+    code, out, _ = run(capsys, "four-class")
+    assert code == 0
+    assert "12.5163" in out
+    assert "MSFQ" not in out.replace("of MSFQ", "")
+    code, out, _ = run(capsys, "borg-b")
+    assert code == 0
+    assert "it holds from an arrival rate of 4.4845 on" in out
+
+
+def test_an_unstable_load_is_said_once(capsys: pytest.CaptureFixture[str]) -> None:
+    code, out, _ = run(capsys, "one-or-all:k=4", "--load", "1.2")
+    assert code == 0
+    assert out.count("no policy has a mean response time") == 1
+    assert "Best thresholds" not in out
+
+
+@pytest.mark.parametrize("ending", ["svg", "png", "pdf"])
+def test_the_plot_is_written_whole(
+    ending: str, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    path = tmp_path / f"curve.{ending}"
+    code, _, err = run(capsys, "one-or-all:k=4", "--plot", str(path))
+    assert (code, err) == (0, "")
+    assert path.stat().st_size > 1000
+    assert list(tmp_path.iterdir()) == [path]
+
+
+@pytest.mark.parametrize(
+    ("tokens", "message"),
+    [
+        (["one-or-all:k=4", "--threshold", "5"], "a whole number from 0 to 4, not 5"),
+        (["four-class", "--threshold", "16"], "from 0 to 15, not 16"),
+        (["four-class", "--plot", "a.svg"], "it is not a one-or-all system"),
+        (["one-or-all", "--plot", "a.gif"], "must be .svg, .pdf, .png"),
+        (["one-or-all", "--plot", "nowhere/a.svg"], "nowhere"),
+        (["one-or-al"], "did you mean 'one-or-all'"),
+    ],
+)
+def test_mistakes(
+    tokens: list[str],
+    message: str,
+    capsys: pytest.CaptureFixture[str],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    code, out, err = run(capsys, *tokens)
+    assert code == 2
+    assert out == ""
+    assert err.count("\n") == 1
+    assert message in err
+    assert list(tmp_path.iterdir()) == []
