@@ -20,7 +20,10 @@ class OwnPolicy(Protocol):
     * `sees_jobs = True`: the view also has `queue` and `in_service`, the single jobs with their
       estimated sizes. Costs time in proportion to their number.
     * `wake_at(view) -> float | None`: the time at which to be asked even if nothing happens.
-    * `save() -> list[int]` and `restore(state)`: the state, for `quickswap.Scheduler`.
+    * `save() -> list[int]` and `restore(state)`: the state, for `quickswap.Scheduler` and exact
+      chains.
+    * `remembers_order = False`: what it does follows from the numbers of jobs, not from the order
+      of their arrival, so that the order is not part of the state of an exact chain.
     """
 
     def start(self, view: View) -> int | ViewedJob | None:

@@ -1,5 +1,6 @@
 //! What Python sees of the core: `quickswap._core`. The only folder that speaks Python.
 
+mod explore;
 mod policy;
 mod step;
 
@@ -297,6 +298,7 @@ fn replay<'py>(
 fn core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<Simulation>()?;
     module.add_class::<step::Stepper>()?;
+    module.add_class::<explore::Explorer>()?;
     module.add_class::<policy::View>()?;
     module.add_class::<policy::ViewedJob>()?;
     module.add_function(wrap_pyfunction!(replay, module)?)?;

@@ -75,6 +75,7 @@ pub struct PythonPolicy {
     given: Vec<usize>,
     inner: Vec<u32>,
     sees_jobs: bool,
+    remembers_order: bool,
 }
 
 fn attribute<T: for<'a, 'py> FromPyObject<'a, 'py>>(object: &Bound<'_, PyAny>, name: &str) -> Option<T> {
@@ -100,6 +101,7 @@ impl PythonPolicy {
                 given: system.given.clone(),
                 inner: system.inner(),
                 sees_jobs: attribute(bound, "sees_jobs").unwrap_or(false),
+                remembers_order: attribute(bound, "remembers_order").unwrap_or(true),
             };
             policy.object = policy.copied(py, object);
             policy
@@ -216,6 +218,7 @@ impl Clone for PythonPolicy {
             given: self.given.clone(),
             inner: self.inner.clone(),
             sees_jobs: self.sees_jobs,
+            remembers_order: self.remembers_order,
         })
     }
 }
@@ -225,6 +228,10 @@ impl Policy for PythonPolicy {
 
     fn sight(&self) -> Sight {
         Sight::Jobs
+    }
+
+    fn remembers_order(&self) -> bool {
+        self.remembers_order
     }
 
     fn next(&mut self, view: crate::policy::View<'_>) -> Choice {

@@ -28,7 +28,8 @@ struct Spec {
     policy: Map<String, Value>,
 }
 
-fn blamed((what, cause): Blame) -> PyErr {
+/// What a policy written in Python did wrong, as an exception.
+pub(super) fn blamed((what, cause): Blame) -> PyErr {
     Python::attach(|py| {
         let error = PyValueError::new_err(what);
         error.set_cause(py, cause.map(|cause| PyErr::from_value(cause.into_bound(py))));

@@ -17,6 +17,10 @@ impl Policy for Fcfs {
         Sight::Heads
     }
 
+    fn window(&self) -> Option<u64> {
+        Some(1)
+    }
+
     #[inline]
     fn next(&mut self, view: View<'_>) -> Choice {
         match view.station.oldest_waiting() {

@@ -1,6 +1,7 @@
 //! First-Fit (the paper's First-Fit BackFilling): the oldest waiting job among those that fit.
 
 use super::{Choice, Parameters, Policy, Sight, View};
+use crate::station::Station;
 
 /// First-Fit.
 #[derive(Clone)]
@@ -15,6 +16,23 @@ impl FirstFit {
 impl Policy for FirstFit {
     fn sight(&self) -> Sight {
         Sight::Heads
+    }
+
+    /// Two classes, of which no light job fits beside a heavy one (as where jobs need one or all servers): heavies are gated
+    /// by the first waiting light, lights are exhaustive. While a light is in service no heavy fits, so that all waiting
+    /// lights start before any heavy, and the order is of no account. Otherwise the oldest job is next, and that is a heavy
+    /// until the first light is the oldest; by then a light is in service, so that the order behind the first light is of
+    /// no account.
+    fn forget_order(&self, station: &Station, order: &mut [u32]) {
+        const LIGHT: u32 = 0;
+        const HEAVY: u32 = 1;
+        if station.classes() != 2 || station.need(LIGHT) + station.need(HEAVY) <= station.servers() {
+            return;
+        }
+        let gate = if station.running(LIGHT) > 0 { Some(0) } else { order.iter().position(|&class| class == LIGHT) };
+        if let Some(gate) = gate {
+            order[gate..].sort_unstable();
+        }
     }
 
     #[inline]

@@ -69,6 +69,15 @@ pub trait Policy: Clone + Send + Sync {
         self.sight() >= Sight::Heads
     }
 
+    /// Its decisions follow from the jobs in service and that many of the waiting jobs, the oldest; None if from more.
+    fn window(&self) -> Option<u64> {
+        None
+    }
+
+    /// Rearranges the classes of the waiting jobs, oldest first, into one order for all those that have the same future in
+    /// law. Asked in between instants, of policies that remember the order.
+    fn forget_order(&self, _station: &Station, _order: &mut [u32]) {}
+
     /// Which waiting job starts now?
     fn next(&mut self, view: View<'_>) -> Choice;
 

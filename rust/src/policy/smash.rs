@@ -31,6 +31,14 @@ impl Policy for Smash {
         Sight::Jobs
     }
 
+    fn remembers_order(&self) -> bool {
+        self.window().is_some()
+    }
+
+    fn window(&self) -> Option<u64> {
+        (self.window < u64::MAX).then_some(self.window)
+    }
+
     #[inline]
     fn next(&mut self, view: View<'_>) -> Choice {
         if self.inside == 0 {

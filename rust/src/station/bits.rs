@@ -27,6 +27,13 @@ impl Bits {
         Self { low: 0, words: vec![0; words], summary: vec![0; words.div_ceil(64)] }
     }
 
+    /// Takes all members out.
+    pub fn clear(&mut self) {
+        self.low = 0;
+        self.words.fill(0);
+        self.summary.fill(0);
+    }
+
     /// Adds a member.
     #[inline]
     pub fn insert(&mut self, i: usize) {

@@ -230,6 +230,30 @@ impl Station {
         self.now = now;
     }
 
+    /// Puts other jobs in the place of those there. Per class: jobs waiting, jobs in service, and the order key of the head
+    /// of line. The jobs in service must fit.
+    pub fn replace(&mut self, waiting: &[u32], running: &[u32], keys: &[u64]) {
+        (self.free, self.total_waiting, self.mixed) = (self.servers, 0, 0);
+        self.open.clear();
+        self.level_waiting.fill(0);
+        for (class, (&waits, &runs)) in waiting.iter().zip(running).enumerate() {
+            let cell = &mut self.cells[class];
+            (cell.waiting, cell.running) = (waits, runs);
+            self.free -= cell.need * runs;
+            self.total_waiting += u64::from(waits);
+            self.mixed += u32::from(waits > 0 && runs > 0);
+            if self.ordered {
+                self.heads.set(class as u32, if waits > 0 { keys[class] } else { Heads::NONE });
+            }
+            if waits > 0 {
+                self.open.insert(cell.level as usize);
+            }
+            if self.shared {
+                self.level_waiting[cell.level as usize] += u64::from(waits);
+            }
+        }
+    }
+
     /// A job arrives and waits; `key` is its place in the order of arrival.
     #[inline(always)]
     pub fn arrive(&mut self, class: u32, key: u64) {

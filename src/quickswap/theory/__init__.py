@@ -1,6 +1,7 @@
-"""Results known without simulation, one module a result. Nothing here imports the engine.
+"""Results known without simulation, one module a result.
 
-Modules are imported when first used.
+Nothing here but `chain`, which asks policies what they do, imports the core. Modules are imported
+when first used.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from quickswap.theory.stability import Stability, stability
 
 if TYPE_CHECKING:
-    from quickswap.theory import classical, fcfs, msfq, server_filling, static_quickswap
+    from quickswap.theory import chain, classical, fcfs, msfq, server_filling, static_quickswap
     from quickswap.theory.limits import heavy_traffic
     from quickswap.theory.means import ClassMeans, Means
     from quickswap.theory.threshold import BestThreshold, best_threshold
@@ -22,6 +23,7 @@ __all__ = [
     "Means",
     "Stability",
     "best_threshold",
+    "chain",
     "classical",
     "fcfs",
     "heavy_traffic",

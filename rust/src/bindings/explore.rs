@@ -1,0 +1,128 @@
+//! The states of a chain and the jumps between them, from Python.
+
+use numpy::{IntoPyArray, PyArray1, PyArray2, PyArrayMethods};
+use pyo3::prelude::*;
+use serde_json::{Map, Value};
+
+use super::policy::{Fault, PythonPolicy};
+use super::refuse;
+use super::step::blamed;
+use crate::explore::{ByBreadth, Explore, Orders};
+use crate::policy::{Employer, employ};
+use crate::step::StepError;
+use crate::system::{System, SystemSpec};
+
+type Vector<'py, T> = Bound<'py, PyArray1<T>>;
+
+/// An exploration of the states of a system under a policy; classes in the user's numbering.
+#[pyclass(module = "quickswap._core")]
+pub struct Explorer {
+    explore: Box<dyn Explore>,
+    given: Vec<usize>,
+    inner: Vec<u32>,
+    fault: Fault,
+}
+
+#[derive(serde::Deserialize)]
+struct Spec {
+    system: SystemSpec,
+    policy: Map<String, Value>,
+    /// As in [`Orders`], classes in the user's numbering.
+    region: Vec<Vec<f64>>,
+    shares: Vec<f64>,
+    every_order: bool,
+}
+
+impl Explorer {
+    fn error(&self, error: StepError) -> PyErr {
+        match (error, self.fault.take()) {
+            (_, Some(blame)) => blamed(blame),
+            (StepError::Call(what), None) => refuse(what),
+            (StepError::Policy(choice), None) => refuse(format!("answered {choice:?}, which cannot be carried out")),
+        }
+    }
+}
+
+#[pymethods]
+impl Explorer {
+    #[new]
+    #[pyo3(signature = (spec, policy=None))]
+    fn new(spec: &str, policy: Option<Py<PyAny>>) -> PyResult<Self> {
+        let spec: Spec =
+            serde_json::from_str(spec).map_err(|e| refuse(format!("the core cannot read its orders: {e}")))?;
+        let system = System::new(spec.system).map_err(refuse)?;
+        let classes = system.given.len();
+        if spec.shares.len() != classes || spec.region.iter().any(|row| row.len() != classes + 1) {
+            return Err(refuse("the core cannot read its orders: shares and regions must fit the classes".into()));
+        }
+        let orders = Orders {
+            region: spec.region.iter().map(|row| inside(&system, row)).collect(),
+            shares: inside(&system, &spec.shares),
+            every_order: spec.every_order,
+        };
+        let fault = Fault::default();
+        let work = ByBreadth { system: &system, orders, trusted: policy.is_some() };
+        let explore = match &policy {
+            None => employ(&spec.policy, &system, work).map_err(refuse)?,
+            Some(object) => work.employ(PythonPolicy::new(object, &system, &fault)),
+        };
+        Ok(Self { explore: explore.map_err(refuse)?, given: system.given.clone(), inner: system.inner(), fault })
+    }
+
+    /// Explores that many states more; false if there were no more to explore.
+    fn advance(&mut self, py: Python<'_>, states: usize) -> PyResult<bool> {
+        let explore = &mut self.explore;
+        py.detach(|| explore.advance(states)).map_err(|e| self.error(e))
+    }
+
+    /// States known, and explored.
+    fn progress(&self) -> (usize, usize) {
+        self.explore.progress()
+    }
+
+    /// Ends of the rows of jumps, one a state; the state that follows, the event, its share, one a jump. Handed over once.
+    #[allow(clippy::type_complexity, reason = "a tuple is what Python wants")]
+    fn jumps<'py>(
+        &mut self,
+        py: Python<'py>,
+    ) -> (Vector<'py, u64>, Vector<'py, u32>, Vector<'py, u32>, Vector<'py, f64>) {
+        let mut jumps = self.explore.take_jumps();
+        let classes = self.given.len();
+        for event in &mut jumps.event {
+            let class = *event as usize;
+            if class < 2 * classes {
+                *event = (self.given[class % classes] + class / classes * classes) as u32;
+            }
+        }
+        (
+            jumps.ends.into_pyarray(py),
+            jumps.to.into_pyarray(py),
+            jumps.event.into_pyarray(py),
+            jumps.share.into_pyarray(py),
+        )
+    }
+
+    /// Jobs waiting and in service, states x classes, and behind the window, one a state.
+    #[allow(clippy::type_complexity, reason = "a tuple is what Python wants")]
+    fn counts<'py>(
+        &self,
+        py: Python<'py>,
+    ) -> PyResult<(Bound<'py, PyArray2<u32>>, Bound<'py, PyArray2<u32>>, Vector<'py, u32>)> {
+        let counts = self.explore.counts();
+        let shape = [counts.behind.len(), self.given.len()];
+        let table = |values: Vec<u32>| {
+            let users: Vec<u32> = values
+                .chunks_exact(shape[1])
+                .flat_map(|row| self.inner.iter().map(|&class| row[class as usize]))
+                .collect();
+            users.into_pyarray(py).reshape(shape)
+        };
+        Ok((table(counts.waiting)?, table(counts.running)?, counts.behind.into_pyarray(py)))
+    }
+}
+
+/// Values per class (and one more, which stays last) in the core's numbering.
+fn inside(system: &System, values: &[f64]) -> Vec<f64> {
+    let classes = system.given.iter().map(|&given| values[given]);
+    classes.chain(values[system.given.len()..].iter().copied()).collect()
+}

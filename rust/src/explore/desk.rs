@@ -1,0 +1,239 @@
+//! One state at a time: put it up, let something happen, let the policy start jobs, write down what has come of it.
+
+use super::Orders;
+use crate::book::{Book, NOBODY, Slot};
+use crate::policy::{Choice, Policy, Sight, View};
+use crate::station::Station;
+use crate::step::StepError;
+use crate::system::System;
+
+/// Class of a waiting job that has started.
+const STARTED: u32 = u32::MAX;
+
+/// A system in a state.
+#[derive(Clone)]
+pub(super) struct Desk<P> {
+    policy: P,
+    station: Station,
+    /// The single jobs, if the policy looks at them.
+    book: Option<Book>,
+    nobody: Book,
+    /// Classes of the waiting jobs, oldest first; their place is their number.
+    order: Vec<u32>,
+    /// The order is kept; else each class has its own number as the key of its head of line, which decides nothing.
+    listed: bool,
+    /// The order belongs to the state.
+    ordered: bool,
+    /// The order belongs to the state only within levels of equal need.
+    by_level: bool,
+    forgets: bool,
+    window: Option<u64>,
+    /// Jobs behind the window.
+    behind: u32,
+    waiting: Vec<u32>,
+    running: Vec<u32>,
+    keys: Vec<u64>,
+}
+
+impl<P: Policy> Desk<P> {
+    pub(super) fn new(system: &System, policy: P, orders: &Orders) -> Self {
+        let classes = system.classes.len();
+        let station = Station::new(system, true);
+        let shared = station.level_needs().len() < classes;
+        let remembers = policy.remembers_order();
+        let jobs = policy.sight() == Sight::Jobs;
+        let ordered = remembers || shared || orders.every_order;
+        Self {
+            book: jobs.then(|| Book::new(classes, true)),
+            nobody: Book::new(classes, true),
+            order: Vec::new(),
+            listed: ordered || jobs,
+            ordered,
+            by_level: !remembers && !orders.every_order,
+            forgets: !orders.every_order,
+            window: if orders.every_order { None } else { policy.window() },
+            behind: 0,
+            waiting: vec![0; classes],
+            running: vec![0; classes],
+            keys: vec![0; classes],
+            station,
+            policy,
+        }
+    }
+
+    pub(super) fn has_window(&self) -> bool {
+        self.window.is_some()
+    }
+
+    /// Jobs of a class that are present; those behind the window for the number after the last class.
+    pub(super) fn present(&self, class: usize) -> u32 {
+        if class < self.waiting.len() { self.station.present(class as u32) } else { self.behind }
+    }
+
+    /// A job that arrives now is behind the window.
+    pub(super) fn is_full(&self) -> bool {
+        self.window.is_some_and(|window| self.behind > 0 || self.station.total_waiting() >= window)
+    }
+
+    pub(super) fn arrive_behind(&mut self) {
+        self.behind += 1;
+    }
+
+    /// A job arrives, its class known.
+    pub(super) fn enter(&mut self, class: u32) {
+        let key = if self.listed { self.order.len() as u64 } else { class.into() };
+        let slot = match &mut self.book {
+            Some(book) => book.enter(class, class as usize, key, self.station.now(), f64::NAN, f64::NAN),
+            None => NOBODY,
+        };
+        if self.listed {
+            self.order.push(class);
+        }
+        self.station.arrive(class, key);
+        if P::HOOKS {
+            let book = self.book.as_ref().unwrap_or(&self.nobody);
+            self.policy.arrived(View { station: &self.station, book }, class, slot);
+        }
+    }
+
+    /// The window has a place for a job from behind it.
+    pub(super) fn may_reveal(&self) -> bool {
+        self.behind > 0 && self.window.is_some_and(|window| self.station.total_waiting() < window)
+    }
+
+    /// The oldest job behind the window comes into it, and is of this class.
+    pub(super) fn reveal(&mut self, class: u32) {
+        self.behind -= 1;
+        self.enter(class);
+    }
+
+    pub(super) fn complete(&mut self, class: u32) {
+        self.station.complete(class);
+        if let Some(book) = &mut self.book {
+            let slot = book.walk(book.running()).find(|(_, job)| job.class == class).map(|(slot, _)| slot);
+            slot.into_iter().for_each(|slot| book.leave(slot));
+        }
+    }
+
+    /// Asks the policy once, and starts whom it names; false if it names nobody.
+    pub(super) fn start_one(&mut self) -> Result<bool, StepError> {
+        let book = self.book.as_ref().unwrap_or(&self.nobody);
+        let choice = self.policy.next(View { station: &self.station, book });
+        let fault = Err(StepError::Policy(choice));
+        let (class, slot) = match choice {
+            Choice::Wait => return Ok(false),
+            Choice::Head(class) => (class, book.lane(class as usize).first().unwrap_or(NOBODY)),
+            Choice::Job(slot) if self.book.is_some() => (book.job(slot).class, slot),
+            _ => return fault,
+        };
+        if !self.station.can_start(class) {
+            return fault;
+        }
+        if P::HOOKS {
+            self.policy.starting(View { station: &self.station, book }, class, slot);
+        }
+        self.start(class, slot);
+        Ok(true)
+    }
+
+    fn start(&mut self, class: u32, slot: Slot) {
+        let started = match &mut self.book {
+            Some(book) => {
+                let number = book.job(slot).number;
+                book.begin(class as usize, slot);
+                Some(number as usize)
+            }
+            None => self.order.iter().position(|&each| each == class),
+        };
+        if let Some(place) = started.and_then(|at| self.order.get_mut(at)) {
+            *place = STARTED;
+        }
+        let (order, listed) = (&self.order, self.listed);
+        self.station.start(class, || match listed {
+            true => order.iter().position(|&each| each == class).map(|at| at as u64),
+            false => Some(class.into()),
+        });
+    }
+
+    /// A policy that wants to be woken has states that no count describes.
+    pub(super) fn check_asleep(&mut self) -> Result<(), StepError> {
+        if P::TIMERS {
+            let book = self.book.as_ref().unwrap_or(&self.nobody);
+            if self.policy.wake_at(View { station: &self.station, book }) < f64::INFINITY {
+                return Err(StepError::Call("asks to be woken at certain times".into()));
+            }
+        }
+        Ok(())
+    }
+
+    /// Writes the state as words (see [`super::Atlas`]).
+    pub(super) fn write(&mut self, words: &mut Vec<u32>) {
+        let classes = self.waiting.len() as u32;
+        words.clear();
+        words.extend((0..classes).map(|class| self.station.running(class)));
+        words.extend((0..classes).map(|class| self.station.waiting(class)));
+        words.push(self.behind);
+        let own = self.policy.save();
+        words.push(own.len() as u32);
+        words.extend(own.iter().flat_map(|&value| [value as u32, (value >> 32) as u32]));
+        if !self.ordered {
+            return;
+        }
+        self.order.retain(|&class| class != STARTED);
+        if self.by_level {
+            let station = &self.station;
+            self.order.sort_by_key(|&class| station.level(class)); // stable
+        } else if self.forgets {
+            self.policy.forget_order(&self.station, &mut self.order);
+        }
+        words.extend_from_slice(&self.order);
+    }
+
+    /// Puts up a state that was written.
+    pub(super) fn read(&mut self, words: &[u32]) -> Result<(), StepError> {
+        let classes = self.waiting.len();
+        let (running, rest) = words.split_at(classes);
+        let (waiting, rest) = rest.split_at(classes);
+        let (behind, length) = (rest[0], rest[1] as usize);
+        let (own, order) = rest[2..].split_at(2 * length);
+        self.running.copy_from_slice(running);
+        self.waiting.copy_from_slice(waiting);
+        self.behind = behind;
+        self.order.clear();
+        if self.ordered {
+            self.order.extend_from_slice(order);
+        } else if self.listed {
+            for (class, &number) in (0..).zip(waiting) {
+                self.order.extend(std::iter::repeat_n(class, number as usize));
+            }
+        }
+        for (class, key) in (0..).zip(&mut self.keys) {
+            *key = match self.listed {
+                true => self.order.iter().position(|&each| each == class).unwrap_or(0) as u64,
+                false => class.into(),
+            };
+        }
+        self.station.replace(waiting, running, &self.keys);
+        if self.book.is_some() {
+            self.book = Some(self.enter_all());
+        }
+        let own: Vec<i64> = own.chunks_exact(2).map(|w| i64::from(w[0]) | (i64::from(w[1]) << 32)).collect();
+        let book = self.book.as_ref().unwrap_or(&self.nobody);
+        self.policy.restore(&own, View { station: &self.station, book }).map_err(StepError::Call)
+    }
+
+    /// The book of all jobs.
+    fn enter_all(&self) -> Book {
+        let mut book = Book::new(self.waiting.len(), true);
+        for (class, &number) in (0..).zip(&self.running) {
+            for _ in 0..number {
+                let slot = book.enter(class, class as usize, 0, 0.0, f64::NAN, f64::NAN);
+                book.begin(class as usize, slot);
+            }
+        }
+        for (number, &class) in (0..).zip(&self.order) {
+            book.enter(class, class as usize, number, 0.0, f64::NAN, f64::NAN);
+        }
+        book
+    }
+}

@@ -1,0 +1,256 @@
+//! All states of a system under a policy that lie within a region, and the jumps between them: the Markov chain of Poisson
+//! arrivals and exponential sizes, found by asking the policy what starts after each event in each state.
+//!
+//! Two things keep the order of arrival, where a policy looks at it, from being one state for each order. Of a policy with a
+//! *window* only the jobs in it have a class; those behind are a number, and the class of one is drawn when it comes into the
+//! window. That is exact: the class of a job is independent of all that happened before somebody looks at it. Other
+//! policies say which orders have the same future ([`Policy::forget_order`]).
+
+mod desk;
+
+use std::hash::Hasher;
+
+use hashbrown::HashTable;
+use rustc_hash::FxHasher;
+
+use crate::policy::{Employer, Policy, Preemptive, Sight};
+use crate::step::StepError;
+use crate::system::System;
+use desk::Desk;
+
+/// What an exploration is asked for.
+#[derive(Clone, Debug)]
+pub struct Orders {
+    /// Jobs may be present as long as `sum weights[class] * number <= 1` in each row; one more weight is for those behind
+    /// the window.
+    pub region: Vec<Vec<f64>>,
+    /// Share of each class among the arrivals.
+    pub shares: Vec<f64>,
+    /// Each order of arrival is a state of its own, whatever the policy forgets.
+    pub every_order: bool,
+}
+
+/// The jumps found: those out of state `i` are `ends[i - 1]..ends[i]`.
+#[derive(Clone, Debug, Default)]
+pub struct Jumps {
+    /// One number a state.
+    pub ends: Vec<u64>,
+    /// The state that follows.
+    pub to: Vec<u32>,
+    /// Class that arrives; or classes + class that completes; or 2 classes: any, behind the window.
+    pub event: Vec<u32>,
+    /// Probability of what was drawn; empty unless there is a window.
+    pub share: Vec<f64>,
+}
+
+/// Numbers of the jobs in a state, `states x classes`, by row; `behind` one a state.
+#[derive(Clone, Debug, Default)]
+pub struct Counts {
+    /// Waiting, of known class.
+    pub waiting: Vec<u32>,
+    /// In service.
+    pub running: Vec<u32>,
+    /// Behind the window, of unknown class.
+    pub behind: Vec<u32>,
+}
+
+/// An exploration, breadth first from the empty state.
+pub trait Explore: Send + Sync {
+    /// Explores that many states more; false if there were no more to explore.
+    fn advance(&mut self, states: usize) -> Result<bool, StepError>;
+    /// States known, and explored.
+    fn progress(&self) -> (usize, usize);
+    /// The jumps found, handed over.
+    fn take_jumps(&mut self) -> Jumps;
+    /// The jobs in each state known.
+    fn counts(&self) -> Counts;
+}
+
+/// The states known, as words in a row: jobs in service and waiting per class, jobs behind the window, the policy's state
+/// and its length, the order of arrival.
+#[derive(Default)]
+struct Atlas {
+    words: Vec<u32>,
+    starts: Vec<usize>,
+    index: HashTable<u32>,
+}
+
+fn hash(words: &[u32]) -> u64 {
+    let mut hasher = FxHasher::default();
+    for &word in words {
+        hasher.write_u32(word);
+    }
+    hasher.finish()
+}
+
+impl Atlas {
+    fn state(&self, at: usize) -> &[u32] {
+        let end = self.starts.get(at + 1).copied().unwrap_or(self.words.len());
+        &self.words[self.starts[at]..end]
+    }
+
+    /// Number of a state, which is a new one if it is not known.
+    fn place(&mut self, state: &[u32]) -> u32 {
+        let hashed = hash(state);
+        if let Some(&at) = self.index.find(hashed, |&at| self.state(at as usize) == state) {
+            return at;
+        }
+        let at = self.starts.len() as u32;
+        self.starts.push(self.words.len());
+        self.words.extend_from_slice(state);
+        let (words, starts) = (&self.words, &self.starts);
+        let again = |&at: &u32| {
+            let end = starts.get(at as usize + 1).copied().unwrap_or(words.len());
+            hash(&words[starts[at as usize]..end])
+        };
+        self.index.insert_unique(hashed, at, again);
+        at
+    }
+}
+
+/// An exploration of a policy.
+struct Explorer<P> {
+    desk: Desk<P>,
+    orders: Orders,
+    atlas: Atlas,
+    jumps: Jumps,
+    explored: usize,
+    /// Scratch: the state explored, and a state reached.
+    here: Vec<u32>,
+    there: Vec<u32>,
+}
+
+impl<P: Policy> Explorer<P> {
+    fn new(system: &System, policy: P, orders: Orders) -> Self {
+        let mut desk = Desk::new(system, policy, &orders);
+        let mut atlas = Atlas::default();
+        let mut there = Vec::new();
+        desk.write(&mut there);
+        atlas.place(&there);
+        Self { desk, orders, atlas, jumps: Jumps::default(), explored: 0, here: Vec::new(), there }
+    }
+
+    /// Whether one more job of a class (or behind the window) is within the region.
+    fn has_room(&self, class: usize) -> bool {
+        self.orders.region.iter().all(|weights| {
+            let sum: f64 = weights.iter().enumerate().map(|(class, &w)| w * f64::from(self.desk.present(class))).sum();
+            sum + weights[class] <= 1.0 + 1e-9
+        })
+    }
+
+    fn explore(&mut self) -> Result<(), StepError> {
+        let classes = self.orders.shares.len();
+        self.here.clear();
+        self.here.extend_from_slice(self.atlas.state(self.explored));
+        self.desk.read(&self.here)?;
+        let open: Vec<bool> = (0..=classes).map(|class| self.has_room(class)).collect();
+        if self.desk.is_full() {
+            if open[classes] {
+                self.desk.arrive_behind();
+                self.record(2 * classes, 1.0);
+            }
+        } else {
+            for class in (0..classes).filter(|&class| open[class]) {
+                self.desk.read(&self.here)?;
+                self.desk.enter(class as u32);
+                self.settle(class, 1.0)?;
+            }
+        }
+        for class in 0..classes {
+            if self.here[class] > 0 {
+                self.desk.read(&self.here)?;
+                self.desk.complete(class as u32);
+                self.settle(classes + class, 1.0)?;
+            }
+        }
+        self.jumps.ends.push(self.jumps.to.len() as u64);
+        self.explored += 1;
+        Ok(())
+    }
+
+    /// Starts whom the policy wants; a job that comes into the window may be of any class.
+    fn settle(&mut self, event: usize, share: f64) -> Result<(), StepError> {
+        while self.desk.start_one()? {
+            if !self.desk.may_reveal() {
+                continue;
+            }
+            for class in 0..self.orders.shares.len() {
+                let kept = self.desk.clone();
+                self.desk.reveal(class as u32);
+                self.settle(event, share * self.orders.shares[class])?;
+                self.desk = kept;
+            }
+            return Ok(());
+        }
+        self.desk.check_asleep()?;
+        self.record(event, share);
+        Ok(())
+    }
+
+    fn record(&mut self, event: usize, share: f64) {
+        self.desk.write(&mut self.there);
+        self.jumps.to.push(self.atlas.place(&self.there));
+        self.jumps.event.push(event as u32);
+        if self.desk.has_window() {
+            self.jumps.share.push(share);
+        }
+    }
+}
+
+impl<P: Policy> Explore for Explorer<P> {
+    fn advance(&mut self, states: usize) -> Result<bool, StepError> {
+        for _ in 0..states {
+            if self.explored == self.atlas.starts.len() {
+                return Ok(false);
+            }
+            self.explore()?;
+        }
+        Ok(self.explored < self.atlas.starts.len())
+    }
+
+    fn progress(&self) -> (usize, usize) {
+        (self.atlas.starts.len(), self.explored)
+    }
+
+    fn take_jumps(&mut self) -> Jumps {
+        std::mem::take(&mut self.jumps)
+    }
+
+    fn counts(&self) -> Counts {
+        let classes = self.orders.shares.len();
+        let mut counts = Counts::default();
+        for at in 0..self.atlas.starts.len() {
+            let state = self.atlas.state(at);
+            counts.running.extend_from_slice(&state[..classes]);
+            counts.waiting.extend_from_slice(&state[classes..2 * classes]);
+            counts.behind.push(state[2 * classes]);
+        }
+        counts
+    }
+}
+
+/// Puts a policy to work for an exploration.
+pub struct ByBreadth<'a> {
+    /// Who is served.
+    pub system: &'a System,
+    /// What is asked for.
+    pub orders: Orders,
+    /// The policy says that it looks at single jobs, but it is known not to.
+    pub trusted: bool,
+}
+
+impl Employer for ByBreadth<'_> {
+    type Output = Result<Box<dyn Explore>, String>;
+
+    fn employ<P: Policy + 'static>(self, policy: P) -> Self::Output {
+        let single = policy.sight() == Sight::Jobs && policy.remembers_order() && policy.window().is_none();
+        if single && !self.trusted {
+            return Err("looks at single jobs, so that its states cannot be counted".into());
+        }
+        Ok(Box::new(Explorer::new(self.system, policy, self.orders)))
+    }
+
+    fn employ_preemptive<P: Preemptive + 'static>(self, _: P) -> Self::Output {
+        Err("is preemptive".into())
+    }
+}

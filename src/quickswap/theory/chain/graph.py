@@ -1,0 +1,218 @@
+"""The chain as arrays: states of a truncated system and the rates between them."""
+
+from __future__ import annotations
+
+import json
+import pickle
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NoReturn
+
+import numpy as np
+from scipy import sparse
+from scipy.sparse import csgraph
+
+from quickswap._core import Explorer
+from quickswap.errors import PolicyError, QuickswapError
+from quickswap.own import OwnPolicy, own_name
+from quickswap.policies import Policy
+from quickswap.system import System
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Vector = NDArray[np.float64]
+    Whole = NDArray[np.uint32]
+
+__all__ = ["Graph", "explore"]
+
+CHUNK = 20_000
+"""States explored between two looks at Ctrl-C, some 50 ms."""
+
+
+@dataclass(frozen=True, slots=True)
+class Graph:
+    """The recurrent states of a truncated system; n states, C classes.
+
+    Attributes:
+        rates: n x n, jumps per second from the state of the row to that of the column.
+        arrivals: the jumps that are arrivals: states from and to, and class (C: any class).
+        waiting: n x C, jobs that wait and whose class is part of the state.
+        running: n x C, jobs in service.
+        behind: n, jobs behind the policy's window, each of an independent class.
+        present: n x C, mean number present given the state.
+        blocked: n x C, arrivals per second that the truncation turns away.
+        windowed: some states have jobs behind a window.
+    """
+
+    rates: sparse.csr_matrix
+    arrivals: tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]
+    waiting: Whole
+    running: Whole
+    behind: Whole
+    present: Vector
+    blocked: Vector
+    windowed: bool
+
+    @property
+    def states(self) -> int:
+        """Number of states."""
+        return len(self.behind)
+
+
+def explore(
+    system: System,
+    policy: Policy | OwnPolicy,
+    region: Sequence[Sequence[float]],
+    max_states: int,
+    every_order: bool = False,
+) -> Graph | None:
+    """Return the chain of the states within a region, or None if they are more than `max_states`.
+
+    Args:
+        system: Poisson arrivals and exponential sizes.
+        policy: decides what starts.
+        region: rows of C + 1 weights, none negative: an arrival is admitted as long as the sum of
+            weight x number present is at most 1 in each row. The last weight is for jobs behind the
+            window of the policy, whose classes are not part of the state.
+        max_states: most states.
+        every_order: make each order of arrival of the waiting jobs a state of its own, although the
+            policy forgets it; to be compared with.
+
+    Raises:
+        PolicyError: no chain describes the policy, or one of your own made a mistake.
+    """
+    spec = {
+        "system": system.to_dict(),
+        "policy": policy.resolve(system) if isinstance(policy, Policy) else {},
+        "region": [list(row) for row in region],
+        "shares": list(system.job_shares),
+        "every_order": every_order,
+    }
+    try:
+        core = Explorer(json.dumps(spec), None if isinstance(policy, Policy) else _watched(policy))
+        while core.advance(CHUNK):
+            if core.progress()[0] > max_states:
+                return None
+    except ValueError as error:
+        _refuse(error, policy)
+    return None if core.progress()[0] > max_states else _recurrent(_assemble(system, core))
+
+
+def _assemble(system: System, core: Explorer) -> Graph:
+    """Give each jump its rate."""
+    classes = len(system.classes)
+    ends, to, event, share = core.jumps()
+    waiting, running, behind = core.counts()
+    states = len(behind)
+    starts = np.concatenate([[0], ends]).astype(np.int64)
+    origin = np.repeat(np.arange(states, dtype=np.int64), np.diff(starts))
+    arrival_rates = np.array([each.arrival_rate for each in system.classes])
+    completion_rates = np.array([1 / each.size.mean for each in system.classes])
+    rate = np.concatenate([arrival_rates, completion_rates, [arrival_rates.sum()]])[event]
+    ends_service = (event >= classes) & (event < 2 * classes)
+    rate[ends_service] *= running[origin[ends_service], event[ends_service] - classes]
+    if len(share):
+        rate *= share
+    # scipy's factorisations know 32-bit indices only
+    rates = sparse.csr_matrix((rate, to.astype(np.int32), starts.astype(np.int32)), (states,) * 2)
+    arrives = ~ends_service
+    kind = np.minimum(event[arrives].astype(np.int64), classes)
+    came = (origin[arrives], to[arrives].astype(np.int64), kind)
+    admitted = np.zeros((states, classes + 1), dtype=bool)
+    admitted[came[0], kind] = True
+    admitted[:, :classes] |= admitted[:, [classes]]
+    present = waiting + running + np.outer(behind, system.job_shares)
+    blocked = np.where(admitted[:, :classes], 0.0, arrival_rates)
+    return Graph(rates, came, waiting, running, behind, present, blocked, len(share) > 0)
+
+
+def _recurrent(graph: Graph) -> Graph:
+    """Leave out the states that the chain never comes back to.
+
+    Raises:
+        PolicyError: there are several sets of states that it stays in once it is there.
+    """
+    count, label = csgraph.connected_components(graph.rates, connection="strong")
+    if count == 1:
+        return graph
+    jumps = graph.rates.tocoo()
+    leaves = label[jumps.row] != label[jumps.col]
+    final = np.setdiff1d(np.arange(count), label[jumps.row[leaves]])
+    if len(final) > 1:
+        raise PolicyError(
+            f"under this policy the system may end in one of {len(final)} sets of states and stay "
+            "there, so that it has no single mean: simulate it instead."
+        )
+    kept = label == final[0]
+    number = np.cumsum(kept) - 1
+    origin, to, kind = graph.arrivals
+    inside = kept[origin]  # no jump leads out
+    return Graph(
+        rates=graph.rates[kept][:, kept],
+        arrivals=(number[origin[inside]], number[to[inside]], kind[inside]),
+        waiting=graph.waiting[kept],
+        running=graph.running[kept],
+        behind=graph.behind[kept],
+        present=graph.present[kept],
+        blocked=graph.blocked[kept],
+        windowed=graph.windowed,
+    )
+
+
+def _refuse(error: Exception, policy: Policy | OwnPolicy) -> NoReturn:
+    """Raise the core's half sentence as an error of quickswap."""
+    if isinstance(error, QuickswapError):
+        raise error
+    if str(error).startswith("policy "):
+        raise PolicyError(f"{error}.") from error.__cause__
+    raise PolicyError(
+        f"chain.exact cannot cover {_label(policy)}: it {error}; simulate it instead."
+    )
+
+
+def _label(policy: Policy | OwnPolicy) -> str:
+    return policy.label if isinstance(policy, Policy) else own_name(policy)
+
+
+def _watched(policy: OwnPolicy) -> object:
+    """Refuse a policy of your own that a chain cannot cover; watch one that says it has no state.
+
+    Raises:
+        PolicyError: it looks at single jobs, or wants to be woken.
+    """
+    if getattr(policy, "sees_jobs", False):
+        _refuse(ValueError("looks at single jobs, so that its states cannot be counted"), policy)
+    if hasattr(policy, "wake_at"):
+        _refuse(ValueError("asks to be woken at certain times"), policy)
+    if hasattr(policy, "save") and hasattr(policy, "restore"):
+        return policy
+    return _Stateless(policy)
+
+
+class _Stateless:
+    """A policy without a state of its own: it is never copied, and an error if it does change."""
+
+    def __init__(self, policy: OwnPolicy) -> None:
+        self.policy = policy
+        self.name = own_name(policy)
+        self.remembers_order = getattr(policy, "remembers_order", True)
+        self.before = self._state()
+
+    def __deepcopy__(self, memo: object) -> _Stateless:
+        return self
+
+    def _state(self) -> bytes:
+        try:
+            return pickle.dumps(vars(self.policy))
+        except Exception:  # whatever pickle and its hooks raise: then nothing can be compared
+            return b""
+
+    def start(self, view: object) -> object:
+        answer = self.policy.start(view)  # type: ignore[arg-type]
+        if self._state() != self.before:
+            raise PolicyError(
+                "changes its attributes: a state of its own must be given by save() and taken up "
+                "by restore(state)"
+            )
+        return answer
