@@ -116,6 +116,7 @@ def _assemble(system: System, core: Explorer) -> Graph:
         rate *= share
     # scipy's factorisations know 32-bit indices only
     rates = sparse.csr_matrix((rate, to.astype(np.int32), starts.astype(np.int32)), (states,) * 2)
+    rates.sum_duplicates()  # connected_components may never end with them
     arrives = ~ends_service
     kind = np.minimum(event[arrives].astype(np.int64), classes)
     came = (origin[arrives], to[arrives].astype(np.int64), kind)

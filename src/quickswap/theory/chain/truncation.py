@@ -57,7 +57,7 @@ class Level:
         decay = self._decay()
         depth = float(np.min(decay * self.limits))
         depth += (np.log(self.error / tolerance) + 1.0) / pace
-        grown: Vector = np.clip(depth / decay, 0.6 * self.limits, MOST_GROWTH * self.limits)
+        grown: Vector = np.clip(depth / decay, 0.9 * self.limits, MOST_GROWTH * self.limits)
         if np.all(grown < 1.1 * self.limits):
             grown = 1.1 * self.limits
         return grown
