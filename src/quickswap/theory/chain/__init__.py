@@ -93,8 +93,8 @@ def exact(
     systems of two classes, of which no two jobs of different class fit at once; policies that look
     at the order only among classes that share a need, if few do. Policies of your own are covered
     if they look at numbers only (`remembers_order = False`) or else on very small systems; a state
-    of their own must be given by `save` and `restore`. A million states take some 2 seconds to find
-    and 20 to solve.
+    of their own must be given by `save` and `restore`. A million states take some 4 seconds to find
+    and a minute to solve.
 
     Args:
         system: Poisson arrivals and exponential sizes; few classes and servers.

@@ -1,0 +1,38 @@
+"""The exact solution of MSFQ against the Markov chain that asks the policy itself."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import quickswap as qs
+from quickswap import theory
+
+SYSTEMS = 30
+
+
+@st.composite
+def cases(draw: st.DrawFn) -> tuple[qs.System, int, str]:
+    """A system of 2 to 6 servers with unequal rates, a threshold, and a drain."""
+    k, drain = draw(st.integers(2, 6)), draw(st.sampled_from(["on_demand", "always"]))
+    threshold = draw(st.integers(0, k if drain == "on_demand" else k - 1))
+    load, light = draw(st.floats(0.05, 0.5)), draw(st.floats(0.2, 0.8))
+    means = draw(st.floats(0.3, 3.0)), draw(st.floats(0.3, 3.0))
+    rates = load * light * k / means[0], load * (1 - light) / means[1]
+    classes = [
+        qs.JobClass(need, rate, qs.Exponential(mean=mean))
+        for need, rate, mean in zip((1, k), rates, means, strict=True)
+    ]
+    return qs.System(k, classes[:: draw(st.sampled_from([1, -1]))]), threshold, drain
+
+
+@settings(max_examples=SYSTEMS, deadline=None, derandomize=True)
+@given(cases())
+def test_both_agree(case: tuple[qs.System, int, str]) -> None:
+    system, threshold, drain = case
+    policy = qs.MSFQ(threshold=threshold, drain=drain)
+    chain = theory.chain.exact(system, policy, tolerance=3e-10)
+    exact = theory.msfq.exact(system, threshold, drain)
+    for one, other in zip(exact.classes, chain.classes, strict=True):
+        assert one.mean_response_time == pytest.approx(other.mean_response_time, rel=1e-8)
