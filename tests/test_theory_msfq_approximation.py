@@ -7,6 +7,7 @@ import re
 
 import numpy as np
 import pytest
+from scipy.linalg import solve_banded
 
 import quickswap as qs
 from quickswap.theory import msfq, static_quickswap
@@ -65,9 +66,10 @@ def test_phases_3_and_4_are_first_passages_of_a_chain(system: qs.System, thresho
     top = threshold + 1 + 400 * k  # far above what the chain reaches
     states = np.arange(threshold + 1, top + 1)
     down = np.minimum(states, k) * m1
-    generator = np.diag(-(down + l1)) + np.diag(down[1:], -1) + np.diag([l1] * (len(down) - 1), 1)
-    first = np.linalg.solve(-generator, np.ones(len(down)))
-    second = np.linalg.solve(-generator, 2 * first)
+    up = np.full(len(down), l1)
+    bands = np.array([-up, down + l1, -np.roll(down, -1)])  # of the generator, negated
+    first = solve_banded((1, 1), bands, np.ones(len(down)))
+    second = solve_banded((1, 1), bands, 2 * first)
     start = k - 1 - (threshold + 1)
     mean = first[start] if start >= 0 else 0.0
     assert found.h[2].mean == pytest.approx(mean, rel=1e-8)

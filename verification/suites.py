@@ -10,6 +10,8 @@ from typing import Any
 
 import quickswap as qs
 from quickswap.estimates import QUANTILES
+from quickswap.theory import msfq
+from quickswap.theory.threshold import Thresholds
 from quickswap.verdict import judge, known_stability
 from verification.agreement import Check, coverage, mean_again, near, same_law
 from verification.known import EXACT, FOUR, GOLDEN, one_or_all
@@ -156,7 +158,64 @@ def verdicts() -> Checks:
         yield Check(f"called unstable, {policy.label} load .95", wrong, 0.0, 0.0)
 
 
+def theory() -> Checks:
+    """The exact solution of MSFQ on ten larger systems, per class, with percentiles of heavies."""
+    shapes = ((7, 0.9), (16, 0.5), (24, 0.97), (40, 0.8), (64, 0.6))
+    for number, (k, light) in enumerate(shapes):
+        means = 0.5 + 0.4 * number, 2.5 - 0.5 * number
+        classes = [
+            qs.JobClass(1, light * k / means[0], qs.Exponential(mean=means[0])),
+            qs.JobClass(k, (1 - light) / means[1], qs.Exponential(mean=means[1])),
+        ]
+        system = qs.System(k, classes).with_load((0.5, 0.85)[number % 2])
+        for drain, threshold in (("on_demand", k * number // 4), ("always", k // 2)):
+            policy = qs.MSFQ(threshold, drain)
+            known = msfq.exact(system, threshold, drain)
+            result = qs.simulate(system, policy, jobs=6_000_000, seed=61)
+            name = f"{qs.spell(policy)} k={k} load={system.load:.3g}"
+            for one, other in zip(result.classes, known.classes, strict=True):
+                found, value = one.mean_response_time, other.mean_response_time
+                yield near(f"{name} {one.name}", found, value)
+            times, heavy = known.heavy_response_time, result.classes[1].response_time
+            for quantile, value in (("p50", 50), ("p90", 90), ("p99", 99)):
+                yield near(f"{name} {quantile}", getattr(heavy, quantile), times.percentile(value))
+
+
+def borders() -> Checks:
+    """At load .9999, k = 32, both drains are MSF for l = 0, and the heavies' two means agree."""
+    for heavy_mean in (1e-6, 1.0, 1e6):
+        classes = [
+            qs.JobClass(1, 16.0, qs.Exponential(mean=1.0)),
+            qs.JobClass(32, 0.5 / heavy_mean, qs.Exponential(mean=heavy_mean)),
+        ]
+        system = qs.System(32, classes).with_load(0.9999)
+        for threshold in (0, 31):
+            both = [msfq.exact(system, threshold, drain) for drain in ("on_demand", "always")]
+            name = f"MSFQ({threshold}), heavy mean {heavy_mean:g}, load .9999"
+            for each in both:
+                ratio = each.heavy_response_time.mean / each.classes[1].mean_response_time
+                yield Check(f"{name} {each.drain}, heavies", ratio, 1.0, 1e-7)
+            if threshold == 0:
+                ratio = both[0].mean_response_time / both[1].mean_response_time
+                yield Check(f"{name}, both drains", ratio, 1.0, 1e-7)
+
+
+def thresholds() -> Checks:
+    """The best of some thresholds is the best of all, k = 100."""
+    system = qs.load("one-or-all:k=100")
+    for load in (0.3, 0.7, 0.95):
+        for drain in ("on_demand", "always"):
+            scan = Thresholds(system.with_load(load), drain)
+            for metric in ("mean", "weighted"):
+                some, every = scan.best(metric), scan.best(metric, every=True)
+                gap = some.threshold - every.threshold
+                yield Check(f"best threshold, load {load}, {drain}, {metric}", gap, 0.0, 0.0)
+
+
 SUITES: dict[str, Callable[[], Checks]] = {
     suite.__name__: suite
-    for suite in (exact, goldens, law, random, intervals, percentiles, identities, verdicts)
+    for suite in (
+        *(exact, goldens, law, random, intervals, percentiles, identities, verdicts),
+        *(theory, borders, thresholds),
+    )
 }
