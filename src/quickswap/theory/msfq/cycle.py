@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from quickswap.theory.models import OneOrAll
 from quickswap.theory.msfq.equation import Unknowns
-from quickswap.theory.msfq.visits import OnDemand, Visits
+from quickswap.theory.msfq.transforms import OnDemand, Visits
 
 Floats = NDArray[np.float64]
 

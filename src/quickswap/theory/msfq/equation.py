@@ -1,6 +1,6 @@
 """The functional equation for N, the number of lights at the start of a visit.
 
-With the transforms of `visits`, the generating function Pi of N satisfies
+With those of `transforms`, the generating function Pi of N satisfies
 
     Pi(z) = f(z) Pi(w(z)) + sum_{n<k} pi_n r_n(z) + Q e(z),
     f = upper w^(1-k),   r_n = g_n - f w^n,   e = unmet.
@@ -28,7 +28,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import solve_triangular
 
-from quickswap.theory.msfq.visits import OnDemand, Visit, Visits, products
+from quickswap.theory.msfq.transforms import OnDemand, Visit, Visits, products
 
 Floats = NDArray[np.float64]
 Complex = NDArray[np.complex128]

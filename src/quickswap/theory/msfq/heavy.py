@@ -23,7 +23,7 @@ from quickswap._check import number
 from quickswap.errors import QuickswapError
 from quickswap.theory.msfq.cycle import Cycle
 from quickswap.theory.msfq.equation import Complex, Equation, Unknowns
-from quickswap.theory.msfq.visits import Always, OnDemand, Visits
+from quickswap.theory.msfq.transforms import Always, OnDemand, Visits
 
 __all__ = ["ResponseTimes"]
 

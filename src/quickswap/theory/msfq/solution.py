@@ -15,7 +15,7 @@ from quickswap.theory.models import OneOrAll, check_load, exclusive
 from quickswap.theory.msfq.cycle import Cycle, cycle
 from quickswap.theory.msfq.equation import Equation, Unknowns
 from quickswap.theory.msfq.heavy import ResponseTimes
-from quickswap.theory.msfq.visits import Always, OnDemand
+from quickswap.theory.msfq.transforms import Always, OnDemand
 
 __all__ = ["ExactMSFQ", "PhaseShare", "exact"]
 
