@@ -21,6 +21,8 @@ METRICS = ("mean", "weighted")
 DRAINS = ("on_demand", "always")
 MOST_SLOTS = 256
 """Slots up to which thresholds are compared: some seconds."""
+MOST_PHASES = 128
+"""Servers up to which FCFS and ServerFilling are solved: a second."""
 PERCENTILES = (50, 90, 99, 99.9)
 
 
@@ -63,6 +65,11 @@ def analyze(
             raise ModelError(
                 "--plot draws the mean response time against the threshold of MSFQ, which "
                 f"{model} has none of: it is not a one-or-all system."
+            )
+        if system.load >= 1 or system.servers // min(system.needs) > MOST_SLOTS:
+            raise ModelError(
+                f"--plot is for loads below 1 and up to {MOST_SLOTS} servers, not for a load of "
+                f"{system.load:.4g} on {system.servers} servers."
             )
     data = analyzed(system, threshold)
     if json:
@@ -137,7 +144,7 @@ def _results(system: System, threshold: int | None) -> Iterator[dict[str, Any]]:
             lambda: theory.static_quickswap.approximate(system, threshold=threshold),
             reference if threshold is None else None,
         )
-    else:
+    elif system.servers <= MOST_PHASES:
         yield _row("FCFS", "exact", lambda: theory.fcfs.exact(system))
         yield _row("ServerFilling", "exact", lambda: theory.server_filling.exact(system))
 
@@ -257,7 +264,7 @@ def _print_thresholds(data: dict[str, Any]) -> None:
     times = ", ".join(f"{name.upper()} {time:.6g}" for name, time in data["heavy"].items())
     print(f"\nResponse time of the larger class under {data['results'][0]['policy']}: {times}")
     if not data["best"]:
-        print(f"\nThresholds are compared for up to {MOST_SLOTS} slots.")
+        print(f"\nThresholds are compared for up to {MOST_SLOTS} servers.")
         return
     print("\nBest thresholds, exact")
     columns = ["drain", "metric", "best l", "value", "at l = k-1", "lost by l = k-1"]
