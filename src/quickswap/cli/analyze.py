@@ -53,6 +53,7 @@ def analyze(
         Print JSON instead of tables.
     """
     from quickswap.cli.output import print_json
+    from quickswap.cli.run import progress
     from quickswap.errors import ModelError
     from quickswap.files import check_folder, write_with
     from quickswap.plotting import check_format, plot_thresholds
@@ -71,7 +72,8 @@ def analyze(
                 f"--plot is for loads below 1 and up to {MOST_SLOTS} servers, not for a load of "
                 f"{system.load:.4g} on {system.servers} servers."
             )
-    data = analyzed(system, threshold)
+    with progress("solving"):
+        data = analyzed(system, threshold)
     if json:
         print_json(data)
     else:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 from quickswap.errors import QuickswapError, unknown_message
@@ -17,8 +18,10 @@ __all__ = ["BestThreshold", "Thresholds", "best_threshold"]
 
 ALL_UP_TO = 64
 """Slots for which every threshold is tried."""
-GRID = 24
+GRID = 16
 """Steps of the first look where there are more."""
+FINER = 6
+"""Steps of each further look, between the neighbours of a minimum."""
 
 Metric = Callable[[Means], float]
 
@@ -123,11 +126,15 @@ class Thresholds:
 
 def _search(value: Callable[[int], float], levels: range | list[int]) -> None:
     """Look at the levels, and between the neighbours of each local minimum among them."""
-    values = [value(level) for level in levels]
+    pool = ThreadPoolExecutor()
+    try:
+        values = list(pool.map(value, levels))
+    finally:  # at once, if the user interrupts
+        pool.shutdown(cancel_futures=True)
     for i, here in enumerate(values):
         low, high = max(i - 1, 0), min(i + 1, len(values) - 1)
         if here <= min(values[low], values[high]) and levels[high] - levels[low] > high - low:
-            step = max((levels[high] - levels[low]) // GRID, 1)
+            step = max((levels[high] - levels[low]) // FINER, 1)
             between = range(levels[low], levels[high] + 1, step)
             _search(value, sorted({*between, levels[high]}))
 

@@ -225,7 +225,7 @@ class Equation:
 
     def _sizes(self) -> tuple[int, int, float]:
         """Return the points on the circle, the unknowns pi_n, and the least w to divide by."""
-        k, points = self.k, max(4 * self.k, 64)
+        k, points = self.k, max(3 * self.k, 64)
         around = np.exp(2j * np.pi * np.arange(points // 2 + 1) / points)
         least = float(np.min(np.abs(1 - self.visits.at(1 - around).w)))
         if isinstance(self.visits, OnDemand):
