@@ -236,3 +236,14 @@ def test_every_policy_gets_an_answer_with_reason_and_source() -> None:
         assert known.reason.endswith(".")
         assert known.source
         assert known.necessary_limit <= one_or_all.capacity * (1 + 1e-9)
+
+
+@pytest.mark.parametrize("policy", [qs.MSF(), qs.AdaptiveQuickswap(), qs.StaticQuickswap()])
+def test_several_slots_or_one_large_job_are_carried_up_to_the_capacity(policy: Policy) -> None:
+    size = qs.Exponential(mean=1.0)
+    system = qs.System(7, [qs.JobClass(2, 1.0, size), qs.JobClass(6, 0.5, size)])
+    known = qs.stability(system, policy)
+    assert known.exact
+    assert known.limit == pytest.approx(1.5 / (1.0 / 3 + 0.5))
+    beside = qs.System(8, [qs.JobClass(2, 1.0, size), qs.JobClass(6, 0.5, size)])
+    assert qs.stability(beside, qs.MSF()).limit is None

@@ -57,12 +57,13 @@ def analyze(
     from quickswap.errors import ModelError
     from quickswap.files import check_folder, write_with
     from quickswap.plotting import check_format, plot_thresholds
+    from quickswap.theory.models import is_exclusive
 
     system = chosen(model, scale)
     if plot is not None:
         check_format(plot)
         check_folder(plot)
-        if not _exclusive(system):
+        if not is_exclusive(system):
             raise ModelError(
                 "--plot draws the mean response time against the threshold of MSFQ, which "
                 f"{model} has none of: it is not a one-or-all system."
@@ -90,6 +91,7 @@ def analyzed(system: System, threshold: int | None = None) -> dict[str, Any]:
     systems `heavy` (percentiles), `best` (thresholds) and `curves` (means against the threshold).
     """
     from quickswap.cli.show import described
+    from quickswap.theory.models import is_exclusive
 
     shown = described(system)
     data: dict[str, Any] = {
@@ -100,28 +102,18 @@ def analyzed(system: System, threshold: int | None = None) -> dict[str, Any]:
         "policies": shown["policies"],
         "results": list(_results(system, threshold)) if system.load < 1 else [],
     }
-    if _exclusive(system) and system.load < 1:
+    if is_exclusive(system) and system.load < 1:
         data |= _thresholds(system, threshold)
     return data
-
-
-def _exclusive(system: System) -> bool:
-    from quickswap.errors import ModelError
-    from quickswap.theory.models import exclusive
-
-    try:
-        exclusive(system, "")
-    except ModelError:
-        return False
-    return True
 
 
 def _results(system: System, threshold: int | None) -> Iterator[dict[str, Any]]:
     """Compute all that applies; what theory does not cover gives its reason."""
     from quickswap import theory
+    from quickswap.theory.models import is_exclusive
 
     reference: Means | None = None
-    if _exclusive(system):
+    if is_exclusive(system):
         slots = system.servers // min(system.needs)
         level = slots - 1 if threshold is None else threshold
         yield _row(f"MSFQ({level})", "exact", lambda: theory.msfq.exact(system, level))

@@ -14,6 +14,7 @@ __all__ = [
     "check_load",
     "check_markovian",
     "exclusive",
+    "is_exclusive",
     "markovian",
     "one_or_all",
     "poisson",
@@ -122,8 +123,8 @@ def exclusive(system: System, what: str) -> OneOrAll:
     Raises:
         ModelError: the system is another one; `what` begins the sentence.
     """
-    k, needs = system.servers, sorted(system.needs)
-    if len(needs) != 2 or needs[0] == needs[1] or min(2 * needs[1], sum(needs)) <= k:
+    k = system.servers
+    if not is_exclusive(system):
         given = ", ".join(str(need) for need in system.needs)
         raise ModelError(
             f"{what} is for two classes of which the larger takes the {k} servers for itself: "
@@ -131,7 +132,16 @@ def exclusive(system: System, what: str) -> OneOrAll:
             f"twice nor beside the smaller; this system has needs {given}."
         )
     check_markovian(system, what)
-    return _read(system, system.needs.index(needs[0]), k // needs[0])
+    least = min(system.needs)
+    return _read(system, system.needs.index(least), k // least)
+
+
+def is_exclusive(system: System) -> bool:
+    """Return whether there are two classes, the larger of which leaves room for nobody else."""
+    needs = sorted(system.needs)
+    return (
+        len(needs) == 2 and needs[0] < needs[1] and min(2 * needs[1], sum(needs)) > system.servers
+    )
 
 
 def _read(system: System, light: int, slots: int) -> OneOrAll:

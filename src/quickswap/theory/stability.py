@@ -24,7 +24,7 @@ from quickswap.policies import (
 )
 from quickswap.system import System
 from quickswap.theory.fcfs import find_limit
-from quickswap.theory.models import markovian
+from quickswap.theory.models import is_exclusive, markovian, poisson
 from quickswap.theory.saturation import QUICK
 from quickswap.theory.server_filling import fills
 
@@ -135,9 +135,11 @@ def _smash(system: System, policy: Policy, capacity: float) -> _Known | None:
 
 def _one_or_all(system: System, policy: Policy, capacity: float) -> _Known | None:
     """MSFQ with any threshold, and with it MSF (l = 0) and Adaptive Quickswap (l = k)."""
-    if not (system.one_or_all and markovian(system)):
+    if not (is_exclusive(system) and markovian(system)):
         return None
     reason = f"on one-or-all systems {policy.label} is stable wherever some policy is."
+    if not system.one_or_all:
+        reason = f"c jobs at a time or one: as in one-or-all systems, {policy.label} is stable."
     return _Known(capacity, True, reason, PAPER)
 
 
