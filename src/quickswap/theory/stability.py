@@ -24,7 +24,7 @@ from quickswap.policies import (
 )
 from quickswap.system import System
 from quickswap.theory.fcfs import find_limit
-from quickswap.theory.models import is_exclusive, markovian, poisson
+from quickswap.theory.models import is_exclusive, markovian
 from quickswap.theory.saturation import QUICK
 from quickswap.theory.server_filling import fills
 
