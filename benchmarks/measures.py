@@ -1,7 +1,7 @@
 """What is measured: each measure is a ratio of two things timed in turn in the same run.
 
-Times are the least of several repeats: on a machine that others use, too, the least is the one that
-was disturbed least.
+A ratio is the median over the turns, with its quartiles: what slows the machine down for longer
+than a turn slows both down.
 """
 
 import json
@@ -10,12 +10,15 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from statistics import median, quantiles
 
 import quickswap as qs
 import yardstick
 
 Timer = Callable[[int], float]
 """From a seed to a time."""
+Times = dict[str, list[float]]
+"""Of each timer, one a turn."""
 
 
 @dataclass(frozen=True)
@@ -35,6 +38,15 @@ class Row:
     unit: str  # "x" for a ratio
     limit: float | None
     detail: dict[str, float]
+    quartiles: tuple[float, float] | None = None
+
+
+def ratio(what: str, limit: float | None, times: Times, above: str, below: str) -> Row:
+    """The row of a ratio of two columns of times."""
+    ratios = [a / b for a, b in zip(times[above], times[below], strict=True)]
+    detail = {name: median(times[name]) for name in (below, above)}
+    low, middle, high = quantiles(ratios, n=4) if len(ratios) > 1 else 3 * ratios
+    return Row(what, middle, "x", limit, detail, (low, high))
 
 
 @dataclass(frozen=True)
@@ -58,10 +70,13 @@ AGAINST_BARE = (
 LIMITS = {"jumps": 2.0, "events": 5.0}
 
 
-def in_turn(repeats: int, *timers: Timer) -> list[float]:
-    """The least time of each timer, over repeats in which they take turns (same seed, new seed)."""
-    times = [[timer(seed) for timer in timers] for seed in range(1, repeats + 1)]
-    return [min(column) for column in zip(*times, strict=True)]
+def in_turn(repeats: int, **timers: Timer) -> Times:
+    """The times of each timer, over repeats in which they take turns (same seed, new seed)."""
+    times: Times = {name: [] for name in timers}
+    for seed in range(1, repeats + 1):
+        for name, timer in timers.items():
+            times[name].append(timer(seed))
+    return times
 
 
 def per_event(system: qs.System, policy: str, jobs: int, engine: str) -> Timer:
@@ -85,11 +100,13 @@ def against_bare(effort: Effort) -> Iterator[Row]:
         def bare(seed: int, case: Case = case, system: qs.System = system) -> float:
             return yardstick.nanoseconds(program, system, case.bare, 2 * effort.jobs, seed)
 
-        loops = [per_event(system, case.policy, effort.jobs, engine) for engine in LIMITS]
-        least, *times = in_turn(effort.repeats, bare, *loops)
-        for (engine, limit), ns in zip(LIMITS.items(), times, strict=True):
-            detail = {"bare_ns": least, f"{engine}_ns": ns}
-            yield Row(f"`{engine}` / bare loop, {case.title}", ns / least, "x", limit, detail)
+        loops = {
+            f"{engine}_ns": per_event(system, case.policy, effort.jobs, engine) for engine in LIMITS
+        }
+        times = in_turn(effort.repeats, bare_ns=bare, **loops)
+        for engine, limit in LIMITS.items():
+            what = f"`{engine}` / bare loop, {case.title}"
+            yield ratio(what, limit, times, f"{engine}_ns", "bare_ns")
 
 
 def one_or_all(servers: int, light_need: int) -> qs.System:
@@ -110,21 +127,22 @@ def growth(effort: Effort) -> Iterator[Row]:
     """Cost of an event as the system grows."""
     msf, adaptive = "msf", "adaptive-quickswap"
     few, many = many_classes(2), many_classes(2000)
-    small, scaled, wide = one_or_all(32, 1), one_or_all(2**20, 2**15), one_or_all(2**20, 1)
+    plain, scaled, wide = one_or_all(32, 1), one_or_all(2**20, 2**15), one_or_all(2**20, 1)
     # Under MSF the lights of the wide system never run out, so that no heavy job is ever served.
     for what, policy, before, after, limit in (
-        ("k = 2^20 / k = 32, needs in proportion", msf, small, scaled, 2.0),
-        ("k = 2^20 / k = 32, needs in proportion", adaptive, small, scaled, 2.0),
-        ("k = 2^20 / k = 32, light jobs of need 1", adaptive, small, wide, None),
+        ("k = 2^20 / k = 32, needs in proportion", msf, plain, scaled, 2.0),
+        ("k = 2^20 / k = 32, needs in proportion", adaptive, plain, scaled, 2.0),
+        ("k = 2^20 / k = 32, light jobs of need 1", adaptive, plain, wide, None),
         ("2,000 classes / 2 classes", msf, few, many, 4.0),
         ("2,000 classes / 2 classes", adaptive, few, many, 4.0),
     ):
         for engine in LIMITS:
-            timers = [per_event(each, policy, effort.jobs, engine) for each in (before, after)]
-            small_ns, large_ns = in_turn(effort.repeats, *timers)
+            small, large = (
+                per_event(each, policy, effort.jobs, engine) for each in (before, after)
+            )
+            times = in_turn(effort.repeats, small_ns=small, large_ns=large)
             title = f"cost of an event, {what}, {policy} (`{engine}`)"
-            detail = {"small_ns": small_ns, "large_ns": large_ns}
-            yield Row(title, large_ns / small_ns, "x", limit, detail)
+            yield ratio(title, limit, times, "large_ns", "small_ns")
 
 
 def threads(effort: Effort) -> Iterator[Row]:
@@ -147,9 +165,8 @@ def threads(effort: Effort) -> Iterator[Row]:
 
         return timer
 
-    one, two = in_turn(effort.repeats, wall(1), wall(2))
-    title = "two replications in two threads / one"
-    yield Row(title, two / one, "x", 1.15, {"one_s": one, "two_s": two})
+    times = in_turn(effort.repeats, one_s=wall(1), two_s=wall(2))
+    yield ratio("two replications in two threads / one", 1.15, times, "two_s", "one_s")
 
 
 LONG_RUN = """
