@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -44,6 +45,15 @@ SETTINGS: list[tuple[dict[str, Any], str]] = [
     ({"max_in_system": 0}, "max_in_system is 0"),
     ({"engine": "jump"}, "unknown engine: 'jump' (did you mean 'jumps'?)"),
     ({"engine": 3}, "unknown engine: 3"),
+    ({"engine": np.array([1, 2])}, "unknown engine: array([1, 2])"),
+    ({"jobs": [1]}, "jobs is [1]; it must be a whole number"),
+    ({"warmup": np.array([0.1, 0.2])}, "warmup is array([0.1, 0.2])"),
+    ({"slowdown_bound": 10**400}, "slowdown_bound is 1000"),
+    ({"slowdown_bound": None}, "slowdown_bound is None; it must be a number above 0"),
+    ({"allow_unstable": "no"}, "allow_unstable is 'no'; it must be True or False"),
+    ({"allow_unstable": 1}, "allow_unstable is 1; it must be True or False"),
+    ({"debug": None}, "debug is None; it must be True or False"),
+    ({"progress": "yes"}, "progress is 'yes'; it must be a function"),
 ]
 
 
@@ -55,9 +65,71 @@ def test_settings(setting: dict[str, Any], sentence: str) -> None:
     assert str(caught.value).endswith(".")
 
 
-def test_whole_numbers_of_other_types_are_taken() -> None:
-    result = qs.simulate(FOUR, "msf", jobs=1e3, seed=np.int64(4), replications=2.0)  # type: ignore[arg-type]
+@pytest.mark.parametrize(("setting", "sentence"), SETTINGS, ids=[str(row[0]) for row in SETTINGS])
+def test_settings_of_a_comparison(setting: dict[str, Any], sentence: str) -> None:
+    with pytest.raises(qs.QuickswapError) as caught:
+        qs.compare(FOUR, ["msf"], **({"jobs": int(JOBS)} | setting))
+    assert str(caught.value).startswith(sentence)
+
+
+ODD: tuple[Any, ...] = (
+    *(None, True, math.nan, math.inf, -1, 2.5, 10**400, 10**5000, 1j, b"msf", object()),
+    *([], [1], {}, np.array([1, 2]), np.float64(0.5), np.bool_(True), int),
+)
+"""What is neither a text nor a model, a policy or a result."""
+RESULT = qs.simulate(FOUR, "msf", jobs=400)
+SYSTEM, POLICY = "is no system: give a System", "is no policy"
+FUNCTIONS: list[tuple[str, Callable[[Any], Any], str]] = [
+    ("load", qs.load, "a model is a preset or a file, as text or a Path, not "),
+    ("parse", qs.parse, "a policy is spelled as text, as in 'msfq:threshold=31', not "),
+    ("spell", qs.spell, POLICY),
+    ("simulate", lambda x: qs.simulate(x, "msf"), SYSTEM),
+    ("compare", lambda x: qs.compare(x, ["msf"]), SYSTEM),
+    ("Scheduler", lambda x: qs.Scheduler(x, "msf"), SYSTEM),
+    ("policy", lambda x: qs.simulate(FOUR, x), POLICY),
+    ("policies", lambda x: qs.compare(FOUR, [x]), POLICY),
+    ("own policy", lambda x: qs.Scheduler(FOUR, x), POLICY),
+    ("resolve", lambda x: qs.MSF().resolve(x), "a policy serves a System, not "),
+    ("stability", lambda x: qs.stability(x, qs.MSF()), "a policy serves a System, not "),
+    ("difference", lambda x: qs.difference(x, RESULT), "a difference is between two results, not "),
+    ("second", lambda x: qs.difference(RESULT, x), "a difference is between two results, not "),
+    ("quantity", lambda x: qs.difference(RESULT, RESULT, x), "unknown quantity: "),
+    ("best", lambda x: qs.Comparison((RESULT,)).best(0, x), "unknown quantity: "),
+    ("point", lambda x: qs.Comparison(()).best(x), "point is .*; it must be a whole number"),
+    ("save", RESULT.save, "a file is given by its name, as text or a Path, not "),
+    ("comparison", qs.Comparison(()).save, "a file is given by its name"),
+    ("json", qs.Result.from_json, "no JSON"),
+    ("drain", lambda x: qs.MSFQ(drain=x), "unknown drain of MSFQ"),
+]
+
+
+@pytest.mark.parametrize(("name", "call", "sentence"), FUNCTIONS, ids=[row[0] for row in FUNCTIONS])
+def test_what_is_of_another_type(
+    name: str, call: Callable[[Any], Any], sentence: str, tmp_path: Path
+) -> None:
+    for given in ODD:
+        with pytest.raises(qs.QuickswapError, match=sentence) as caught:
+            call(given)
+        assert str(caught.value).endswith("."), given
+        assert "\n" not in str(caught.value)
+        assert len(str(caught.value)) < 300
+
+
+def test_a_model_may_be_a_path(tmp_path: Path) -> None:
+    path = tmp_path / "m.toml"
+    path.write_text(FOUR.to_toml(), encoding="utf-8")
+    assert qs.simulate(path, "msf", jobs=400) == RESULT
+    assert qs.compare(path, "msf", jobs=400).results == (RESULT,)
+    assert qs.Scheduler(path, "msf").system == FOUR
+
+
+def test_numbers_of_other_types_are_taken() -> None:
+    half: Any = np.float32(0.5)
+    odd: Any = {"jobs": 1e3, "seed": np.int64(4), "replications": 2.0, "warmup": half}
+    odd |= {"allow_unstable": np.bool_(False), "slowdown_bound": np.int8(3)}
+    result = qs.simulate(FOUR, "msf", **odd)
     assert (result.inputs.jobs, result.inputs.seed, result.inputs.replications) == (1000, 4, 2)
+    assert (result.inputs.warmup, result.inputs.slowdown_bound) == (0.5, 3.0)
     assert result == qs.Result.from_json(result.to_json())
 
 

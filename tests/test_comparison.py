@@ -123,7 +123,7 @@ class TestPoints:
     def test_by_load_and_by_rate(self) -> None:
         by_load = qs.compare(FOUR, PAIR, loads=[0.6, 0.3], jobs=2000)
         assert [round(p[0].system.load, 9) for p in by_load.points] == [0.3, 0.6]
-        by_rate = qs.compare(FOUR, PAIR, rates=[1.0, 3.0, 1.0], jobs=2000)
+        by_rate = qs.compare(FOUR, PAIR, rates=[3.0, 1.0], jobs=2000)
         assert [p[0].system.arrival_rate for p in by_rate.points] == pytest.approx([1.0, 3.0])
         assert all(len(point) == 2 for point in by_load.points + by_rate.points)
         assert by_rate.policies == ("MSF", "Adaptive Quickswap")
@@ -145,8 +145,25 @@ class TestPoints:
             qs.compare(FOUR, PAIR, loads=[])
         with pytest.raises(qs.QuickswapError, match="load must be a positive finite number"):
             qs.compare(FOUR, PAIR, loads=[-0.5])
+        with pytest.raises(qs.QuickswapError, match=r"loads must be .* numbers, not 0\.5"):
+            qs.compare(FOUR, PAIR, loads=0.5)  # type: ignore[arg-type]  # wrong on purpose
+        with pytest.raises(qs.QuickswapError, match=r"rate must be .* finite number, not '1'"):
+            qs.compare(FOUR, PAIR, rates=["1"])  # type: ignore[list-item]  # wrong on purpose
+        with pytest.raises(qs.PolicyError, match="policies must be a list of policies, not None"):
+            qs.compare(FOUR, None)  # type: ignore[arg-type]  # wrong on purpose
         with pytest.raises(qs.PolicyError, match="MSFQ serves"):
             qs.compare(FOUR, ["msf", "msfq"], jobs=10**12)  # refused before anything runs
+
+    def test_what_is_given_twice_is_refused(self) -> None:
+        with pytest.raises(qs.QuickswapError, match=r"the load 0\.5 is given twice"):
+            qs.compare(FOUR, PAIR, loads=[0.5, 0.7, 0.50])
+        with pytest.raises(qs.QuickswapError, match="the arrival rate 1 is given twice"):
+            qs.compare(FOUR, PAIR, rates=[1.0, 3.0, 1])
+        with pytest.raises(qs.PolicyError, match=r"policy Smash\(inf\) is given twice"):
+            qs.compare(FOUR, ["smash:window=inf", "msf", qs.Smash(None)])
+
+    def test_one_policy_needs_no_list(self) -> None:
+        assert qs.compare(FOUR, qs.MSF(), jobs=400) == qs.compare(FOUR, ["msf"], jobs=400)
 
     def test_progress_covers_all_simulations(self) -> None:
         seen: list[tuple[int, int]] = []

@@ -295,6 +295,10 @@ BAD: list[tuple[Callable[[], object], str]] = [
     (lambda: Empirical([]), "at least one number"),
     (lambda: Empirical([0, 0]), "must be positive and finite"),
     (lambda: Empirical([1, -1]), "each of values of Empirical must be .* at least 0, not -1"),
+    (lambda: Empirical([1.7e308, 1.7e308]), "must be positive and finite, not inf"),
+    (lambda: Empirical([1, 2], [1.7e308, 1.7e308]), "weights of Empirical must add up to"),
+    (lambda: Empirical({1: 2}), "must be a list of numbers, not {1: 2}"),
+    (lambda: Exponential(mean=10**400), "must be a positive finite number, not 10000"),
     (lambda: Empirical([1, 2], [1]), "as many as its values, 2, not 1"),
     (lambda: Empirical([1], [0]), "weights of Empirical must add up to a positive"),
     (lambda: Empirical("12"), "must be a list of numbers, not '12'"),  # type: ignore[arg-type]

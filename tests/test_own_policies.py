@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 import threading
 from typing import Any, ClassVar
 
@@ -270,7 +271,97 @@ def test_a_job_that_has_left_is_refused() -> None:
         qs.simulate(ONE_OR_ALL, Stale(), jobs=1000)
 
 
-@pytest.mark.parametrize("policy", [PythonMSF, object(), 3, None])
+@pytest.mark.parametrize("policy", [object(), object, qs.Policy, slice(3), 3, None, b"msf"])
 def test_what_is_no_policy_is_refused(policy: Any) -> None:
-    with pytest.raises(qs.PolicyError, match="is no policy"):
+    with pytest.raises(qs.PolicyError, match=r"is no policy: give one|start of policy slice must"):
         qs.simulate(ONE_OR_ALL, policy, jobs=100)
+
+
+@pytest.mark.parametrize(
+    ("policy", "hint"),
+    [
+        (qs.MSF, r"the class MSF is no policy: .*qs\.MSF\(\)\."),
+        (qs.StaticQuickswap, r"qs\.StaticQuickswap\(\)\."),
+        (qs.Smash, r"qs\.Smash\(window=8\)\."),
+        (PythonMSF, r"as in PythonMSF\(\)\."),
+    ],
+)
+def test_a_class_in_place_of_a_policy_is_answered_with_a_hint(policy: Any, hint: str) -> None:
+    for call in (
+        lambda: qs.simulate(ONE_OR_ALL, policy, jobs=100),
+        lambda: qs.compare(ONE_OR_ALL, [policy], jobs=100),
+        lambda: qs.Scheduler(ONE_OR_ALL, policy),
+        lambda: qs.spell(policy),
+    ):
+        with pytest.raises(qs.PolicyError, match=hint):
+            call()
+
+
+@pytest.mark.parametrize(
+    ("part", "sentence"),
+    [
+        ({"name": 3}, "name of the policy Odd must be a text that is not empty, not 3"),
+        ({"name": " "}, "name of the policy Odd must be a text"),
+        ({"sees_jobs": "yes"}, "sees_jobs of policy Odd must be True or False, not 'yes'"),
+        ({"wake_at": 3.0}, "wake_at of policy Odd must be a method, not 3.0"),
+        ({"save": ()}, r"save of policy Odd must be a method, not \(\)"),
+        ({"start": 5}, "start of policy Odd must be a method, not 5"),
+    ],
+)
+def test_optional_parts_of_the_wrong_kind_are_refused(part: dict[str, Any], sentence: str) -> None:
+    policy = type("Odd", (PythonFCFS,), {"name": "Odd"} | part)()
+    with pytest.raises(qs.PolicyError, match=sentence):
+        qs.simulate(ONE_OR_ALL, policy, jobs=100)
+    with pytest.raises(qs.PolicyError, match=sentence):
+        qs.Scheduler(ONE_OR_ALL, policy)
+
+
+def test_numbers_of_numpy_are_classes() -> None:
+    class NumpyMSF(PythonMSF):
+        def start(self, view: qs.View) -> Any:
+            answer = super().start(view)
+            return None if answer is None else np.int64(answer)
+
+    one, other = (qs.simulate(FOUR, policy, jobs=1000) for policy in (NumpyMSF(), PythonMSF()))
+    assert one == other
+    with pytest.raises(qs.PolicyError, match=r"answered np\.True_, which is not allowed"):
+        qs.simulate(FOUR, Wrong(np.True_), jobs=1000)
+
+
+class TestNobodyStarts:
+    def test_it_is_told_soon(self) -> None:
+        policy = Wrong(None)
+        with pytest.raises(qs.PolicyError, match="policy wrong has started nobody so far") as told:
+            qs.simulate(ONE_OR_ALL, policy, jobs=10**9)
+        waiting = re.search(r"waiting \[(\d+), (\d+)\]", str(told.value))
+        assert waiting is not None
+        assert sum(map(int, waiting.groups())) == 1000  # of the million that are allowed
+
+    def test_many_servers_may_be_waited_for(self) -> None:
+        """Ten jobs a server at most: who waits until 300 servers can be filled is left alone."""
+
+        class Gathering(PythonFCFS):
+            name = "gathering"
+            begun = False
+
+            def start(self, view: qs.View) -> int | None:
+                self.begun |= view.waiting[0] >= 2000
+                return super().start(view) if self.begun else None
+
+        system = qs.System(300, [qs.JobClass(1, 100.0, qs.Exponential(mean=1.0))])
+        assert qs.simulate(system, Gathering(), jobs=12_000).completed == 12_000
+
+    def test_who_asks_to_be_woken_may_wait(self) -> None:
+        class Late(PythonFCFS):
+            def start(self, view: qs.View) -> int | None:
+                return super().start(view) if view.time >= 1500.0 else None
+
+            def wake_at(self, view: qs.View) -> float | None:
+                return 1500.0 if view.time < 1500.0 else None
+
+        system = qs.System(4, [qs.JobClass(1, 1.0, qs.Exponential(mean=1.0))])
+        assert qs.simulate(system, Late(), jobs=8000).completed == 8000
+
+    def test_a_scheduler_is_patient(self) -> None:
+        scheduler = qs.Scheduler(ONE_OR_ALL, Wrong(None))
+        assert scheduler.arrive([0] * 2000)[1] == []

@@ -172,6 +172,8 @@ BAD: list[tuple[Callable[[], object], str]] = [
     (lambda: qs.StaticQuickswap(drain="always"), "unknown drain .*known: overlap, exclusive"),
     (lambda: qs.StaticQuickswap(1, [1]), "threshold or thresholds, not both"),
     (lambda: qs.StaticQuickswap(thresholds=3), "must be a list, not 3"),  # type: ignore[arg-type]
+    (lambda: qs.StaticQuickswap(thresholds=b"12"), "must be a list, not b'12'"),
+    (lambda: qs.StaticQuickswap(order={}), "must be a list, not {}"),
     (lambda: qs.StaticQuickswap(order="ab"), "must be a list, not 'ab'"),
     (lambda: qs.StaticQuickswap(thresholds=[-1]), "at least 0, not -1"),
     (lambda: qs.StaticQuickswap(11).resolve(UNEVEN), "from 0 to 10, not 11"),

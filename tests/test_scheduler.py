@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -91,9 +92,9 @@ def mistakes() -> list[tuple[str, Callable[[qs.Scheduler], Any], str]]:
         ("nobody", lambda s: s.complete_one(0), "no job of class 0 is in service"),
         ("no such class", lambda s: s.complete_one(7), "classes are 0 to 1"),
         ("past", lambda s: s.wait_until(0.5), "time 0.5 is not allowed"),
-        ("nan", lambda s: s.wait_until(math.nan), "time NaN is not allowed"),
+        ("nan", lambda s: s.wait_until(math.nan), "time nan is not allowed"),
         ("endless", lambda s: s.wait_until(math.inf), "time inf is not allowed"),
-        ("estimates", lambda s: s.arrive([0, 0], [1.0]), "2 jobs arrive with 1 estimates"),
+        ("estimates", lambda s: s.arrive([0, 0], [1.0]), "2 jobs arrive with 1 estimate:"),
         (
             "servers",
             lambda s: s.restore(qs.State((0, 0), (2, 1), None, ())),
@@ -104,6 +105,83 @@ def mistakes() -> list[tuple[str, Callable[[qs.Scheduler], Any], str]]:
         ("content", lambda s: s.restore(qs.State((1, 0), (0, 0), (1,), ())), "order of arrival"),
         ("negative", lambda s: s.restore(qs.State((-1, 0), (0, 0), (), ())), "-1"),
     ]
+
+
+def state(**fields: Any) -> Any:
+    """A state of PAIR under FCFS with some fields replaced."""
+    plain = {"waiting": (0, 0), "running": (0, 0), "order": (), "policy": ()}
+    return qs.State(**(plain | fields))
+
+
+NO_NUMBERS: tuple[Any, ...] = (None, "1", b"1", True, np.True_, 0.5, math.nan, 1j, {}, [[0]], int)
+"""What is neither a whole number nor a list of them."""
+
+
+def wrong_types() -> list[tuple[str, Callable[[qs.Scheduler, Any], Any], str]]:
+    return [
+        ("arrive", lambda s, x: s.arrive(x), "a class is given by its number, from 0 to 1, not as"),
+        ("arrive several", lambda s, x: s.arrive([0, x]), "a class is given by its number"),
+        ("complete", lambda s, x: s.complete(x), "a job is given by its number, not as"),
+        ("complete several", lambda s, x: s.complete([0, x]), "a job is given by its number"),
+        ("complete one", lambda s, x: s.complete_one(x), "a class is given by its number"),
+        ("restore", lambda s, x: s.restore(x), "a Scheduler is put into a State, not into"),
+        ("waiting", lambda s, x: s.restore(state(waiting=x)), "waiting of a state must be"),
+        ("count", lambda s, x: s.restore(state(running=(0, x))), "running of a state must be"),
+        ("order", lambda s, x: s.restore(state(order=(x,), waiting=(1, 0))), "class is given by"),
+        ("own", lambda s, x: s.restore(state(policy=(x,))), "each of policy of a state must be"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("name", "call", "sentence"), wrong_types(), ids=[row[0] for row in wrong_types()]
+)
+def test_what_is_no_number_is_refused_and_changes_nothing(
+    name: str, call: Callable[[qs.Scheduler, Any], Any], sentence: str
+) -> None:
+    scheduler = qs.Scheduler(PAIR, "fcfs")
+    scheduler.arrive([1, 1, 0])
+    before = (scheduler.state, scheduler.waiting(), scheduler.running())
+    for wrong in NO_NUMBERS:
+        with pytest.raises(qs.QuickswapError, match=sentence) as caught:
+            call(scheduler, wrong)
+        assert str(caught.value).endswith(".")
+        assert (scheduler.state, scheduler.waiting(), scheduler.running()) == before
+
+
+@pytest.mark.parametrize("wrong", [None, "1", b"1", True, 1j, {}, [None], -1.0, [-1]])
+def test_what_is_no_size_is_refused(wrong: Any) -> None:
+    with pytest.raises(qs.QuickswapError, match="an estimated size must be a number of seconds"):
+        qs.Scheduler(PAIR, "fcfs").arrive(0, wrong)
+
+
+@pytest.mark.parametrize("wrong", [None, "1", True, 1j, [1.0], 10**400])
+def test_what_is_no_time_is_refused(wrong: Any) -> None:
+    with pytest.raises(qs.QuickswapError, match="time must be a number of seconds, not "):
+        qs.Scheduler(PAIR, "fcfs").wait_until(wrong)
+
+
+def test_waiting_for_ever_is_refused_even_if_the_policy_has_timers() -> None:
+    class Restless:
+        def start(self, view: qs.View) -> None:
+            return None
+
+        def wake_at(self, view: qs.View) -> float:
+            return view.time + 1.0
+
+    with pytest.raises(qs.QuickswapError, match="time inf is not allowed"):
+        qs.Scheduler(PAIR, Restless()).wait_until(math.inf)
+
+
+def test_numbers_of_numpy_are_numbers() -> None:
+    scheduler: Any = qs.Scheduler(PAIR, "fcfs")
+    assert scheduler.arrive(np.int64(1), np.float32(2.5)) == ([0], [0])
+    assert scheduler.arrive(np.array([1, 0], dtype=np.int8), np.array([1.0, 2.0]))[0] == [1, 2]
+    assert scheduler.wait_until(np.float64(1.5)) == []
+    assert scheduler.complete(np.uint64(0)) == [1, 2]
+    assert scheduler.complete_one(np.int32(1)) == []
+    kept = scheduler.state
+    scheduler.restore(state(waiting=np.array([0, 0]), running=[np.int64(1), 0], order=[]))
+    assert scheduler.state == kept
 
 
 @pytest.mark.parametrize(("name", "call", "sentence"), mistakes(), ids=[m[0] for m in mistakes()])
@@ -127,8 +205,10 @@ def test_what_it_is_not_for() -> None:
         qs.Scheduler(PAIR, "msfq")
     with pytest.raises(qs.PolicyError, match="unknown policy"):
         qs.Scheduler(PAIR, "fifo")
-    with pytest.raises(qs.PolicyError):
-        qs.Scheduler(PAIR, 3)  # type: ignore[arg-type]
+    with pytest.raises(qs.PolicyError, match="3 is no policy"):
+        qs.Scheduler(PAIR, 3)  # type: ignore[arg-type]  # wrong on purpose
+    with pytest.raises(qs.QuickswapError, match="None is no system"):
+        qs.Scheduler(None, "msf")  # type: ignore[arg-type]  # wrong on purpose
 
 
 class TestState:

@@ -234,6 +234,12 @@ def test_bad_input_is_answered_with_one_sentence(
     assert str(caught.value).endswith(".")
 
 
+@pytest.mark.parametrize("given", [None, 3, "servers", [("servers", 3)], b"{}"])
+def test_what_is_no_table_is_refused(given: Any) -> None:
+    with pytest.raises(ModelError, match="a system must be a table, not "):
+        qs.System.from_dict(given)
+
+
 def test_errors_say_where() -> None:
     data = system(3, (1, 1.0), (2, 1.0)).to_dict()
     data["classes"][1]["size"]["mean"] = -1  # type: ignore[index]

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import SupportsFloat
 
-from quickswap.errors import ModelError, QuickswapError
+from quickswap.errors import ModelError, QuickswapError, shown
 
-__all__ = ["number", "numbers", "positive", "whole"]
+__all__ = ["boolean", "integer", "items", "number", "numbers", "positive", "real", "whole"]
 
 
 def number(
@@ -18,26 +18,27 @@ def number(
 
     Integers and NumPy scalars are taken; booleans, text, nan and infinities are not.
     """
-    result = _real(value)
+    result = real(value)
     if result is None or not math.isfinite(result) or result < low:
         least = f" of at least {low:g}" if low > -math.inf else ""
-        raise error(f"{what} must be a finite number{least}, not {value!r}.")
+        raise error(f"{what} must be a finite number{least}, not {shown(value)}.")
     return result
 
 
 def positive(value: object, what: str, error: type[QuickswapError] = ModelError) -> float:
     """Return `value` as a finite float above zero."""
-    result = _real(value)
+    result = real(value)
     if result is None or not math.isfinite(result) or result <= 0:
-        raise error(f"{what} must be a positive finite number, not {value!r}.")
+        raise error(f"{what} must be a positive finite number, not {shown(value)}.")
     return result
 
 
 def numbers(values: object, what: str, low: float = -math.inf) -> tuple[float, ...]:
     """Return a non-empty list, tuple or array as a tuple of finite floats of at least `low`."""
-    if isinstance(values, str | bytes | dict) or not isinstance(values, Iterable):
-        raise ModelError(f"{what} must be a list of numbers, not {values!r}.")
-    result = tuple(number(value, f"each of {what}", low) for value in values)
+    given = items(values)
+    if given is None:
+        raise ModelError(f"{what} must be a list of numbers, not {shown(values)}.")
+    result = tuple(number(value, f"each of {what}", low) for value in given)
     if not result:
         raise ModelError(f"{what} must hold at least one number.")
     return result
@@ -54,20 +55,24 @@ def whole(
 
     2.0 and NumPy integers are taken; 2.5, True and "2" are not.
     """
-    result: int | None = None
-    if isinstance(value, int) and not isinstance(value, bool):
-        result = value
-    elif (real := _real(value)) is not None and real.is_integer():
-        result = int(real)
+    result = integer(value)
     if result is None or result < low or (high is not None and result > high):
         upper = f" from {low} to {high}" if high is not None else f" of at least {low}"
-        raise error(f"{what} must be a whole number{upper}, not {value!r}.")
+        raise error(f"{what} must be a whole number{upper}, not {shown(value)}.")
     return result
 
 
-def _real(value: object) -> float | None:
+def integer(value: object) -> int | None:
+    """Return a whole number as an int, or None if it is none."""
+    if isinstance(value, int):
+        return None if boolean(value) else int(value)
+    found = real(value)
+    return int(found) if found is not None and found.is_integer() else None
+
+
+def real(value: object) -> float | None:
     """Return a number as a plain float, or None if it is none or too large for a float."""
-    if _boolean(value) or isinstance(value, str | bytes) or not isinstance(value, SupportsFloat):
+    if boolean(value) or isinstance(value, str | bytes) or not isinstance(value, SupportsFloat):
         return None
     try:
         return float(value)
@@ -75,6 +80,17 @@ def _real(value: object) -> float | None:
         return None
 
 
-def _boolean(value: object) -> bool:
+def boolean(value: object) -> bool:
+    """Whether a value is True or False, NumPy's included."""
     # NumPy's own is known by its name, so that NumPy need not be imported.
     return isinstance(value, bool) or type(value).__name__ in ("bool", "bool_")
+
+
+def items(values: object) -> list[object] | None:
+    """Return the items of a list, tuple, array or the like; None for text, a mapping or no list."""
+    if isinstance(values, str | bytes | Mapping) or not isinstance(values, Iterable):
+        return None
+    try:
+        return list(values)
+    except TypeError:  # an array without dimensions
+        return None

@@ -1,10 +1,10 @@
-"""Reads `name:key=value,key=value`, the one spelling of policies and presets."""
+"""Words: `name:key=value,key=value`, the one spelling of policies and presets, and counts."""
 
 from __future__ import annotations
 
 from quickswap.errors import QuickswapError
 
-__all__ = ["split"]
+__all__ = ["counted", "split"]
 
 
 def split(text: str, what: str, error: type[QuickswapError]) -> tuple[str, dict[str, str]]:
@@ -26,3 +26,9 @@ def split(text: str, what: str, error: type[QuickswapError]) -> tuple[str, dict[
             raise error(f"{key} is given twice in {what} {text!r}.")
         result[key] = value
     return name.strip(), result
+
+
+def counted(number: int, noun: str) -> str:
+    """Return the number and the noun, in the plural unless there is one: "1 class", "2 classes"."""
+    ending = "" if number == 1 else "es" if noun.endswith("s") else "s"
+    return f"{number} {noun}{ending}"

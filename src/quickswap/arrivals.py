@@ -10,9 +10,9 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import ClassVar, Self, final
 
-from quickswap._check import numbers, positive
+from quickswap._check import items, numbers, positive
 from quickswap.distributions import Distribution
-from quickswap.errors import ModelError, inside, unknown
+from quickswap.errors import ModelError, inside, shown, unknown
 
 __all__ = ["Arrivals", "MarkovModulatedPoisson", "Poisson", "Renewal"]
 
@@ -54,7 +54,7 @@ class Arrivals(ABC):
         if not isinstance(data, Mapping) or "process" not in data:
             raise ModelError(
                 f"arrivals are a table with the key process, one of {', '.join(PROCESSES)}, "
-                f"and its parameters; given was {data!r}."
+                f"and its parameters; given was {shown(data)}."
             )
         name = data["process"]
         if not isinstance(name, str) or name not in PROCESSES:
@@ -76,7 +76,7 @@ def _parameter(key: str, value: object) -> object:
         return value
     with inside(key):
         if not isinstance(value, Mapping):
-            raise ModelError(f"interarrival must be a law, not {value!r}.")
+            raise ModelError(f"interarrival must be a law, not {shown(value)}.")
         return Distribution.from_dict(value)
 
 
@@ -119,7 +119,7 @@ class Renewal(Arrivals):
         if not isinstance(self.interarrival, Distribution):
             raise ModelError(
                 "interarrival must be a law such as Gamma(mean=1.0, scv=4.0), "
-                f"not {self.interarrival!r}."
+                f"not {shown(self.interarrival)}."
             )
 
     @property
@@ -185,10 +185,11 @@ PROCESSES: dict[str, type[Arrivals]] = {
 def _square(rows: object, size: int) -> tuple[tuple[float, ...], ...]:
     """Return `size` rows of `size` non-negative numbers, with 0 on the diagonal."""
     wanted = f"switching of MarkovModulatedPoisson must be {size} rows of {size} numbers"
-    if isinstance(rows, str) or not isinstance(rows, Iterable):
-        raise ModelError(f"{wanted}, one for each of its rates, not {rows!r}.")
+    given = items(rows)
+    if given is None:
+        raise ModelError(f"{wanted}, one for each of its rates, not {shown(rows)}.")
     result = []
-    for i, row in enumerate(rows):
+    for i, row in enumerate(given):
         values = numbers(row, f"row {i} of switching")
         if len(values) != size:
             raise ModelError(f"{wanted}, but row {i} has {len(values)}.")

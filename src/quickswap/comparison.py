@@ -4,20 +4,22 @@ from __future__ import annotations
 
 import json
 import math
+from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
-import numpy as np
-
-from quickswap.errors import QuickswapError, UnstableError, unknown
+from quickswap._check import integer, items, positive
+from quickswap._settings import check_progress, flag, jobs_intended
+from quickswap.errors import PolicyError, QuickswapError, UnstableError, shown, unknown
 from quickswap.estimates import Batches, Estimate, Floats, by_class, jackknife
 from quickswap.measure import overall_values
-from quickswap.models import load
-from quickswap.policies import Policy, parse
+from quickswap.models import as_system
+from quickswap.policies import Policy
 from quickswap.result import Result
-from quickswap.simulation import Interrupted, OwnPolicy, default_jobs, simulate
+from quickswap.simulation import Interrupted, OwnPolicy, as_policy, label, simulate
 from quickswap.system import System
 
 if TYPE_CHECKING:
@@ -60,10 +62,20 @@ class Comparison:
 
         Two are tied if the interval of their difference holds 0; results read from a file are
         compared as if they were independent. Only results with the verdict "stable" count.
+
+        Raises:
+            QuickswapError: there is no such point or quantity.
         """
+        if not isinstance(quantity, str) or quantity not in QUANTITIES:
+            unknown("quantity", quantity, QUANTITIES, QuickswapError)
+        points, number = self.points, integer(point)
+        if number is None or not -len(points) <= number < len(points):
+            raise QuickswapError(
+                f"point is {shown(point)}; it must be a whole number from 0 to {len(points) - 1}."
+            )
         known = [
             each
-            for each in self.points[point]
+            for each in points[number]
             if each.verdict.status == "stable" and math.isfinite(_value(each, quantity).value)
         ]
         if not known:
@@ -108,8 +120,8 @@ class Comparison:
 
 
 def compare(
-    system: System | str,
-    policies: Iterable[Policy | OwnPolicy | str] = DEFAULT_POLICIES,
+    system: System | str | Path,
+    policies: Iterable[Policy | OwnPolicy | str] | Policy | str = DEFAULT_POLICIES,
     *,
     rates: Sequence[float] | None = None,
     loads: Sequence[float] | None = None,
@@ -130,18 +142,18 @@ def compare(
         settings: all else that `simulate` takes; each result has its `jobs`.
 
     Raises:
-        PolicyError, UnstableError, QuickswapError: as `simulate`; also for rates and loads both.
+        PolicyError, UnstableError, QuickswapError: as `simulate`; also for rates and loads both,
+            and for a policy, a rate or a load given twice.
         Interrupted: Ctrl-C; its `result` is the comparison as far as it had come.
     """
-    system = load(system) if isinstance(system, str) else system
-    policies = [policies] if isinstance(policies, str) else policies
-    chosen = [parse(each) if isinstance(each, str) else each for each in policies]
-    if not chosen:
-        raise QuickswapError("no policy is given to compare: give at least one.")
+    system = as_system(system)
+    chosen = _chosen(policies, system)
     systems = _systems(system, rates, loads)
-    _look_ahead(systems, chosen, settings)
+    if not flag(settings.get("allow_unstable", False), "allow_unstable"):
+        _refuse_unstable(systems)
+    check_progress(progress)
     results: list[Result] = []
-    expected = settings.get("jobs") or default_jobs(settings.get("precision"))
+    expected = jobs_intended(settings.get("jobs"), settings.get("precision"))
     whole = expected * len(systems) * len(chosen)
     for each in systems:
         for policy in chosen:
@@ -177,6 +189,9 @@ def difference(
     Raises:
         QuickswapError: the two cannot be paired.
     """
+    for each in (first, second):
+        if not isinstance(each, Result):
+            raise QuickswapError(f"a difference is between two results, not {shown(each)}.")
     a, b = (_paired(each, quantity, cls) for each in (first, second))
     if a.shape != b.shape or not _alike(first, second):
         raise QuickswapError(
@@ -189,7 +204,7 @@ def difference(
 
 def _paired(result: Result, quantity: str, cls: str | None) -> Floats:
     """Return the quantity from all batches, then with one left out: (1 + batches, 1)."""
-    if quantity not in QUANTITIES:
+    if not isinstance(quantity, str) or quantity not in QUANTITIES:
         unknown("quantity", quantity, QUANTITIES, QuickswapError)
     if cls is not None and quantity != "mean_response_time":
         raise QuickswapError(f"{quantity} is one number for all classes: leave cls out.")
@@ -202,7 +217,7 @@ def _paired(result: Result, quantity: str, cls: str | None) -> Floats:
     table = by_class(sums, len(system.needs))
     if cls is None:
         table = table.sum(axis=1)
-    elif cls in system.names:
+    elif isinstance(cls, str) and cls in system.names:
         table = table[:, system.names.index(cls)]
     else:
         unknown("class", cls, system.names, QuickswapError)
@@ -235,32 +250,51 @@ def _tied(first: Result, other: Result, quantity: str) -> bool:
 def _systems(
     system: System, rates: Sequence[float] | None, loads: Sequence[float] | None
 ) -> list[System]:
+    """Return the system at each point, the lowest first."""
     if rates is not None and loads is not None:
         raise QuickswapError("give rates or loads, not both.")
-    points = rates if rates is not None else loads
+    points, what = (loads, "load") if rates is None else (rates, "arrival rate")
     if points is None:
         return [system]
-    if not len(points):
+    given = items(points)
+    if given is None:
+        raise QuickswapError(f"{what}s must be a list of numbers, not {shown(points)}.")
+    if not given:
         raise QuickswapError("no rate or load is given to compare at: give at least one.")
-    distinct = sorted(set(np.asarray(points, dtype=float).tolist()))
-    scale = system.with_rate if rates is not None else system.with_load
+    distinct = sorted(positive(point, what) for point in given)
+    for point, following in pairwise(distinct):
+        if point == following:
+            raise QuickswapError(f"the {what} {point:g} is given twice: give each once.")
+    scale = system.with_load if rates is None else system.with_rate
     return [scale(point) for point in distinct]
 
 
-def _look_ahead(
-    systems: list[System], policies: list[Policy | OwnPolicy], settings: dict[str, Any]
-) -> None:
-    """Refuse what cannot be simulated before anything is."""
-    for policy in policies:
-        if isinstance(policy, Policy):
-            policy.resolve(systems[0])
+def _chosen(given: object, system: System) -> list[Policy | OwnPolicy]:
+    """Return the policies, no two of the same name, each of which suits the system."""
+    listed = [given] if isinstance(given, str | Policy) else items(given)
+    if listed is None:
+        raise PolicyError(f"policies must be a list of policies, not {shown(given)}.")
+    if not listed:
+        raise PolicyError("no policy is given to compare: give at least one.")
+    chosen = [as_policy(each, system) for each in listed]
+    for name, times in Counter(map(label, chosen)).items():
+        if times > 1:
+            raise PolicyError(
+                f"policy {name} is given twice: give each once, and policies of your own a name "
+                "each."
+            )
+    return chosen
+
+
+def _refuse_unstable(systems: list[System]) -> None:
+    """Refuse rates that no policy can carry before anything is simulated."""
     capacity = systems[0].capacity
     for each in systems:
-        if each.arrival_rate >= capacity and not settings.get("allow_unstable"):
+        if each.arrival_rate >= capacity:
             raise UnstableError(
                 f"at {each.arrival_rate:.6g} jobs per second (load {each.load:.4g}) no policy is "
-                f"stable, the capacity is {capacity:.6g}: compare below it, or allow an unstable "
-                "simulation."
+                f"stable, the capacity is {capacity:.6g}: compare below it, or simulate it all the "
+                "same with allow_unstable=True."
             )
 
 

@@ -17,8 +17,12 @@ __all__ = [
     "QuickswapError",
     "UnstableError",
     "inside",
+    "shown",
     "unknown",
 ]
+
+LONGEST = 80
+"""Characters of a value given that a sentence shows."""
 
 Key = str | int
 """One step into a model: the name of a key, or a position in a list."""
@@ -58,6 +62,15 @@ def inside(*path: Key) -> Iterator[None]:
         raise
 
 
+def shown(value: object) -> str:
+    """Return what was given as a sentence shows it: on one line, and not at any length."""
+    try:
+        text = " ".join(repr(value).split())
+    except Exception:  # an integer of thousands of digits, an object that cannot be shown
+        return f"a value of type {type(value).__name__}"
+    return text if len(text) <= LONGEST else f"{text[: LONGEST - 10]} ... {text[-5:]}"
+
+
 def unknown(
     kind: str,
     given: object,
@@ -74,6 +87,7 @@ def unknown_message(kind: str, given: object, known: Iterable[str]) -> str:
     import difflib
 
     names = list(known)
-    near = difflib.get_close_matches(str(given).lower(), names, n=1, cutoff=0.5)
+    word = given.lower() if isinstance(given, str) else ""
+    near = difflib.get_close_matches(word, names, n=1, cutoff=0.5)
     hint = f" (did you mean {near[0]!r}?)" if near else ""
-    return f"unknown {kind}: {given!r}{hint}; known: {', '.join(names)}."
+    return f"unknown {kind}: {shown(given)}{hint}; known: {', '.join(names)}."

@@ -7,7 +7,7 @@ import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
-from quickswap.errors import QuickswapError
+from quickswap.errors import QuickswapError, shown
 
 __all__ = ["write_text", "write_with"]
 
@@ -23,7 +23,7 @@ def write_with(path: str | Path, write: Callable[[Path], object]) -> None:
     Raises:
         QuickswapError: the file cannot be written.
     """
-    path = Path(path)
+    path = _checked(path)
     temporary: Path | None = None
     try:
         if path.exists() and not path.is_file():  # a pipe or a device: nothing to rename onto
@@ -45,6 +45,12 @@ def write_with(path: str | Path, write: Callable[[Path], object]) -> None:
     finally:
         if temporary is not None:
             temporary.unlink(missing_ok=True)
+
+
+def _checked(path: object) -> Path:
+    if not isinstance(path, str | os.PathLike):
+        raise QuickswapError(f"a file is given by its name, as text or a Path, not {shown(path)}.")
+    return Path(os.fsdecode(path))
 
 
 def _umask() -> int:

@@ -12,7 +12,7 @@ from typing import Any, Self, final, overload
 from quickswap._check import positive, whole
 from quickswap.arrivals import Arrivals, Poisson
 from quickswap.distributions import Distribution
-from quickswap.errors import InfiniteVarianceWarning, ModelError, inside, unknown
+from quickswap.errors import InfiniteVarianceWarning, ModelError, inside, shown, unknown
 
 __all__ = ["JobClass"]
 
@@ -100,7 +100,7 @@ class JobClass:
             ModelError: an unknown or missing key, or a value out of range.
         """
         if not isinstance(data, Mapping):
-            raise ModelError(f"a class must be a table, not {data!r}.")
+            raise ModelError(f"a class must be a table, not {shown(data)}.")
         for key in data:
             if key not in KEYS:
                 unknown("key of a class", key, KEYS, where=(key,))
@@ -129,14 +129,16 @@ def _arrivals(rate: object, arrivals: object) -> Arrivals:
             return Poisson(positive(rate, "arrival_rate of a job class"))
     if not isinstance(arrivals, Arrivals):
         with inside("arrivals"):
-            raise ModelError(f"arrivals must be a process such as Poisson(1.0), not {arrivals!r}.")
+            raise ModelError(
+                f"arrivals must be a process such as Poisson(1.0), not {shown(arrivals)}."
+            )
     return arrivals
 
 
 def _size(size: object) -> Distribution:
     """Return the law of sizes; warn if its variance is infinite."""
     if not isinstance(size, Distribution):
-        raise ModelError(f"size must be a law such as Exponential(mean=1.0), not {size!r}.")
+        raise ModelError(f"size must be a law such as Exponential(mean=1.0), not {shown(size)}.")
     if size.variance == math.inf:
         warnings.warn(
             f"the size {size!r} has infinite variance: mean response times may be infinite too, "
@@ -150,5 +152,7 @@ def _size(size: object) -> Distribution:
 def _name(name: object) -> str | None:
     """Return the name of a class, if it has one."""
     if name is not None and (not isinstance(name, str) or not name.strip()):
-        raise ModelError(f"name of a job class must be a text that is not empty, not {name!r}.")
+        raise ModelError(
+            f"name of a job class must be a text that is not empty, not {shown(name)}."
+        )
     return name

@@ -17,10 +17,10 @@ from quickswap import jobclass
 from quickswap._check import positive, whole
 from quickswap._toml import line_of
 from quickswap._words import split
-from quickswap.errors import ModelError, QuickswapError, inside, unknown
+from quickswap.errors import ModelError, QuickswapError, inside, shown, unknown
 from quickswap.system import System
 
-__all__ = ["load", "presets", "read"]
+__all__ = ["as_system", "load", "presets", "read"]
 
 FOLDER = Path(__file__).parent / "presets"
 OPTIONS = {
@@ -45,7 +45,12 @@ def load(model: str | Path) -> System:
         ModelError: an unknown preset or option, a file that cannot be read, or a mistake in it,
             with the file, the line and the key.
     """
-    if isinstance(model, Path) or model.endswith(".toml") or "/" in model or Path(model).is_file():
+    if not isinstance(model, str | Path):
+        raise ModelError(
+            f"a model is a preset or a file, as text or a Path, not {shown(model)}; presets are "
+            f"{', '.join(OPTIONS)}."
+        )
+    if isinstance(model, Path) or model.endswith(".toml") or "/" in model or _is_file(model):
         return read(_text(Path(model)), str(model))
     name, options = split(model, "preset", ModelError)
     if name not in OPTIONS:
@@ -76,6 +81,28 @@ def read(text: str, source: str) -> System:
         raise ModelError(_placed(error, text, source), error.where) from None
 
 
+def as_system(given: object) -> System:
+    """Return a system as it is, or the one of a preset or a file.
+
+    Raises:
+        ModelError: it is neither, or there is a mistake in the model.
+    """
+    if isinstance(given, System):
+        return given
+    if isinstance(given, str | Path):
+        return load(given)
+    raise ModelError(
+        f"{shown(given)} is no system: give a System, or the name of a preset or model file."
+    )
+
+
+def _is_file(name: str) -> bool:
+    try:
+        return Path(name).is_file()
+    except OSError:  # too long for the name of a file
+        return False
+
+
 def _text(path: Path) -> str:
     try:
         return path.read_text(encoding="utf-8")
@@ -84,9 +111,11 @@ def _text(path: Path) -> str:
         raise ModelError(
             f"there is no file {path}; give a TOML file or a preset: {known}."
         ) from None
-    except (OSError, UnicodeDecodeError) as error:
-        reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
-        raise ModelError(f"the model file {path} cannot be read: {reason}.") from None
+    except UnicodeDecodeError:
+        raise ModelError(f"the model file {path} cannot be read: it is not UTF-8 text.") from None
+    except (OSError, ValueError) as error:  # ValueError: a zero byte in the name
+        reason = getattr(error, "strerror", None) or str(error)
+        raise ModelError(f"the model file {shown(str(path))} cannot be read: {reason}.") from None
 
 
 def _placed(error: QuickswapError, text: str, source: str) -> str:

@@ -5,8 +5,12 @@ from __future__ import annotations
 from typing import Protocol, runtime_checkable
 
 from quickswap._core import View, ViewedJob
+from quickswap.errors import PolicyError, shown
 
 __all__ = ["OwnPolicy", "View", "ViewedJob"]
+
+METHODS = ("start", "wake_at", "save", "restore")
+"""What the core calls, where it is there."""
 
 
 @runtime_checkable
@@ -38,3 +42,24 @@ class OwnPolicy(Protocol):
 def own_name(policy: OwnPolicy) -> str:
     """Return the name of a policy for tables and messages."""
     return str(getattr(policy, "name", type(policy).__name__))
+
+
+def check_own(policy: OwnPolicy) -> None:
+    """Refuse a policy whose optional parts are not what they must be.
+
+    Raises:
+        PolicyError: a name that is no text, a flag that is no boolean, a method that is none.
+    """
+    kind = type(policy).__name__
+    name = getattr(policy, "name", kind)
+    if not isinstance(name, str) or not name.strip():
+        raise PolicyError(
+            f"name of the policy {kind} must be a text that is not empty, not {shown(name)}."
+        )
+    sees = getattr(policy, "sees_jobs", False)
+    if not isinstance(sees, bool):
+        raise PolicyError(f"sees_jobs of policy {name} must be True or False, not {shown(sees)}.")
+    for method in METHODS:
+        found = getattr(policy, method, check_own)
+        if not callable(found):
+            raise PolicyError(f"{method} of policy {name} must be a method, not {shown(found)}.")

@@ -7,19 +7,22 @@ import os
 import time
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from quickswap._core import VERSION, Simulation
+from quickswap._settings import between, check_progress, flag, jobs_intended, warmup_rule, whole
 from quickswap.arrivals import Poisson
 from quickswap.distributions import Exponential
 from quickswap.errors import PolicyError, QuickswapError, UnstableError, unknown
 from quickswap.estimates import Batches, Run, by_class, jackknife
 from quickswap.measure import measure
-from quickswap.models import load
-from quickswap.own import OwnPolicy, own_name
+from quickswap.models import as_system
+from quickswap.own import OwnPolicy, check_own, own_name
 from quickswap.policies import Policy, Smash, parse, spell
+from quickswap.policies.base import no_policy
 from quickswap.result import Inputs, Result, Stop, Trajectory
 from quickswap.system import System
 from quickswap.verdict import judge, known_stability
@@ -54,7 +57,7 @@ class Interrupted(KeyboardInterrupt):
 
 
 def simulate(
-    system: System | str,
+    system: System | str | Path,
     policy: Policy | OwnPolicy | str,
     *,
     jobs: int | None = None,
@@ -101,25 +104,26 @@ def simulate(
         QuickswapError: a setting out of range.
         Interrupted: Ctrl-C; it carries what had been measured.
     """
-    system = load(system) if isinstance(system, str) else system
-    policy = parse(policy) if isinstance(policy, str) else policy
-    check_policy(policy, system)
+    system = as_system(system)
+    policy = as_policy(policy, system)
+    check_progress(progress)
     inputs = Inputs(
         system=system.to_dict(),
         policy=OWN + own_name(policy) if not isinstance(policy, Policy) else spell(policy),
         engine=_engine(engine, system, policy),
-        jobs=_whole(jobs if jobs is not None else default_jobs(precision), "jobs", 1),
-        precision=None if precision is None else _between(precision, "precision", 0, 1),
-        seed=_whole(seed, "seed", 0, 2**64 - 1),
-        replications=_whole(replications, "replications", 1, 10_000),
-        warmup=_warmup(warmup),
-        slowdown_bound=_between(slowdown_bound, "slowdown_bound", 0, np.inf),
-        trajectory=_whole(trajectory, "trajectory", 0, 1_000_000),
-        max_in_system=_whole(max_in_system, "max_in_system", 1, 2**31),
-        allow_unstable=bool(allow_unstable),
+        jobs=jobs_intended(jobs, precision),
+        precision=None if precision is None else between(precision, "precision", 0, 1),
+        seed=whole(seed, "seed", 0, 2**64 - 1),
+        replications=whole(replications, "replications", 1, 10_000),
+        warmup=warmup_rule(warmup),
+        slowdown_bound=between(slowdown_bound, "slowdown_bound", 0, np.inf),
+        trajectory=whole(trajectory, "trajectory", 0, 1_000_000),
+        max_in_system=whole(max_in_system, "max_in_system", 1, 2**31),
+        allow_unstable=flag(allow_unstable, "allow_unstable"),
         version=VERSION,
     )
-    threads = _whole(threads if threads is not None else _cores(), "threads", 1, 10_000)
+    threads = whole(threads if threads is not None else _cores(), "threads", 1, 10_000)
+    debug = flag(debug, "debug")
     return _Session(system, policy, inputs, threads, debug, progress).run()
 
 
@@ -152,7 +156,8 @@ class _Session:
         if known is not None and known.hopeless and not self.inputs.allow_unstable:
             raise UnstableError(
                 f"{self.system.arrival_rate:.6g} jobs per second arrive, and no policy can carry "
-                f"{known.capacity:.6g} or more: lower the rate, or allow an unstable simulation."
+                f"{known.capacity:.6g} or more: lower the rate, or simulate it all the same with "
+                "allow_unstable=True."
             )
         core = self._core()
         rounds = self._rounds()
@@ -168,7 +173,7 @@ class _Session:
             batches = self._batches(self._counters(core, full=False))
             if not len(batches.sums):
                 raise QuickswapError(
-                    f"no job has completed under {_label(self.policy)}: it starts nobody, or more "
+                    f"no job has completed under {label(self.policy)}: it starts nobody, or more "
                     "jobs must be allowed."
                 )
             verdict = judge(batches, known, crowded="crowded" in reasons)
@@ -220,7 +225,7 @@ class _Session:
         try:
             return Simulation(json.dumps(spec), own)
         except ValueError as error:
-            raise QuickswapError(str(error)) from None
+            raise QuickswapError(f"{error}.") from None
 
     def _advance(self, core: Simulation, target: int) -> list[str]:
         begun = time.perf_counter()
@@ -276,7 +281,7 @@ class _Session:
         step = float(counters[0]["trajectory_step"])
         result = Result(
             inputs=self.inputs,
-            policy_label=_label(policy),
+            policy_label=label(policy),
             trajectory=Trajectory(step, tuple(map(tuple, points.tolist())))
             if len(points)
             else None,
@@ -291,24 +296,30 @@ class _Session:
         return result
 
 
-def _label(policy: Policy | OwnPolicy) -> str:
+def label(policy: Policy | OwnPolicy) -> str:
+    """Return the name of a policy in tables."""
     return policy.label if isinstance(policy, Policy) else own_name(policy)
 
 
-def check_policy(policy: object, system: System) -> None:
-    """Refuse what is no policy, or does not suit the system."""
+def as_policy(given: object, system: System) -> Policy | OwnPolicy:
+    """Return a policy as it is, or the one that a text spells.
+
+    Raises:
+        PolicyError: it is none, or does not suit the system.
+    """
+    policy = parse(given) if isinstance(given, str) else given
     if isinstance(policy, Policy):
         policy.resolve(system)
-    elif not isinstance(policy, OwnPolicy) or isinstance(policy, type):
-        raise PolicyError(
-            f"{policy!r} is no policy: give one of quickswap's, its spelling, or an object with a "
-            "method start(view)."
-        )
+        return policy
+    if isinstance(policy, type) or not isinstance(policy, OwnPolicy):
+        raise PolicyError(no_policy(policy))
+    check_own(policy)
+    return policy
 
 
 def _engine(engine: str, system: System, policy: Policy | OwnPolicy) -> str:
     """Return the loop to use; raise if the one asked for does not apply."""
-    if engine not in ENGINES:
+    if not isinstance(engine, str) or engine not in ENGINES:
         unknown("engine", engine, ENGINES, QuickswapError)
     obstacle = _no_jumps(system, policy)
     if engine == "jumps" and obstacle:
@@ -344,37 +355,5 @@ def _first_block(jobs: int) -> int:
     return block
 
 
-def default_jobs(precision: float | None) -> int:
-    """Return the jobs of a simulation that does not say how many."""
-    return 1_000_000 if precision is None else 100_000_000
-
-
 def _cores() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-
-
-def _whole(value: Any, what: str, least: int, most: int = 10**15) -> int:
-    whole = isinstance(value, int | np.integer) and not isinstance(value, bool)
-    if isinstance(value, float) and value.is_integer():
-        whole = True
-    if not whole or not least <= value <= most:
-        raise QuickswapError(
-            f"{what} is {value!r}; it must be a whole number from {least} to {most}."
-        )
-    return int(value)
-
-
-def _between(value: Any, what: str, low: float, high: float) -> float:
-    if isinstance(value, bool) or not isinstance(value, int | float | np.number):
-        raise QuickswapError(f"{what} is {value!r}; it must be a number.")
-    if not low < value < high:
-        raise QuickswapError(f"{what} is {value!r}; it must be above {low} and below {high}.")
-    return float(value)
-
-
-def _warmup(value: Any) -> float | str:
-    if value == "mser5":
-        return "mser5"
-    if isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value < 1:
-        return float(value)
-    raise QuickswapError(f'warmup is {value!r}; it must be "mser5" or a share from 0 to below 1.')

@@ -10,16 +10,23 @@ import json
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import NoReturn
 
+from quickswap._check import integer, items, real, whole
 from quickswap._core import Stepper
-from quickswap.errors import PolicyError, QuickswapError
+from quickswap._words import counted
+from quickswap.errors import PolicyError, QuickswapError, shown
+from quickswap.models import as_system
 from quickswap.own import OwnPolicy
-from quickswap.policies import Policy, parse
-from quickswap.simulation import check_policy
+from quickswap.policies import Policy
+from quickswap.simulation import as_policy
 from quickswap.system import System
 
 __all__ = ["Scheduler", "State"]
+
+MOST_JOBS = 2**31
+"""Jobs of a class in a state, as in a simulation."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,16 +53,16 @@ class Scheduler:
     in seconds and matter only to policies that look at them.
 
     Args:
-        system: servers and classes.
+        system: servers and classes, or the name of a preset or model file.
         policy: a policy, its spelling, or one of your own.
 
     Raises:
         PolicyError: the policy does not suit the system, or is preemptive.
     """
 
-    def __init__(self, system: System, policy: Policy | OwnPolicy | str) -> None:
-        policy = parse(policy) if isinstance(policy, str) else policy
-        check_policy(policy, system)
+    def __init__(self, system: System | str | Path, policy: Policy | OwnPolicy | str) -> None:
+        system = as_system(system)
+        policy = as_policy(policy, system)
         known = isinstance(policy, Policy)
         if isinstance(policy, Policy) and policy.preemptive:
             raise PolicyError(
@@ -88,12 +95,17 @@ class Scheduler:
             QuickswapError: the time lies in the past.
             PolicyError: a policy of your own made a mistake.
         """
+        seconds = real(time)
+        if seconds is None:
+            raise QuickswapError(f"time must be a number of seconds, not {shown(time)}.")
+        if not math.isfinite(seconds):
+            raise QuickswapError(f"time {seconds} is not allowed; it must be finite, in seconds.")
         try:
             started = []
-            while (wake := self._core.wake_at()) <= time:
+            while (wake := self._core.wake_at()) <= seconds:
                 self._core.wait_until(wake)
                 started += self._core.ask()
-            self._core.wait_until(time)
+            self._core.wait_until(seconds)
         except ValueError as error:
             _refuse(error)
         return started
@@ -111,16 +123,17 @@ class Scheduler:
             QuickswapError: there is no such class.
             PolicyError: a policy of your own made a mistake.
         """
-        each = [classes] if isinstance(classes, int) else list(classes)
-        for cls in each:
-            self._check_class(cls)
-        known = [estimates] * len(each) if isinstance(estimates, int | float) else list(estimates)
+        each = [self._class(cls) for cls in _listed(classes)]
+        known = [_estimate(one) for one in _listed(estimates)]
+        if items(estimates) is None:
+            known *= len(each)
         if len(known) != len(each):
             raise QuickswapError(
-                f"{len(each)} jobs arrive with {len(known)} estimates: give one each."
+                f"{counted(len(each), 'job')} {'arrives' if len(each) == 1 else 'arrive'} with "
+                f"{counted(len(known), 'estimate')}: give one each."
             )
         try:
-            return self._core.arrive(each, [float(estimate) for estimate in known])
+            return self._core.arrive(each, known)
         except (ValueError, OverflowError) as error:
             _refuse(error)
 
@@ -131,10 +144,7 @@ class Scheduler:
             QuickswapError: one of them is not in service; then nothing is changed.
             PolicyError: a policy of your own made a mistake.
         """
-        each = [jobs] if isinstance(jobs, int) else list(jobs)
-        for job in each:
-            if job < 0:
-                raise QuickswapError(f"job {job} is not in service.")
+        each = [_job(job) for job in _listed(jobs)]
         try:
             return self._core.complete(each)
         except (ValueError, OverflowError) as error:
@@ -146,16 +156,22 @@ class Scheduler:
         Raises:
             QuickswapError: nobody of the class is in service.
         """
-        self._check_class(cls)
+        cls = self._class(cls)
         job = self._core.first_running(cls)
         if job is None:
             raise QuickswapError(f"no job of class {cls} is in service.")
         return self.complete(job)
 
-    def _check_class(self, cls: int) -> None:
-        if not 0 <= cls < len(self.system.needs):
-            last = len(self.system.needs) - 1
-            raise QuickswapError(f"there is no class {cls}; classes are 0 to {last}.")
+    def _class(self, given: object) -> int:
+        """Return the number of a class of the system."""
+        cls, last = integer(given), len(self.system.needs) - 1
+        if cls is None:
+            raise QuickswapError(
+                f"a class is given by its number, from 0 to {last}, not as {shown(given)}."
+            )
+        if not 0 <= cls <= last:
+            raise QuickswapError(f"there is no class {shown(cls)}; classes are 0 to {last}.")
+        return cls
 
     def waiting(self) -> list[tuple[int, int]]:
         """Return number and class of the jobs waiting, oldest first."""
@@ -181,12 +197,22 @@ class Scheduler:
         Raises:
             QuickswapError: it is no state of this system under this policy.
         """
-        for count in (*state.waiting, *state.running):
-            if count < 0:
-                raise QuickswapError(f"a state has a count of {count}; counts are not negative.")
-        parts = (state.waiting, state.running, state.order, state.policy)
+        if not isinstance(state, State):
+            raise QuickswapError(f"a Scheduler is put into a State, not into {shown(state)}.")
+        waiting = _whole_numbers(state.waiting, "waiting", 0, MOST_JOBS)
+        running = _whole_numbers(state.running, "running", 0, MOST_JOBS)
+        for counts in (waiting, running):
+            if len(counts) != len(self.system.needs):
+                raise QuickswapError(
+                    f"a state has one count for each of the "
+                    f"{counted(len(self.system.needs), 'class')}, not {len(counts)}."
+                )
+        order = state.order
+        if order is not None:
+            order = tuple(map(self._class, _list_of(order, "order")))
+        own = _whole_numbers(state.policy, "policy", -(2**63), 2**63 - 1)
         try:
-            self._core.restore(parts)
+            self._core.restore((waiting, running, order, own))
         except (ValueError, OverflowError) as error:
             _refuse(error)
 
@@ -195,3 +221,44 @@ def _refuse(error: Exception) -> NoReturn:
     """Raise the core's sentence as an error of quickswap."""
     kind = PolicyError if str(error).startswith("policy ") else QuickswapError
     raise kind(f"{error}.") from error.__cause__
+
+
+def _listed(given: object) -> list[object]:
+    """Return a list of what was given, which may be one thing or several."""
+    several = items(given)
+    return [given] if several is None else several
+
+
+def _list_of(given: object, what: str) -> list[object]:
+    several = items(given)
+    if several is None:
+        raise QuickswapError(
+            f"{what} of a state must be a tuple of whole numbers, not {shown(given)}."
+        )
+    return several
+
+
+def _whole_numbers(given: object, what: str, low: int, high: int) -> tuple[int, ...]:
+    return tuple(
+        whole(each, f"each of {what} of a state", low, high, QuickswapError)
+        for each in _list_of(given, what)
+    )
+
+
+def _estimate(given: object) -> float:
+    estimate = real(given)
+    if estimate is None or estimate < 0:
+        raise QuickswapError(
+            f"an estimated size must be a number of seconds of at least 0, or nan for none, "
+            f"not {shown(given)}."
+        )
+    return estimate
+
+
+def _job(given: object) -> int:
+    job = integer(given)
+    if job is None:
+        raise QuickswapError(f"a job is given by its number, not as {shown(given)}.")
+    if not 0 <= job < 2**64:
+        raise QuickswapError(f"job {shown(job)} is not in service.")
+    return job

@@ -14,8 +14,8 @@ from dataclasses import dataclass
 from itertools import chain, count
 from typing import Any, Self, final
 
-from quickswap._check import positive, whole
-from quickswap.errors import ModelError, inside, unknown
+from quickswap._check import items, positive, whole
+from quickswap.errors import ModelError, inside, shown, unknown
 from quickswap.jobclass import JobClass
 
 __all__ = ["JobClass", "System"]
@@ -133,6 +133,8 @@ class System:
         Raises:
             ModelError: an unknown or missing key, or a value out of range.
         """
+        if not isinstance(data, Mapping):
+            raise ModelError(f"a system must be a table, not {shown(data)}.")
         for key in data:
             if key not in KEYS:
                 unknown("key of a system", key, KEYS, where=(key,))
@@ -156,9 +158,9 @@ class System:
 
 def _listed(classes: object) -> list[Any]:
     """Return classes as a list that holds at least one."""
-    if isinstance(classes, str | Mapping) or not isinstance(classes, Iterable):
-        raise ModelError(f"classes must be a list of job classes, not {classes!r}.")
-    result = list(classes)
+    result = items(classes)
+    if result is None:
+        raise ModelError(f"classes must be a list of job classes, not {shown(classes)}.")
     if not result:
         raise ModelError("classes must hold at least one job class; the list is empty.")
     return result
@@ -169,7 +171,7 @@ def _fitting(classes: object, servers: int) -> list[JobClass]:
     result = _listed(classes)
     for position, each in enumerate(result):
         if not isinstance(each, JobClass):
-            raise ModelError(f"classes must hold job classes only, not {each!r}.", (position,))
+            raise ModelError(f"classes must hold job classes only, not {shown(each)}.", (position,))
         if each.need > servers:
             raise ModelError(
                 f"need of class {each.name or position!r} must be a whole number from 1 to "

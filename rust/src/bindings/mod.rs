@@ -61,7 +61,7 @@ impl Simulation {
             let hire = spec.hire(&system, replication);
             match &policy {
                 None => employ(&spec.policy, &system, hire)?,
-                Some(object) => hire.employ(PythonPolicy::new(object, &system, &fault)),
+                Some(object) => hire.employ(PythonPolicy::new(object, &system, &fault).hurried(system.servers)),
             }
         });
         let runs = hired.collect::<Result<_, _>>().map_err(refuse)?;

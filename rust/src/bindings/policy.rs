@@ -3,10 +3,13 @@
 use std::sync::{Arc, Mutex};
 
 use pyo3::prelude::*;
-use pyo3::types::{PyInt, PyTuple};
+use pyo3::types::{PyBool, PyTuple};
 
 use crate::policy::{Choice, Policy, Sight};
 use crate::system::System;
+
+/// Jobs that wait while nobody has ever started, at least, until a policy in a simulation is taken to be idle for good.
+const IDLE_JOBS: u32 = 1000;
 
 /// A sentence about what went wrong, and the exception behind it.
 pub type Blame = (String, Option<Py<PyAny>>);
@@ -76,10 +79,18 @@ pub struct PythonPolicy {
     inner: Vec<u32>,
     sees_jobs: bool,
     remembers_order: bool,
+    timers: bool,
+    /// Jobs that may wait before the first one starts; none if that is up to whoever drives the policy.
+    patience: Option<u32>,
 }
 
 fn attribute<T: for<'a, 'py> FromPyObject<'a, 'py>>(object: &Bound<'_, PyAny>, name: &str) -> Option<T> {
     object.getattr(name).ok().and_then(|value| value.extract().ok())
+}
+
+/// Whether it is a whole number of Python or NumPy, and not a boolean.
+fn whole(answer: &Bound<'_, PyAny>) -> bool {
+    !answer.is_instance_of::<PyBool>() && answer.call_method0("__index__").is_ok()
 }
 
 fn deep_copy(py: Python<'_>, object: &Py<PyAny>) -> PyResult<Py<PyAny>> {
@@ -102,10 +113,33 @@ impl PythonPolicy {
                 inner: system.inner(),
                 sees_jobs: attribute(bound, "sees_jobs").unwrap_or(false),
                 remembers_order: attribute(bound, "remembers_order").unwrap_or(true),
+                timers: bound.hasattr("wake_at").unwrap_or(false),
+                patience: None,
             };
             policy.object = policy.copied(py, object);
             policy
         })
+    }
+
+    /// Blames the policy if it never starts anybody, rather than fill the system to its limit. Ten jobs a server may be
+    /// waited for, and a policy that asks to be woken may wait for as long as it likes.
+    pub fn hurried(self, servers: u32) -> Self {
+        let patience = servers.saturating_mul(10).max(IDLE_JOBS);
+        Self { patience: (!self.timers).then_some(patience), ..self }
+    }
+
+    /// The policy starts nobody now.
+    fn waits(&self, view: crate::policy::View<'_>) -> Choice {
+        let station = view.station;
+        let Some(patience) = self.patience.filter(|_| station.free() == station.servers()) else {
+            return Choice::Wait;
+        };
+        let waiting: u64 = self.inner.iter().map(|&class| u64::from(station.waiting(class))).sum();
+        if waiting < u64::from(patience) {
+            return Choice::Wait;
+        }
+        self.blame("has started nobody so far, though jobs wait and all servers are free", view, None);
+        Choice::Fault
     }
 
     fn copied(&self, py: Python<'_>, object: &Py<PyAny>) -> Option<Py<PyAny>> {
@@ -191,7 +225,7 @@ impl PythonPolicy {
                 return Err("which does not wait");
             }
             (self.inner[job.cls], Choice::Job(job.slot))
-        } else if answer.is_instance_of::<PyInt>() && !answer.is_instance_of::<pyo3::types::PyBool>() {
+        } else if whole(answer) {
             let class = answer.extract::<usize>().ok().and_then(|class| self.inner.get(class));
             let class =
                 *class.ok_or("which is no class; allowed are None, the index of a class, or a job of view.queue")?;
@@ -219,6 +253,8 @@ impl Clone for PythonPolicy {
             inner: self.inner.clone(),
             sees_jobs: self.sees_jobs,
             remembers_order: self.remembers_order,
+            timers: self.timers,
+            patience: self.patience,
         })
     }
 }
@@ -241,17 +277,24 @@ impl Policy for PythonPolicy {
                 self.blame(&what, view, Some(error.into_value(py).into_any()));
                 Choice::Fault
             }
-            Ok(answer) => self.read(&answer, view).unwrap_or_else(|why| {
-                let shown = answer.repr().map_or_else(|_| "something".into(), |repr| repr.to_string());
-                self.blame(&format!("answered {shown}, {why}"), view, None);
-                Choice::Fault
-            }),
+            Ok(answer) => match self.read(&answer, view) {
+                Ok(Choice::Wait) => self.waits(view),
+                Ok(choice) => {
+                    self.patience = None;
+                    choice
+                }
+                Err(why) => {
+                    let shown = answer.repr().map_or_else(|_| "something".into(), |repr| repr.to_string());
+                    self.blame(&format!("answered {shown}, {why}"), view, None);
+                    Choice::Fault
+                }
+            },
         })
     }
 
     fn wake_at(&mut self, view: crate::policy::View<'_>) -> f64 {
         Python::attach(|py| {
-            if !self.object.as_ref().is_some_and(|object| object.bind(py).hasattr("wake_at").unwrap_or(false)) {
+            if !self.timers {
                 return f64::INFINITY;
             }
             let time = self

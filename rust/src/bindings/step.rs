@@ -69,9 +69,9 @@ impl Stepper {
     fn cores<T: Copy>(&self, values: &[T]) -> PyResult<Vec<T>> {
         if values.len() != self.given.len() {
             return Err(refuse(format!(
-                "{} counts were given; one for each of the {} classes is needed",
-                values.len(),
-                self.given.len()
+                "a state has {} counts of jobs waiting and as many in service, not {}",
+                self.given.len(),
+                values.len()
             )));
         }
         Ok(self.given.iter().map(|&given| values[given]).collect())

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from typing import ClassVar, Self
 
 from quickswap._check import number, positive
-from quickswap.errors import ModelError, inside, unknown
+from quickswap.errors import ModelError, inside, shown, unknown
 
 
 class Distribution(ABC):
@@ -79,7 +79,7 @@ class Distribution(ABC):
         if not isinstance(data, Mapping) or "law" not in data:
             raise ModelError(
                 f"a law is a table with its parameters and the key law, one of {', '.join(LAWS)}; "
-                f"given was {data!r}."
+                f"given was {shown(data)}."
             )
         name = data["law"]
         if not isinstance(name, str) or name not in LAWS:
@@ -121,7 +121,7 @@ class Distribution(ABC):
             object.__setattr__(self, name, value)
         if not 0 < self.mean < math.inf:
             raise ModelError(
-                f"the mean of {self!r} must be positive and finite, not {self.mean:g}."
+                f"the mean of {shown(self)} must be positive and finite, not {self.mean:g}."
             )
 
 

@@ -111,12 +111,12 @@ class Empirical(Distribution):
                     f"weights of Empirical must be as many as its values, {len(points)}, "
                     f"not {len(masses)}."
                 )
-            total = math.fsum(masses)
+            total = _sum(masses)
             if not 0 < total < math.inf:
                 raise ModelError("weights of Empirical must add up to a positive finite number.")
-        pairs = list(zip(points, masses, strict=True))
-        mean = math.fsum(w * x for x, w in pairs) / total
-        variance = math.fsum(w * (x - mean) ** 2 for x, w in pairs) / total
+        pairs = [(x, w) for x, w in zip(points, masses, strict=True) if w > 0]
+        mean = _sum(w * x for x, w in pairs) / total
+        variance = _sum(w * ((x - mean) * (x - mean)) for x, w in pairs) / total
         self._store(values=points, weights=masses, _mean=mean, _variance=variance)
 
     @property
@@ -136,3 +136,11 @@ class Empirical(Distribution):
 
     def _scaled(self, factor: float) -> Self:
         return type(self)([factor * x for x in self.values], self.weights)
+
+
+def _sum(values: Iterable[float]) -> float:
+    """Return the sum, correctly rounded, or `inf` where a float overflows."""
+    try:
+        return math.fsum(values)
+    except OverflowError:
+        return math.inf

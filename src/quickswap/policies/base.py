@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import ClassVar
+from dataclasses import MISSING, fields, is_dataclass
+from typing import ClassVar, final
 
-from quickswap.errors import PolicyError, unknown
+from quickswap.errors import PolicyError, shown, unknown
 from quickswap.system import System
 
 
@@ -26,13 +27,20 @@ class Policy(ABC):
     preemptive: ClassVar[bool] = False
     """Whether it interrupts jobs in service."""
 
-    @abstractmethod
+    @final
     def resolve(self, system: System) -> dict[str, object]:
         """Return the name and all parameters in full, as the core and the results have them.
 
         Raises:
             PolicyError: the policy cannot serve this system, or a parameter does not suit it.
         """
+        if not isinstance(system, System):
+            raise PolicyError(f"a policy serves a System, not {shown(system)}.")
+        return {"name": self.name, **self._parameters(system)}
+
+    @abstractmethod
+    def _parameters(self, system: System) -> dict[str, object]:
+        """Return the parameters in full; raise PolicyError if they do not suit the system."""
 
     @property
     def label(self) -> str:
@@ -48,6 +56,29 @@ class Policy(ABC):
 
 def choice(value: object, what: str, known: tuple[str, ...]) -> str:
     """Return `value` if it is one of the known words."""
-    if value not in known:
+    if not isinstance(value, str) or value not in known:
         unknown(what, value, known, PolicyError)
-    return str(value)
+    return value
+
+
+def no_policy(given: object) -> str:
+    """Return the sentence about what was given in place of a policy."""
+    known = isinstance(given, type) and issubclass(given, Policy) and given is not Policy
+    if isinstance(given, type) and (known or callable(getattr(given, "start", None))):
+        prefix = "qs." if known else ""
+        needed = ", ".join(f"{field}=8" for field in _needed(given))
+        return (
+            f"the class {given.__name__} is no policy: give one built from it, as in "
+            f"{prefix}{given.__name__}({needed})."
+        )
+    return (
+        f"{shown(given)} is no policy: give one of quickswap's, its spelling, or an object with a "
+        "method start(view)."
+    )
+
+
+def _needed(kind: type) -> list[str]:
+    """Return the parameters of a policy of quickswap that have no default."""
+    if not is_dataclass(kind):
+        return []
+    return [field.name for field in fields(kind) if field.default is MISSING]

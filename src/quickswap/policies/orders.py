@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass
 from typing import ClassVar, final
 
-from quickswap._check import whole
+from quickswap._check import real, whole
 from quickswap.errors import PolicyError
 from quickswap.policies.base import Policy
 from quickswap.system import System
@@ -23,8 +23,8 @@ class FCFS(Policy):
     name: ClassVar[str] = "fcfs"
     title: ClassVar[str] = "FCFS"
 
-    def resolve(self, system: System) -> dict[str, object]:
-        return {"name": self.name}
+    def _parameters(self, system: System) -> dict[str, object]:
+        return {}
 
 
 @final
@@ -38,8 +38,8 @@ class FirstFit(Policy):
     name: ClassVar[str] = "first-fit"
     title: ClassVar[str] = "First-Fit"
 
-    def resolve(self, system: System) -> dict[str, object]:
-        return {"name": self.name}
+    def _parameters(self, system: System) -> dict[str, object]:
+        return {}
 
 
 @final
@@ -53,8 +53,8 @@ class MSF(Policy):
     name: ClassVar[str] = "msf"
     title: ClassVar[str] = "MSF"
 
-    def resolve(self, system: System) -> dict[str, object]:
-        return {"name": self.name}
+    def _parameters(self, system: System) -> dict[str, object]:
+        return {}
 
 
 @final
@@ -65,8 +65,8 @@ class LSF(Policy):
     name: ClassVar[str] = "lsf"
     title: ClassVar[str] = "LSF"
 
-    def resolve(self, system: System) -> dict[str, object]:
-        return {"name": self.name}
+    def _parameters(self, system: System) -> dict[str, object]:
+        return {}
 
 
 @final
@@ -85,14 +85,14 @@ class Smash(Policy):
 
     def __post_init__(self) -> None:
         if self.window is not None:
-            endless = self.window == math.inf
+            endless = real(self.window) == math.inf
             window = (
                 None if endless else whole(self.window, "window of Smash", 1, None, PolicyError)
             )
             object.__setattr__(self, "window", window)
 
-    def resolve(self, system: System) -> dict[str, object]:
-        return {"name": self.name, "window": self.window}
+    def _parameters(self, system: System) -> dict[str, object]:
+        return {"window": self.window}
 
     def _details(self) -> list[str]:
         return ["inf" if self.window is None else f"{self.window}"]

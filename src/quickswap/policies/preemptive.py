@@ -26,5 +26,5 @@ class ServerFilling(Policy):
     title: ClassVar[str] = "ServerFilling"
     preemptive: ClassVar[bool] = True
 
-    def resolve(self, system: System) -> dict[str, object]:
-        return {"name": self.name}
+    def _parameters(self, system: System) -> dict[str, object]:
+        return {}

@@ -10,8 +10,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import ClassVar, final
 
-from quickswap._check import whole
-from quickswap.errors import PolicyError, unknown
+from quickswap._check import items, whole
+from quickswap._words import counted
+from quickswap.errors import PolicyError, shown, unknown
 from quickswap.policies.base import Policy, choice
 from quickswap.system import System
 
@@ -48,19 +49,20 @@ class MSFQ(Policy):
             object.__setattr__(self, "threshold", threshold)
         choice(self.drain, "drain of MSFQ", self.drains)
 
-    def resolve(self, system: System) -> dict[str, object]:
+    def _parameters(self, system: System) -> dict[str, object]:
         if not system.one_or_all:
             raise PolicyError(
                 "MSFQ serves systems of two classes, one that needs 1 server and one that needs "
-                f"all; this one has {len(system.classes)} classes with needs from "
-                f"{min(system.needs)} to {max(system.needs)} on {system.servers} servers: take "
+                f"all; this one has {counted(len(system.classes), 'class')} with needs from "
+                f"{min(system.needs)} to {max(system.needs)} on "
+                f"{counted(system.servers, 'server')}: take "
                 "AdaptiveQuickswap or StaticQuickswap."
             )
         highest = system.servers if self.drain == "on_demand" else system.servers - 1
         threshold = system.servers - 1 if self.threshold is None else self.threshold
         what = f"threshold of MSFQ with drain {self.drain!r}"
         threshold = whole(threshold, what, 0, highest, PolicyError)
-        return {"name": self.name, "threshold": threshold, "drain": self.drain}
+        return {"threshold": threshold, "drain": self.drain}
 
     def _details(self) -> list[str]:
         threshold = "k-1" if self.threshold is None else f"{self.threshold}"
@@ -129,9 +131,8 @@ class StaticQuickswap(Policy):
         object.__setattr__(self, "order", order)
         object.__setattr__(self, "drain", choice(drain, "drain of StaticQuickswap", self.drains))
 
-    def resolve(self, system: System) -> dict[str, object]:
+    def _parameters(self, system: System) -> dict[str, object]:
         return {
-            "name": self.name,
             "drain": self.drain,
             "order": self._cycle(system),
             "thresholds": self._slots(system),
@@ -150,8 +151,9 @@ class StaticQuickswap(Policy):
             cycle.append(positions[each] if isinstance(each, str) else each)
         if sorted(cycle) != list(everyone):
             raise PolicyError(
-                f"order of StaticQuickswap must hold each of the {len(everyone)} classes once, by "
-                f"name or by position from 0 to {len(everyone) - 1}, not {list(self.order)!r}."
+                f"order of StaticQuickswap must hold each of the {counted(len(everyone), 'class')} "
+                f"once, by name or by position from 0 to {len(everyone) - 1}, "
+                f"not {shown(list(self.order))}."
             )
         return cycle
 
@@ -200,8 +202,8 @@ class AdaptiveQuickswap(Policy):
     name: ClassVar[str] = "adaptive-quickswap"
     title: ClassVar[str] = "Adaptive Quickswap"
 
-    def resolve(self, system: System) -> dict[str, object]:
-        return {"name": self.name}
+    def _parameters(self, system: System) -> dict[str, object]:
+        return {}
 
 
 def _natural(value: object, what: str) -> int:
@@ -210,6 +212,7 @@ def _natural(value: object, what: str) -> int:
 
 def _items(values: object, what: str) -> list[object]:
     """Return the items of a list, tuple or array."""
-    if isinstance(values, str) or not isinstance(values, Iterable):
-        raise PolicyError(f"{what} must be a list, not {values!r}.")
-    return list(values)
+    given = items(values)
+    if given is None:
+        raise PolicyError(f"{what} must be a list, not {shown(values)}.")
+    return given

@@ -11,8 +11,8 @@ from collections.abc import Callable
 from dataclasses import MISSING, fields, is_dataclass
 
 from quickswap._words import split
-from quickswap.errors import PolicyError, unknown
-from quickswap.policies.base import Policy
+from quickswap.errors import PolicyError, shown, unknown
+from quickswap.policies.base import Policy, no_policy
 from quickswap.policies.orders import FCFS, LSF, MSF, FirstFit, Smash
 from quickswap.policies.preemptive import ServerFilling
 from quickswap.policies.quickswap import MSFQ, AdaptiveQuickswap, StaticQuickswap
@@ -40,6 +40,10 @@ def parse(text: str) -> Policy:
     Raises:
         PolicyError: an unknown name, parameter or choice, a value out of range, or no `key=value`.
     """
+    if not isinstance(text, str):
+        raise PolicyError(
+            f"a policy is spelled as text, as in 'msfq:threshold=31', not {shown(text)}."
+        )
     name, given = split(text, "policy", PolicyError)
     known = {kind.name: kind for kind in POLICIES}
     plain = name.lower().replace("_", "-")
@@ -64,6 +68,8 @@ def spell(policy: Policy) -> str:
     Raises:
         PolicyError: a class is named in a way that cannot be spelled; use its position.
     """
+    if not isinstance(policy, Policy):
+        raise PolicyError(no_policy(policy))
     changed = {
         key: getattr(policy, key)
         for key, default in _parameters(type(policy)).items()
