@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -179,7 +180,17 @@ MISTAKES: list[tuple[list[str], str]] = [
     ([*SIMULATE, "--engine", "event"], "unknown engine: 'event' (did you mean 'events'?)"),
     ([*SIMULATE, "--policy", "smash:window=3", "--engine", "jumps"], "does not apply"),
     (["simulate", "four-clas"], "(did you mean 'four-class'?)"),
-    ([*SIMULATE, "--load", "1"], "5 jobs per second arrive, and no policy can carry 5 or more"),
+    ([*SIMULATE, "--load", "1"], "no policy can carry 5 or more: lower the rate"),
+    ([*SIMULATE, "--load", "1"], "all the same with --allow-unstable."),
+    ([*COMPARE, "--load", "1"], "all the same with --allow-unstable."),
+    ([*SIMULATE, "--max-in-system", "0"], "--max-in-system is 0; it must be"),
+    ([*COMPARE, "--loads", ".5,.7,.50"], "the load 0.5 is given twice: give each once."),
+    ([*COMPARE, "--rates", "1,2,1"], "the arrival rate 1 is given twice: give each once."),
+    ([*COMPARE, "--policies", "msf fcfs MSF"], "policy MSF is given twice: give each once."),
+    (["simulate", "one-or-all", "--servers", "8"], "give one-or-all:k=8 in place of it"),
+    (["show", "one-or-all:p1=.5", "--servers", "8"], "give one-or-all:k=8 in place of it"),
+    (["compare", "four-class", "--servers", "8"], "needs 15: give 15 or more."),
+    (["show", "four-class", "--servers", "0"], "servers must be a whole number from 1 to"),
     ([*COMPARE, "--loads", ".5,1.2"], "at 6 jobs per second (load 1.2) no policy is stable"),
     ([*COMPARE, "--loads", ".5,x"], "--loads is '.5,x'; give numbers separated by commas"),
     ([*COMPARE, "--rates", "1;2"], "--rates is '1;2'; give numbers separated by commas"),
@@ -206,6 +217,9 @@ MISTAKES: list[tuple[list[str], str]] = [
     ([*COMPARE, "--parquet", "."], ". is a folder: give a file"),
     ([*COMPARE, "--plot", "c.gif"], "the ending of c.gif is '.gif'; it must be .svg, .pdf, .png"),
     ([*COMPARE, "--plot", "c"], "the ending of c is none"),
+    ([*SIMULATE, "--json", "r", "--csv", "./r"], "two outputs are to go to r"),
+    ([*SIMULATE, "--csv=-", "--json=-"], "two outputs are to go to -"),
+    ([*SIMULATE, "--trajectory", "x" * 300], "cannot be written (File name too long)"),
     (["simulate", "four-class", "--debug", "--jobs"], "--jobs requires an argument"),
 ]
 
@@ -240,3 +254,74 @@ def test_an_output_that_cannot_be_a_file_is_refused_before_the_run(
     assert caught.value.code == 2
     assert list(tmp_path.iterdir()) == []
     assert "parquet" in capsys.readouterr().err
+
+
+OUTPUTS = [
+    ("simulate", "--json"),
+    ("simulate", "--csv"),
+    ("simulate", "--trajectory"),
+    ("compare", "--json"),
+    ("compare", "--csv"),
+    ("compare", "--parquet"),
+    ("compare", "--plot"),
+]
+
+
+@pytest.mark.parametrize(("command", "option"), OUTPUTS, ids=lambda word: word)
+class TestOutputsAreProbed:
+    """A simulation that is begun would not end: `--jobs` is beyond reach."""
+
+    def refused(
+        self, command: str, option: str, path: Path, capsys: pytest.CaptureFixture[str]
+    ) -> str:
+        with pytest.raises(SystemExit) as caught:
+            main([command, "four-class", "--jobs", "1e15", f"{option}={path}"])
+        out, err = capsys.readouterr()
+        assert (caught.value.code, out, err.count("\n")) == (2, "", 1)
+        return err
+
+    @pytest.mark.skipif(not Path("/proc/self").is_dir(), reason="a folder that refuses even root")
+    def test_a_place_where_nothing_can_be_made(
+        self, command: str, option: str, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        err = self.refused(command, option, Path("/proc/x.svg"), capsys)
+        assert "/proc/x.svg cannot be written (" in err
+
+    def test_a_folder_that_is_not_ones_own(
+        self, command: str, option: str, capsys: pytest.CaptureFixture[str], tmp_path: Path
+    ) -> None:
+        folder = tmp_path / "theirs"
+        folder.mkdir(mode=0o500)
+        if os.access(folder, os.W_OK):
+            pytest.skip("the superuser may write everywhere")
+        err = self.refused(command, option, folder / "x.svg", capsys)
+        assert "x.svg cannot be written (Permission denied)" in err
+
+    @pytest.mark.skipif(not Path("/dev/full").exists(), reason="a device that is full")
+    def test_a_full_device(
+        self, command: str, option: str, capsys: pytest.CaptureFixture[str], tmp_path: Path
+    ) -> None:
+        path = tmp_path / "full.svg"
+        path.symlink_to("/dev/full")
+        err = self.refused(command, option, path, capsys)
+        assert "full.svg cannot be written (No space left on device)" in err
+        assert list(tmp_path.iterdir()) == [path]
+
+    def test_a_folder(
+        self, command: str, option: str, capsys: pytest.CaptureFixture[str], tmp_path: Path
+    ) -> None:
+        path = tmp_path / "x.svg"
+        path.mkdir()
+        assert "x.svg is a folder: give a file." in self.refused(command, option, path, capsys)
+
+
+def test_an_old_file_survives_a_run_that_fails(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    path = tmp_path / "r.json"
+    path.write_text("old", encoding="utf-8")
+    with pytest.raises(SystemExit):
+        main(["simulate", "four-class", "--policy", "msfq", "--json", str(path)])
+    assert "MSFQ serves" in capsys.readouterr().err
+    assert path.read_text(encoding="utf-8") == "old"
+    assert list(tmp_path.iterdir()) == [path]

@@ -6,6 +6,7 @@ import io
 import json
 import os
 import re
+import select
 import signal
 import subprocess
 import sys
@@ -19,6 +20,7 @@ import pytest
 import quickswap as qs
 from quickswap import simulation
 from quickswap.cli import main
+from quickswap.verdict import judge
 
 SMALL = ("--jobs", "4000", "--seed", "3")
 
@@ -166,6 +168,25 @@ class TestCompare:
         frame = pl.read_csv(io.StringIO(out))
         assert frame["policy"].unique().sort().to_list() == ["MSF", "Smash(3)"]
 
+    @pytest.mark.parametrize("tokens", [("simulate",), ("compare", "--load", ".8")])
+    def test_intervals_of_unknown_width_are_explained(
+        self, tokens: tuple[str, ...], capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        line = "± ?: the run was too short to tell how wide the interval is; simulate more jobs"
+        command, *rest = tokens
+        short = good(capsys, command, "four-class", *rest, "--jobs", "8")
+        assert short.splitlines().count(line) == 1
+        assert short.count("± ?") > 1
+        calm = ("--jobs", "400000", "--policies" if command == "compare" else "--policy", "msf")
+        assert "± ?" not in good(capsys, command, "four-class:load=.5", *rest, *calm)
+
+    def test_settings_have_the_names_of_the_command_line(
+        self, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        out = good(capsys, "simulate", "four-class", "--jobs", "1e9", "--max-in-system", "10")
+        assert "than --max-in-system allows: raise it" in out
+        assert "max_in_system" not in out
+
     def test_the_unstable_are_marked_and_drawn_without(
         self, capsys: pytest.CaptureFixture[str], tmp_path: Path
     ) -> None:
@@ -183,6 +204,16 @@ def program(*tokens: str, **settings: Any) -> subprocess.Popen[str]:
     return subprocess.Popen(command, stdout=pipe, stderr=pipe, text=True, **settings)
 
 
+def until(terminal: int, pattern: str) -> str:
+    """Read what a program writes to a terminal until it holds a pattern, or for a minute."""
+    seen, end = "", time.monotonic() + 60
+    while not re.search(pattern, seen) and time.monotonic() < end:
+        if select.select([terminal], [], [], 1.0)[0]:
+            seen += os.read(terminal, 4096).decode(errors="replace")
+    assert re.search(pattern, seen), seen
+    return seen
+
+
 class TestProgram:
     def test_no_colour_in_a_pipe_even_if_a_terminal_is_claimed(self) -> None:
         environment = os.environ | {"NO_COLOR": "1", "TERM": "xterm-256color"}
@@ -192,6 +223,18 @@ class TestProgram:
         assert err == ""
         assert "\x1b" not in out
 
+    @pytest.mark.skipif(not Path("/dev/full").exists(), reason="a device that is full")
+    @pytest.mark.parametrize("output", ["--json=-", "--seed=1"], ids=["json", "table"])
+    def test_a_full_disk_behind_standard_output_is_told(self, output: str) -> None:
+        command = [sys.executable, "-m", "quickswap", "simulate", "four-class", "--jobs", "1000"]
+        with Path("/dev/full").open("w") as full:
+            done = subprocess.run(
+                [*command, output], stdout=full, stderr=subprocess.PIPE, text=True, check=False
+            )
+        assert done.returncode == 2
+        assert done.stderr.startswith("quickswap: error: standard output cannot be written: ")
+        assert done.stderr.count("\n") == 1
+
     def test_a_reader_that_leaves_is_no_mistake(self) -> None:
         with program("simulate", "four-class", "--jobs", "1000", "--json=-") as process:
             assert process.stdout is not None
@@ -200,20 +243,26 @@ class TestProgram:
         assert process.returncode == 0
 
     @pytest.mark.skipif(os.name == "nt", reason="signals of POSIX")
-    @pytest.mark.parametrize("command", ["simulate", "compare"])
-    def test_ctrl_c_ends_it_at_once_and_shows_what_was_measured(self, command: str) -> None:
-        with program(command, "four-class", "--jobs", "1000000000000") as process:
-            time.sleep(1.5)
-            begun = time.monotonic()
+    @pytest.mark.parametrize(("name", "jobs"), [("simulate", "4e8"), ("compare", "2e7")])
+    def test_ctrl_c_ends_it_at_once_and_shows_what_was_measured(self, name: str, jobs: str) -> None:
+        """The signal is sent once the progress shows that a hundredth of the jobs are done."""
+        watched, standard_error = os.openpty()
+        command = [sys.executable, "-m", "quickswap", name, "four-class", "--jobs", jobs]
+        environment = os.environ | {"TERM": "xterm", "COLUMNS": "80"}
+        with subprocess.Popen(
+            command, stdout=subprocess.PIPE, stderr=standard_error, text=True, env=environment
+        ) as process:
+            os.close(standard_error)
+            shown = until(watched, r"\b[1-9]\d?%")
             process.send_signal(signal.SIGINT)
-            out, err = process.communicate(timeout=60)
-        assert time.monotonic() - begun < 3.0  # under a second on an idle machine
+            out, _ = process.communicate(timeout=60)
+        os.close(watched)
+        assert "100%" not in shown
         assert process.returncode == 130
-        assert err == ""
         assert "interrupted" in out
-        jobs = re.search(r"([\d,]+) jobs in", out)
-        assert jobs is not None
-        assert int(jobs[1].replace(",", "")) > 10_000
+        done = re.search(r"([\d,]+) jobs in", out)
+        assert done is not None
+        assert 10_000 < int(done[1].replace(",", "")) < float(jobs)
 
 
 @pytest.mark.parametrize("command", ["simulate", "compare"])
@@ -228,3 +277,31 @@ def test_ctrl_c_before_anything_was_measured(
     assert out == ""
     assert "Traceback" not in err
     assert code == 130
+
+
+@pytest.mark.parametrize("nth", [1, 3, 5], ids=["first look", "third look", "at the end"])
+def test_ctrl_c_between_two_rounds_loses_nothing(nth: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    looks = iter(range(1, 100))
+
+    def struck(*arguments: Any, **options: Any) -> qs.Verdict:
+        if next(looks) == nth:
+            raise KeyboardInterrupt
+        return judge(*arguments, **options)
+
+    monkeypatch.setattr(simulation, "judge", struck)
+    with pytest.raises(qs.Interrupted) as caught:
+        qs.simulate("four-class", "msf", jobs=8000)
+    assert isinstance(caught.value.result, qs.Result)
+    assert caught.value.result.stop is qs.Stop.INTERRUPTED
+    assert caught.value.result.completed == [1000, 2000, 4000, 8000, 8000][nth - 1]
+
+
+def test_ctrl_c_in_the_second_simulation_keeps_the_first() -> None:
+    def struck(done: int, intended: int) -> None:
+        if done > intended / 2:
+            raise KeyboardInterrupt
+
+    with pytest.raises(qs.Interrupted) as caught:
+        qs.compare("four-class", ["msf", "lsf"], jobs=2000, progress=struck)
+    assert isinstance(caught.value.result, qs.Comparison)
+    assert caught.value.result.policies[0] == "MSF"

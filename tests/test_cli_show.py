@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -34,6 +36,75 @@ def test_show_prints_classes_totals_and_limits(capsys: pytest.CaptureFixture[str
     assert lines["Static Quickswap"][2:5] == ["4.88609", "4.96044", "stable"]
     assert lines["First-Fit"][1:4] == ["unknown", "4.96044", "unknown"]
     assert "MSFQ" not in out
+
+
+def test_what_is_not_proven_is_told_apart_from_what_is(capsys: pytest.CaptureFixture[str]) -> None:
+    """Unstable from the capacity on, and unknown below: at a load above 1 only the former."""
+    for load, reason in (
+        (".8", "from the capacity on; below it nothing is proven for this one."),
+        ("1.2", "no policy is stable at the capacity or above."),
+    ):
+        _, out, _ = run(capsys, "show", "four-class", "--load", load)
+        (row,) = (line for line in out.splitlines() if line.startswith("First-Fit"))
+        assert row.endswith(reason)
+        _, out, _ = run(capsys, "show", "four-class", "--load", load, "--json")
+        (data,) = (r for r in json.loads(out)["policies"] if r["policy"] == "First-Fit")
+        assert data["reason"].endswith(reason)
+
+
+def test_one_of_a_kind_is_no_plural(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    path = tmp_path / "m.toml"
+    one = qs.System(1, [qs.JobClass(1, 0.5, qs.Exponential(mean=1.0))])
+    path.write_text(one.to_toml(), encoding="utf-8")
+    _, out, _ = run(capsys, "show", str(path))
+    assert out.splitlines()[0].endswith("m.toml: 1 server, 1 class")
+    _, out, _ = run(capsys, "simulate", str(path), "--jobs", "1", "--replications", "1")
+    assert " on 1 server, 0.5 jobs per second" in out
+    assert "\n1 job in " in out
+    _, out, _ = run(capsys, "compare", str(path), "--jobs", "400", "--policies", "msf")
+    assert out.startswith("response times on 1 server, ")
+    _, _, err = run(capsys, "simulate", str(path), "--rate", "1")
+    assert "the arrival rate is 1 job per second, and no policy can carry 1 or more" in err
+
+
+class TestNarrowTerminal:
+    def printed(self, tokens: list[str], capsys: pytest.CaptureFixture[str], terminal: bool) -> str:
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(sys.stdout, "isatty", lambda: terminal)
+            patch.setenv("COLUMNS", "80")
+            return re.sub(r"\x1b\[[\d;]*m", "", run(capsys, *tokens)[1])
+
+    @pytest.mark.parametrize(
+        "tokens",
+        [
+            ["show", "borg-b"],
+            ["show", "one-or-all"],
+            ["simulate", "four-class", "--jobs", "4000"],
+            ["compare", "four-class", "--jobs", "4000", "--loads", ".5,.9"],
+        ],
+        ids=lambda tokens: tokens[0],
+    )
+    def test_tables_are_whole(self, tokens: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+        narrow, wide = (self.printed(tokens, capsys, terminal) for terminal in (True, False))
+        tables = [line for line in narrow.splitlines() if not re.match(r"\(|all the jobs", line)]
+        assert max(map(len, tables)) <= 80
+        assert "\N{HORIZONTAL ELLIPSIS}" not in narrow
+        lost = Counter(words(wide)) - Counter(words(narrow))
+        assert not lost
+
+    def test_the_first_columns_are_repeated(self, capsys: pytest.CaptureFixture[str]) -> None:
+        tokens = ["compare", "four-class", "--jobs", "400", "--load", ".5"]
+        out = self.printed(tokens, capsys, terminal=True)
+        rows = [line for line in out.splitlines() if " Adaptive Quickswap " in line]
+        assert len(rows) > 1
+        assert {line[: len("0.5   2.5   Adaptive Quickswap")] for line in rows} == {
+            "0.5   2.5   Adaptive Quickswap"
+        }
+
+
+def words(text: str) -> list[str]:
+    """The words of a table, without the times that differ from run to run."""
+    return re.sub(r"jobs? in .*", "", text).split()
 
 
 def test_output_in_a_pipe_is_plain(capsys: pytest.CaptureFixture[str]) -> None:
@@ -77,7 +148,7 @@ MISTAKES = [
     (["show", "borg-b", "--load", "-1"], "load must be a positive finite number, not -1.0"),
     (["show", "borg-b", "--rate", "nan"], "arrival rate must be a positive finite number, not nan"),
     (["show", "borg-b", "--rate", "1", "--load", "1"], "give --rate or --load, not both"),
-    (["show", "borg-b", "--servers", "1000"], "from 1 to 1000, the servers"),
+    (["show", "borg-b", "--servers", "1000"], "needs 2000: give 2000 or more"),
     (["show", "borg-c"], "did you mean 'borg-b'?"),
     (["show", "one-or-all:k=0"], "k of preset one-or-all must be a whole number"),
     (["show", "nowhere.toml"], "there is no file nowhere.toml"),

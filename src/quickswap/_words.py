@@ -28,7 +28,8 @@ def split(text: str, what: str, error: type[QuickswapError]) -> tuple[str, dict[
     return name.strip(), result
 
 
-def counted(number: int, noun: str) -> str:
+def counted(number: float, noun: str, form: str = "") -> str:
     """Return the number and the noun, in the plural unless there is one: "1 class", "2 classes"."""
-    ending = "" if number == 1 else "es" if noun.endswith("s") else "s"
-    return f"{number} {noun}{ending}"
+    text = format(number, form)
+    ending = "" if text == "1" else "es" if noun.endswith("s") else "s"
+    return f"{text} {noun}{ending}"

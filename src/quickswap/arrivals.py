@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import ClassVar, Self, final
 
 from quickswap._check import items, numbers, positive
+from quickswap._words import counted
 from quickswap.distributions import Distribution
 from quickswap.errors import ModelError, inside, shown, unknown
 
@@ -184,7 +185,8 @@ PROCESSES: dict[str, type[Arrivals]] = {
 
 def _square(rows: object, size: int) -> tuple[tuple[float, ...], ...]:
     """Return `size` rows of `size` non-negative numbers, with 0 on the diagonal."""
-    wanted = f"switching of MarkovModulatedPoisson must be {size} rows of {size} numbers"
+    wanted = f"switching of MarkovModulatedPoisson must be {counted(size, 'row')} of "
+    wanted += counted(size, "number")
     given = items(rows)
     if given is None:
         raise ModelError(f"{wanted}, one for each of its rates, not {shown(rows)}.")
@@ -195,7 +197,7 @@ def _square(rows: object, size: int) -> tuple[tuple[float, ...], ...]:
             raise ModelError(f"{wanted}, but row {i} has {len(values)}.")
         result.append(tuple(0.0 if i == j else value for j, value in enumerate(values)))
     if len(result) != size:
-        raise ModelError(f"{wanted}, not {len(result)} rows.")
+        raise ModelError(f"{wanted}, not {len(result)}.")
     if any(value < 0 for row in result for value in row):
         raise ModelError("switching of MarkovModulatedPoisson must not hold negative rates.")
     return tuple(result)

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from quickswap._check import integer, items, positive
 from quickswap._settings import check_progress, flag, jobs_intended
+from quickswap._words import counted
 from quickswap.errors import PolicyError, QuickswapError, UnstableError, shown, unknown
 from quickswap.estimates import Batches, Estimate, Floats, by_class, jackknife
 from quickswap.measure import overall_values
@@ -165,9 +166,10 @@ def compare(
 
             try:
                 results.append(simulate(each, policy, progress=report, **settings))
-            except Interrupted as interrupted:
-                if isinstance(interrupted.result, Result):
-                    results.append(interrupted.result)
+            except KeyboardInterrupt as interrupted:
+                cut = getattr(interrupted, "result", None)
+                if isinstance(cut, Result):
+                    results.append(cut)
                 raise Interrupted(_compared(results) if results else None) from None
     return _compared(results)
 
@@ -279,10 +281,9 @@ def _chosen(given: object, system: System) -> list[Policy | OwnPolicy]:
     chosen = [as_policy(each, system) for each in listed]
     for name, times in Counter(map(label, chosen)).items():
         if times > 1:
-            raise PolicyError(
-                f"policy {name} is given twice: give each once, and policies of your own a name "
-                "each."
-            )
+            own = any(not isinstance(each, Policy) and label(each) == name for each in chosen)
+            cure = "give policies of your own a name each" if own else "give each once"
+            raise PolicyError(f"policy {name} is given twice: {cure}.")
     return chosen
 
 
@@ -291,10 +292,11 @@ def _refuse_unstable(systems: list[System]) -> None:
     capacity = systems[0].capacity
     for each in systems:
         if each.arrival_rate >= capacity:
+            rate = counted(each.arrival_rate, "job", ".6g")
             raise UnstableError(
-                f"at {each.arrival_rate:.6g} jobs per second (load {each.load:.4g}) no policy is "
-                f"stable, the capacity is {capacity:.6g}: compare below it, or simulate it all the "
-                "same with allow_unstable=True."
+                f"at {rate} per second (load {each.load:.4g}) no policy is stable, the capacity is "
+                f"{capacity:.6g}: compare below it, or simulate it all the same with "
+                "allow_unstable=True."
             )
 
 

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from quickswap.errors import QuickswapError, shown
 
-__all__ = ["write_text", "write_with"]
+__all__ = ["check_file", "write_text", "write_with"]
 
 
 def write_text(path: str | Path, text: str) -> None:
@@ -26,22 +28,14 @@ def write_with(path: str | Path, write: Callable[[Path], object]) -> None:
     path = _checked(path)
     temporary: Path | None = None
     try:
-        if path.exists() and not path.is_file():  # a pipe or a device: nothing to rename onto
-            write(path)
-            return
-        handle, name = tempfile.mkstemp(
-            prefix=f".{path.stem}-", suffix=path.suffix, dir=path.parent or "."
-        )
-        os.close(handle)
-        temporary = Path(name)
-        temporary.chmod(0o666 & ~_umask())
-        write(temporary)
-        temporary.replace(path)
-    except OSError as error:
-        reason = error.strerror or str(error)
-        raise QuickswapError(
-            f"{path} cannot be written ({reason}): give a file in a folder of yours that exists."
-        ) from error
+        with _told(path):
+            if path.exists() and not path.is_file():  # a pipe or a device: nothing to rename onto
+                write(path)
+                return
+            temporary = _temporary(path)
+            temporary.chmod(0o666 & ~_umask())
+            write(temporary)
+            temporary.replace(path)
     finally:
         if temporary is not None:
             temporary.unlink(missing_ok=True)
@@ -50,7 +44,10 @@ def write_with(path: str | Path, write: Callable[[Path], object]) -> None:
 def _checked(path: object) -> Path:
     if not isinstance(path, str | os.PathLike):
         raise QuickswapError(f"a file is given by its name, as text or a Path, not {shown(path)}.")
-    return Path(os.fsdecode(path))
+    name = os.fsdecode(path)
+    if "\0" in name:
+        raise QuickswapError(f"{shown(name)} cannot be the name of a file: it holds a zero byte.")
+    return Path(name)
 
 
 def _umask() -> int:
@@ -59,21 +56,48 @@ def _umask() -> int:
     return mask
 
 
-def check_folder(path: str | Path) -> None:
-    """Refuse a path whose folder is not there or cannot be written to.
+def check_file(path: str | Path) -> None:
+    """Refuse a file that `write_with` could not write; nothing is left behind.
 
     Raises:
-        QuickswapError: the file could not be written.
+        QuickswapError: it is a folder, or there is no place for it.
     """
-    path = Path(path)
-    if path.is_dir():
-        raise QuickswapError(f"{path} is a folder: give a file.")
-    if path.exists() and not path.is_file():
-        return
-    folder = path.parent
-    if not folder.is_dir():
-        raise QuickswapError(f"{path} cannot be written: there is no folder {folder}.")
-    if not os.access(folder, os.W_OK):
+    path = _checked(path)
+    with _told(path):
+        if path.is_dir():
+            raise QuickswapError(f"{path} is a folder: give a file.")
+        if path.is_char_device():  # /dev/full: an empty write fails as any other does
+            device = os.open(path, os.O_WRONLY | getattr(os, "O_NOCTTY", 0))
+            try:
+                os.write(device, b"")
+            finally:
+                os.close(device)
+        elif path.exists() and not path.is_file():  # to open a pipe would wait for its reader
+            if not os.access(path, os.W_OK):
+                raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
+        elif not path.parent.is_dir():
+            raise QuickswapError(f"{path} cannot be written: there is no folder {path.parent}.")
+        else:
+            _temporary(path).unlink()
+
+
+@contextmanager
+def _told(path: Path) -> Iterator[None]:
+    """Tell in one sentence why a file cannot be written."""
+    try:
+        yield
+    except OSError as error:
+        reason = error.strerror or str(error)
         raise QuickswapError(
-            f"{path} cannot be written: the folder {folder} is not yours to write."
-        )
+            f"{shown(str(path))[1:-1]} cannot be written ({reason}): give a file in a folder of "
+            "yours that exists."
+        ) from error
+
+
+def _temporary(path: Path) -> Path:
+    """Return a new and empty file beside `path`."""
+    handle, name = tempfile.mkstemp(
+        prefix=f".{path.stem}-", suffix=path.suffix, dir=path.parent or "."
+    )
+    os.close(handle)
+    return Path(name)

@@ -42,7 +42,8 @@ def measure(system: System, batches: Batches, stable: bool) -> Measured:
     table, duration, wasted = _parts(sums, system)
     classes = _classes(system, batches, table, duration, stable)
     servers = system.servers * duration
-    shares = np.stack([busy(table, system.needs) / servers, wasted / servers], axis=1)
+    with np.errstate(invalid="ignore"):  # nothing is left without the only batch
+        shares = np.stack([busy(table, system.needs) / servers, wasted / servers], axis=1)
     utilisation, waste = jackknife(shares, sizes)
     weighted, jain = jackknife(overall_values(sums, system), sizes)
     return Measured(

@@ -14,6 +14,7 @@ import numpy as np
 
 from quickswap._core import VERSION, Simulation
 from quickswap._settings import between, check_progress, flag, jobs_intended, warmup_rule, whole
+from quickswap._words import counted
 from quickswap.arrivals import Poisson
 from quickswap.distributions import Exponential
 from quickswap.errors import PolicyError, QuickswapError, UnstableError, unknown
@@ -25,7 +26,7 @@ from quickswap.policies import Policy, Smash, parse, spell
 from quickswap.policies.base import no_policy
 from quickswap.result import Inputs, Result, Stop, Trajectory
 from quickswap.system import System
-from quickswap.verdict import judge, known_stability
+from quickswap.verdict import Known, judge, known_stability
 
 if TYPE_CHECKING:
     from quickswap.comparison import Comparison
@@ -154,20 +155,30 @@ class _Session:
         """Advance in rounds until there is a reason to stop."""
         known = known_stability(self.system, self.policy)
         if known is not None and known.hopeless and not self.inputs.allow_unstable:
+            rate = counted(self.system.arrival_rate, "job", ".6g")
             raise UnstableError(
-                f"{self.system.arrival_rate:.6g} jobs per second arrive, and no policy can carry "
+                f"the arrival rate is {rate} per second, and no policy can carry "
                 f"{known.capacity:.6g} or more: lower the rate, or simulate it all the same with "
                 "allow_unstable=True."
             )
         core = self._core()
+        try:
+            stop = self._go(core, known)
+            if self.debug:
+                self._check_little(core)
+            result = self._result(core, stop)
+        except KeyboardInterrupt:
+            raise Interrupted(self._result(core, Stop.INTERRUPTED)) from None
+        assert result is not None  # some job has completed
+        self._report(self.inputs.jobs)
+        return result
+
+    def _go(self, core: Simulation, known: Known) -> Stop:
+        """Advance in rounds; return why no further one is needed."""
         rounds = self._rounds()
-        stop, verdict = Stop.COMPLETED, None
+        stop = Stop.COMPLETED
         for number, target in enumerate(rounds):
-            try:
-                reasons = self._advance(core, target)
-            except KeyboardInterrupt:
-                result = self._result(core, Stop.INTERRUPTED)
-                raise Interrupted(result) from None
+            reasons = self._advance(core, target)
             self._check(core, reasons)
             last = number == len(rounds) - 1
             batches = self._batches(self._counters(core, full=False))
@@ -178,22 +189,14 @@ class _Session:
                 )
             verdict = judge(batches, known, crowded="crowded" in reasons)
             if "crowded" in reasons:
-                stop = Stop.CROWDED if verdict.status != "unstable" else Stop.UNSTABLE
-                break
+                return Stop.CROWDED if verdict.status != "unstable" else Stop.UNSTABLE
             if verdict.status == "unstable" and not last and not self.inputs.allow_unstable:
-                stop = Stop.UNSTABLE
-                break
+                return Stop.UNSTABLE
             if self.inputs.precision is not None:
                 stop = Stop.BUDGET
                 if number > 0 and self._precise(batches):
-                    stop = Stop.PRECISE
-                    break
-        if self.debug:
-            self._check_little(core)
-        result = self._result(core, stop)
-        assert result is not None  # some job has completed
-        self._report(self.inputs.jobs)
-        return result
+                    return Stop.PRECISE
+        return stop
 
     def _rounds(self) -> list[int]:
         """Completions of each replication at the end of each round."""

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from quickswap._core import OVERALL, PER_CLASS
+from quickswap._words import counted
 from quickswap.estimates import Batches, Estimate, Run, by_class, jackknife
 from quickswap.measure import busy
 from quickswap.policies import Policy
@@ -69,8 +70,10 @@ def known_stability(system: System, policy: object) -> Known:
     if isinstance(policy, Policy):
         found = stability(system, policy)
         verdict, reason = found.verdict, found.reason
-        if verdict == "unstable":
-            reason = f"unstable from {found.necessary_limit:.6g} jobs per second on: {reason}"
+        if verdict == "unstable" and found.limit is None:
+            reason = f"no policy is stable at {_rate(found.necessary_limit)} or more."
+        elif verdict == "unstable":
+            reason = f"unstable from {_rate(found.necessary_limit)} on: {reason}"
     return Known(
         capacity=system.capacity,
         verdict=verdict,
@@ -81,6 +84,10 @@ def known_stability(system: System, policy: object) -> Known:
         needs=system.needs,
         load_shares=system.load_shares,
     )
+
+
+def _rate(rate: float) -> str:
+    return f"{counted(rate, 'job', '.6g')} per second"
 
 
 def judge(batches: Batches, known: Known, crowded: bool) -> Verdict:
@@ -131,7 +138,8 @@ def _lacks_work(batches: Batches, known: Known) -> str | None:
             f"{ENOUGH} jobs each: simulate more jobs."
         )
     servers = known.servers * sums[:, len(known.needs) * PER_CLASS]
-    share = busy(by_class(sums, len(known.needs)), known.needs) / servers
+    with np.errstate(invalid="ignore"):  # nothing is left without the only batch
+        share = busy(by_class(sums, len(known.needs)), known.needs) / servers
     used, width = astuple(jackknife(share[:, None], batches.sizes)[0])
     if width > WIDE * known.load:
         return (

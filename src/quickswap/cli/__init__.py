@@ -28,11 +28,18 @@ def main(tokens: Sequence[str] | None = None) -> NoReturn:
     _plain_warnings()
     try:
         build()(sys.argv[1:] if tokens is None else tokens, exit_on_error=False, print_error=False)
+        sys.stdout.flush()
     except (CycloptsError, QuickswapError) as error:
         _say("error", _sentence(error))
         sys.exit(MISTAKE)
     except BrokenPipeError:
         sys.stderr.close()  # the reader has gone, `| head` for one: nothing is left to say
+    except OSError as error:
+        if error.filename is not None:  # not an error of writing to what is open already
+            raise
+        _say("error", f"standard output cannot be written: {error.strerror or error}.")
+        sys.stderr.close()  # what is left of the output fails once more at the end
+        sys.exit(MISTAKE)
     except KeyboardInterrupt:
         _say("interrupted", "what had been measured until then, if anything, is shown")
         sys.exit(130)
@@ -43,10 +50,12 @@ def _sentence(error: Exception) -> str:
     """Return what was wrong, on one line."""
     from cyclopts import UnusedCliTokensError
 
+    from quickswap.cli.run import as_options
+
     if isinstance(error, UnusedCliTokensError):
         extra = ", ".join(map(repr, error.unused_tokens or []))
         return f"unexpected {extra}; see quickswap --help."
-    return " ".join(str(error).split())
+    return as_options(" ".join(str(error).split()))
 
 
 def _say(kind: str, text: str) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
@@ -129,7 +130,8 @@ def _numbers(option: str, text: str) -> tuple[float, ...]:
 
 
 def _print(comparison: Comparison, note: str | None) -> None:
-    from quickswap.cli.output import print_table
+    from quickswap._words import counted
+    from quickswap.cli.output import explain_unknown, print_table
 
     system = comparison.results[0].system
     light = min(range(len(system.needs)), key=system.needs.__getitem__)
@@ -142,11 +144,13 @@ def _print(comparison: Comparison, note: str | None) -> None:
         best = comparison.best(point)
         rows += [_row(each, _mark(each.policy_label, best), light, heavy) for each in results]
         rows.append([""] * len(columns))
-    print(f"response times on {system.servers} servers, seconds, ± is the 95 % half-width\n")
+    servers = counted(system.servers, "server")
+    print(f"response times on {servers}, seconds, ± is the 95 % half-width\n")
     print_table(columns, rows[:-1], text=4)
-    jobs = sum(each.completed for each in comparison.results)
     print("\nbest: least weighted mean response time; tied: not told apart from it")
-    print(f"{jobs:,} jobs in {comparison.seconds:.1f} s")
+    explain_unknown(chain(*rows))
+    jobs = counted(sum(each.completed for each in comparison.results), "job", ",")
+    print(f"{jobs} in {comparison.seconds:.1f} s")
     if note:
         print(note)
 

@@ -42,9 +42,25 @@ def chosen(model: str, scale: Scale | None) -> System:
     if scale.rate is not None and scale.load is not None:
         raise ModelError("give --rate or --load, not both.")
     if scale.servers is not None:
-        system = System(scale.servers, system.classes)
+        try:
+            system = System(scale.servers, system.classes)
+        except ModelError as error:
+            raise ModelError(_with_hint(str(error), model, scale.servers, system)) from None
     if scale.rate is not None:
         system = system.with_rate(scale.rate)
     if scale.load is not None:
         system = system.with_load(scale.load)
     return system
+
+
+def _with_hint(message: str, model: str, servers: int, system: System) -> str:
+    """Return what is wrong with a number of servers, and what to do if they are too few."""
+    least = max(system.needs)
+    if not 1 <= servers < least:
+        return message
+    if model.partition(":")[0].strip() == "one-or-all":
+        return (
+            f"--servers is {servers}, and the heavy jobs of the model need {least}: give "
+            f"one-or-all:k={servers} in place of it, and heavy jobs need {servers} too."
+        )
+    return f"--servers is {servers}, and a class of the model needs {least}: give {least} or more."

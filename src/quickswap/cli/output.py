@@ -8,30 +8,108 @@ import sys
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
-__all__ = ["emit", "print_json", "print_table"]
+__all__ = ["emit", "explain_unknown", "print_json", "print_table"]
 
 PIPE_WIDTH = 1000
 """Columns of a table that does not go to a terminal: enough that nothing wraps."""
+GAP = 2
+"""Blanks between columns."""
+PROSE = 36
+"""Characters from which the cells of a column are sentences, which may be wrapped down to this."""
+
+Rows = list[Sequence[str]]
 
 
 def print_table(columns: Sequence[str], rows: Iterable[Sequence[str]], text: int = 1) -> None:
-    """Print a table; the first `text` columns and the last one, if not a number, align left."""
+    """Print a table; the first `text` columns and the last one, if not a number, align left.
+
+    On a terminal that is too narrow headers and sentences wrap; if that is not enough, the columns
+    follow in several tables below each other, each of which begins with the first `text` ones.
+    """
+    table = list(rows)
+    if sys.stdout.isatty():
+        from rich.console import Console
+
+        room = Console().width
+        for number, (part, widths) in enumerate(_parts(columns, table, text, room)):
+            if number:
+                print()
+            _print(columns, table, text, part, widths)
+    else:
+        _print(columns, table, text, range(len(columns)), None)
+
+
+def explain_unknown(cells: Iterable[str]) -> None:
+    """Print a line on intervals of unknown width if there are any."""
+    if any("± ?" in cell for cell in cells):
+        print("± ?: the run was too short to tell how wide the interval is; simulate more jobs")
+
+
+def _print(
+    columns: Sequence[str],
+    rows: Rows,
+    text: int,
+    part: Sequence[int],
+    widths: Sequence[int] | None,
+) -> None:
+    """Print some of the columns; of natural width and without colours unless widths are given."""
     from rich.console import Console
     from rich.table import Table
 
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    rows = list(rows)
-    for position, column in enumerate(columns):
+    table = Table(box=None, pad_edge=False, padding=(0, GAP, 0, 0), header_style="bold")
+    for place, position in enumerate(part):
         words = position < text or not all(_numeric(row[position]) for row in rows)
-        table.add_column(column, justify="left" if words else "right")
+        table.add_column(
+            columns[position],
+            justify="left" if words else "right",
+            width=None if widths is None else widths[place],
+            overflow="fold",
+        )
     for row in rows:
-        table.add_row(*row)
-    terminal = sys.stdout.isatty()
-    console = Console(width=None if terminal else PIPE_WIDTH, highlight=False, markup=False)
+        table.add_row(*(row[position] for position in part))
+    room = PIPE_WIDTH if widths is None else sum(widths) + GAP * len(widths)
+    console = Console(width=room, highlight=False, markup=False)
     with console.capture() as capture:
         console.print(table)
-    lines = (line.rstrip() if not terminal else line for line in capture.get().splitlines())
-    print("\n".join(lines))
+    print("\n".join(line.rstrip() for line in capture.get().splitlines()))
+
+
+def _parts(
+    columns: Sequence[str], rows: Rows, text: int, room: int
+) -> list[tuple[list[int], list[int]]]:
+    """Return the columns of each table, and their widths, so that each table fits the room."""
+    from rich.cells import cell_len
+
+    cells = [max([cell_len(row[i]) for row in rows], default=0) for i in range(len(columns))]
+    natural = [max(cell_len(name), cell) for name, cell in zip(columns, cells, strict=True)]
+    least = [
+        max([min(cell, PROSE), *map(cell_len, name.split())])
+        for name, cell in zip(columns, cells, strict=True)
+    ]
+    keys = list(range(text))
+    parts, part = [], list(keys)
+    for position in range(text, len(columns)):
+        if len(part) > text and _total([least[i] for i in (*part, position)]) > room:
+            parts.append(part)
+            part = list(keys)
+        part.append(position)
+    parts.append(part)
+    return [(part, _widths(part, natural, least, room)) for part in parts]
+
+
+def _widths(
+    part: Sequence[int], natural: Sequence[int], least: Sequence[int], room: int
+) -> list[int]:
+    """Return the widths of columns: the least, and what room is left for the last ones first."""
+    widths = [least[i] for i in part]
+    for place in reversed(range(len(part))):
+        left = room - _total(widths)
+        widths[place] += max(0, min(left, natural[part[place]] - widths[place]))
+    return widths
+
+
+def _total(widths: Sequence[int]) -> int:
+    return sum(widths) + GAP * (len(widths) - 1)
 
 
 def print_json(data: object) -> None:

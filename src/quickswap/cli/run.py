@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import math
+import os
+import re
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Annotated, Any
 
 from cyclopts import Parameter
 
-__all__ = ["Output", "Settings", "check_writable", "keywords", "progress"]
+__all__ = ["Output", "Settings", "as_options", "check_writable", "keywords", "progress"]
 
 
 def whole(_: Any, tokens: Sequence[Any]) -> int:
@@ -101,14 +103,22 @@ def progress(what: str) -> Iterator[Callable[[int, int], None] | None]:
         yield lambda done, total: bar.update(task, completed=done, total=total)
 
 
+def as_options(text: str) -> str:
+    """Return a sentence with the settings called what the command line calls them."""
+    names = "|".join(field.name for field in fields(Settings) if "_" in field.name)
+    return re.sub(rf"\b({names})(=True)?\b", lambda m: "--" + m[1].replace("_", "-"), text)
+
+
 def check_writable(*paths: Path | None) -> None:
     """Refuse files that cannot be written, before any long work is done."""
     from quickswap.errors import QuickswapError
-    from quickswap.files import check_folder
+    from quickswap.files import check_file
 
-    given = [path for path in paths if path is not None]
-    for path in given:
-        if given.count(path) > 1:
+    taken = set()
+    for path in filter(None, paths):
+        place = "-" if str(path) == "-" else os.path.realpath(path)
+        if place in taken:
             raise QuickswapError(f"two outputs are to go to {path}: give each a file of its own.")
-        if str(path) != "-":
-            check_folder(path)
+        taken.add(place)
+        if place != "-":
+            check_file(path)

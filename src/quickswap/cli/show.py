@@ -11,6 +11,7 @@ from quickswap.cli.options import Scale, chosen
 if TYPE_CHECKING:
     from quickswap.policies import Policy
     from quickswap.system import System
+    from quickswap.theory import Stability
 
 __all__ = ["show"]
 
@@ -75,12 +76,19 @@ def described(system: System) -> dict[str, Any]:
                 "stable_below": known.limit,
                 "unstable_from": known.necessary_limit,
                 "verdict": known.verdict,
-                "reason": known.reason,
+                "reason": known.reason if known.limit is not None else _unproven(system, known),
                 "source": known.source,
             }
             for policy, known in limits
         ],
     }
+
+
+def _unproven(system: System, known: Stability) -> str:
+    """Return the reason of a verdict that nothing but the capacity stands behind."""
+    if system.arrival_rate >= known.necessary_limit:
+        return "no policy is stable at the capacity or above."
+    return "no policy is stable from the capacity on; below it nothing is proven for this one."
 
 
 def _policies(system: System) -> list[Policy]:
@@ -105,9 +113,11 @@ def _policies(system: System) -> list[Policy]:
 
 
 def _print(model: str, system: System, data: dict[str, Any]) -> None:
+    from quickswap._words import counted
     from quickswap.cli.output import print_table
 
-    print(f"{model}: {system.servers} servers, {len(system.classes)} classes\n")
+    servers, classes = counted(system.servers, "server"), counted(len(system.classes), "class")
+    print(f"{model}: {servers}, {classes}\n")
     columns = ["class", "need", "rate", "size", "mean size", "scv", "jobs", "load"]
     rows = [
         [

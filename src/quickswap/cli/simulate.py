@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from itertools import chain
 from typing import TYPE_CHECKING, cast
 
 from quickswap.cli.options import Scale, chosen
@@ -73,27 +75,39 @@ def simulate(
 
 
 def _print(result: Result) -> None:
-    from quickswap.cli.output import print_table
+    from quickswap._words import counted
+    from quickswap.cli.output import explain_unknown, print_table
+    from quickswap.cli.run import as_options
 
     system = result.system
     print(
-        f"{result.policy_label} on {system.servers} servers, {system.arrival_rate:.6g} jobs per "
-        f"second, load {system.load:.4g}: {result.verdict.status}"
+        f"{result.policy_label} on {counted(system.servers, 'server')}, "
+        f"{counted(system.arrival_rate, 'job', '.6g')} per second, load {system.load:.4g}: "
+        f"{result.verdict.status}"
     )
-    print(f"({result.verdict.reason})\n")
+    print(f"({as_options(result.verdict.reason)})\n")
     columns = ["class", "need", "jobs", "mean response", "P50", "P90", "P99", "P99.9", "mean wait"]
     columns += ["P99 slowdown", "in system"]
-    print_table(columns, [_row(each) for each in (*result.classes, result.overall)])
-    print(f"\nweighted mean response  {result.weighted_mean_response_time}")
-    print(f"Jain's index            {result.jain_index}")
-    print(f"utilisation             {result.utilisation}")
-    print(f"idle while jobs wait    {result.wasted_capacity}")
+    rows = [_row(each) for each in (*result.classes, result.overall)]
+    print_table(columns, rows)
+    lines = list(_totals(result))
+    print("\n" + "\n".join(lines))
+    rate = result.events / result.seconds / 1e6
+    jobs = counted(result.completed, "job", ",")
+    print(f"\n{jobs} in {result.seconds:.2f} s ({rate:.3g} million events/s)")
+    print(f"{as_options(result.stop.value)}; times in seconds, ± is the 95 % half-width")
+    explain_unknown(chain(lines, *rows))
+
+
+def _totals(result: Result) -> Iterator[str]:
+    """Yield the lines below the table."""
+    yield f"weighted mean response  {result.weighted_mean_response_time}"
+    yield f"Jain's index            {result.jain_index}"
+    yield f"utilisation             {result.utilisation}"
+    yield f"idle while jobs wait    {result.wasted_capacity}"
     for phase in result.phases:
         if phase.count:
-            print(f"phase {phase.name:<17} {phase.mean} (mean of {phase.count:,})")
-    rate = result.events / result.seconds / 1e6
-    print(f"\n{result.completed:,} jobs in {result.seconds:.2f} s ({rate:.3g} million events/s)")
-    print(f"{result.stop.value}; times in seconds, ± is the 95 % half-width")
+            yield f"phase {phase.name:<17} {phase.mean} (mean of {phase.count:,})"
 
 
 def _row(each: ClassResult) -> list[str]:
