@@ -86,7 +86,7 @@ BAD: list[tuple[Callable[[], object], str]] = [
     (lambda: Poisson(-1), "not -1"),
     (lambda: Poisson(float("nan")), "not nan"),
     (lambda: Poisson(float("inf")), "not inf"),
-    (lambda: Renewal(2.0), "interarrival must be a law"),  # type: ignore[arg-type]
+    (lambda: Renewal(2.0), "interarrival must be a law"),  # type: ignore[arg-type]  # wrong on purpose
     (lambda: MarkovModulatedPoisson([0, 0], [[0, 1], [1, 0]]), "must be above 0"),
     (lambda: MarkovModulatedPoisson([1, -1], [[0, 1], [1, 0]]), "at least 0, not -1"),
     (lambda: MarkovModulatedPoisson([1, 2], [[0, 1]]), "2 rows of 2 numbers, not 1[.]"),
@@ -94,7 +94,7 @@ BAD: list[tuple[Callable[[], object], str]] = [
     (lambda: MarkovModulatedPoisson([1, 2], [[0, -1], [1, 0]]), "negative"),
     (lambda: MarkovModulatedPoisson([1, 2], [[0, 1], [0, 0]]), "every state to every other"),
     (lambda: MarkovModulatedPoisson([1, 2], [[0, 0], [1, 0]]), "every state to every other"),
-    (lambda: MarkovModulatedPoisson([1], 3), "must be 1 row of 1 number, one"),  # type: ignore[arg-type]
+    (lambda: MarkovModulatedPoisson([1], 3), "must be 1 row of 1 number, one"),  # type: ignore[arg-type]  # wrong on purpose
     (lambda: Arrivals.from_dict({"process": "poison", "rate": 1}), "did you mean 'poisson'"),
     (lambda: Arrivals.from_dict({"process": "poisson"}), "needs the key rate"),
     (lambda: Arrivals.from_dict({"process": "poisson", "rte": 1}), "did you mean 'rate'"),

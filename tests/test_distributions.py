@@ -97,7 +97,7 @@ def density(law: Distribution, x: Vector) -> Vector:
     if isinstance(law, BoundedPareto):
         mass = 1 - (law.low / law.high) ** law.shape
         return np.asarray(law.shape * law.low**law.shape * x ** (-law.shape - 1) / mass)
-    return np.asarray(frozen(law).pdf(x))  # type: ignore[attr-defined]
+    return np.asarray(frozen(law).pdf(x))  # type: ignore[attr-defined]  # SciPy's stubs lack it
 
 
 def moment(law: Distribution, order: int) -> float:
@@ -123,7 +123,7 @@ def test_mean_and_variance_agree_with_scipy(law: Distribution) -> None:
     other = frozen(law)
     if other is None:
         return
-    mean, variance = other.stats("mv")  # type: ignore[attr-defined]
+    mean, variance = other.stats("mv")  # type: ignore[attr-defined]  # SciPy's stubs lack it
     assert law.mean == pytest.approx(float(mean), rel=1e-9)
     if law.variance < math.inf:
         assert law.variance == pytest.approx(float(variance), rel=1e-7)
@@ -244,7 +244,7 @@ def test_repr_dictionary_and_pickle_give_the_law_back(law: Distribution) -> None
     assert eval(repr(law), vars(laws)) == law
     assert Distribution.from_dict(law.to_dict()) == law
     assert pickle.loads(pickle.dumps(law)) == law
-    assert dataclasses.replace(law) == law  # type: ignore[type-var]
+    assert dataclasses.replace(law) == law  # type: ignore[type-var]  # all are dataclasses
     assert tuple(law.to_dict()) == ("law", *law.forms[0])
 
 
@@ -253,13 +253,13 @@ def test_every_law_is_listed_tested_and_final() -> None:
     for name, law in LAWS.items():
         assert law.law == name
         assert law.__bases__ == (Distribution,)
-        assert law.__final__ is True  # type: ignore[attr-defined]
+        assert law.__final__ is True  # type: ignore[attr-defined]  # set by @final
 
 
 def test_a_law_cannot_be_changed() -> None:
     law = Exponential(mean=1)
     with pytest.raises(dataclasses.FrozenInstanceError):
-        law.mean = 2.0  # type: ignore[misc]
+        law.mean = 2.0  # type: ignore[misc]  # frozen: it must fail
 
 
 def test_dictionaries_may_hold_any_form() -> None:
@@ -272,7 +272,7 @@ BAD: list[tuple[Callable[[], object], str]] = [
     (lambda: Exponential(mean=0), "positive"),
     (lambda: Exponential(mean=math.nan), "not nan"),
     (lambda: Exponential(rate=math.inf), "rate of Exponential must be a positive finite number"),
-    (lambda: Exponential(mean="1"), "not '1'"),  # type: ignore[arg-type]
+    (lambda: Exponential(mean="1"), "not '1'"),  # type: ignore[arg-type]  # wrong on purpose
     (lambda: Exponential(mean=True), "not True"),
     (lambda: Exponential(), "Exponential takes mean, or rate, not nothing"),
     (lambda: Exponential(mean=1, rate=1), "takes mean, or rate, not mean and rate"),
@@ -280,7 +280,7 @@ BAD: list[tuple[Callable[[], object], str]] = [
     (lambda: Uniform(2, 1), "low of Uniform must be at most its high, 1, not 2"),
     (lambda: Uniform(0, 0), "high of Uniform must be a positive"),
     (lambda: Uniform(-1, 1), "low of Uniform must be a finite number of at least 0, not -1"),
-    (lambda: Erlang(2.5, 1), "phases of Erlang must be a whole number"),  # type: ignore[arg-type]
+    (lambda: Erlang(2.5, 1), "phases of Erlang must be a whole number"),  # type: ignore[arg-type]  # wrong on purpose
     (lambda: Erlang(0, 1), "whole number of at least 1, not 0"),
     (lambda: Gamma(mean=1), "shape and scale, or mean and scv, or shape and mean, not mean"),
     (lambda: Gamma(mean=1, scv=0), "scv of Gamma must be a positive"),
@@ -301,7 +301,7 @@ BAD: list[tuple[Callable[[], object], str]] = [
     (lambda: Exponential(mean=10**400), "must be a positive finite number, not 10000"),
     (lambda: Empirical([1, 2], [1]), "as many as its values, 2, not 1"),
     (lambda: Empirical([1], [0]), "weights of Empirical must add up to a positive"),
-    (lambda: Empirical("12"), "must be a list of numbers, not '12'"),  # type: ignore[arg-type]
+    (lambda: Empirical("12"), "must be a list of numbers, not '12'"),  # type: ignore[arg-type]  # wrong on purpose
     (lambda: Exponential(mean=1).scaled(0), "scaling factor must be a positive"),
     (lambda: Distribution.from_dict({"law": "gama"}), "unknown law: 'gama' .did you mean 'gamma'"),
     (lambda: Distribution.from_dict({"law": 3}), "unknown law: 3"),

@@ -80,7 +80,7 @@ def test_spelling_and_canonical_form(
     assert eval(repr(policy), vars(qs) | {name: getattr(qs, name) for name in qs.__all__}) == policy
     assert pickle.loads(pickle.dumps(policy)) == policy
     assert hash(policy) == hash(parse(text))
-    assert dataclasses.replace(policy) == policy  # type: ignore[type-var]
+    assert dataclasses.replace(policy) == policy  # type: ignore[type-var]  # all are dataclasses
 
 
 def test_every_policy_is_covered_documented_and_named_once() -> None:
@@ -128,7 +128,7 @@ def test_spelling_is_lenient_in_case_blanks_and_underscores() -> None:
 
 
 def test_numbers_of_any_kind_are_taken() -> None:
-    assert qs.MSFQ(np.int64(3)) == qs.MSFQ(3)  # type: ignore[arg-type]
+    assert qs.MSFQ(np.int64(3)) == qs.MSFQ(3)  # type: ignore[arg-type]  # taken, not declared
     assert qs.StaticQuickswap(thresholds=np.array([1, 2])) == qs.StaticQuickswap(thresholds=(1, 2))
     assert qs.Smash(math.inf) == qs.Smash(None)
 
@@ -162,7 +162,7 @@ BAD: list[tuple[Callable[[], object], str]] = [
     (lambda: parse("msfq:threshold="), "not ''"),
     (lambda: parse("msfq:drain=alway"), "unknown drain of MSFQ: 'alway' .did you mean 'always'"),
     (lambda: qs.MSFQ(-1), "threshold of MSFQ must be a whole number of at least 0, not -1"),
-    (lambda: qs.MSFQ(1.5), "not 1.5"),  # type: ignore[arg-type]
+    (lambda: qs.MSFQ(1.5), "not 1.5"),  # type: ignore[arg-type]  # wrong on purpose
     (lambda: qs.MSFQ(True), "not True"),
     (lambda: qs.MSFQ(33).resolve(ONE_OR_ALL), "from 0 to 32, not 33"),
     (lambda: qs.MSFQ(32, "always").resolve(ONE_OR_ALL), "from 0 to 31, not 32"),
@@ -171,7 +171,7 @@ BAD: list[tuple[Callable[[], object], str]] = [
     (lambda: qs.Smash(1.5), "not 1.5"),
     (lambda: qs.StaticQuickswap(drain="always"), "unknown drain .*known: overlap, exclusive"),
     (lambda: qs.StaticQuickswap(1, [1]), "threshold or thresholds, not both"),
-    (lambda: qs.StaticQuickswap(thresholds=3), "must be a list, not 3"),  # type: ignore[arg-type]
+    (lambda: qs.StaticQuickswap(thresholds=3), "must be a list, not 3"),  # type: ignore[arg-type]  # wrong on purpose
     (lambda: qs.StaticQuickswap(thresholds=b"12"), "must be a list, not b'12'"),
     (lambda: qs.StaticQuickswap(order={}), "must be a list, not {}"),
     (lambda: qs.StaticQuickswap(order="ab"), "must be a list, not 'ab'"),

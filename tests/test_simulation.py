@@ -248,8 +248,9 @@ class TestTrajectory:
 
     def test_its_time_average_is_the_number_in_system(self) -> None:
         system = one_or_all(4, 1.35, 0.15)
-        settings = {"jobs": 200_000, "replications": 1, "trajectory": 20_000}
-        result = qs.simulate(system, "msfq", warmup=0.0, **settings)  # type: ignore[arg-type]
+        result = qs.simulate(
+            system, "msfq", warmup=0.0, jobs=200_000, replications=1, trajectory=20_000
+        )
         path = result.trajectory
         assert path is not None
         checks = []

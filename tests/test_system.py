@@ -189,27 +189,27 @@ def test_capacity_where_needs_divide_needs_no_solver() -> None:
 BAD: list[tuple[Callable[[], object], str]] = [
     (lambda: qs.JobClass(0, 1, UNIT), "need of a job class must be a whole number of at least 1"),
     (lambda: qs.JobClass(-1, 1, UNIT), "not -1"),
-    (lambda: qs.JobClass(2.5, 1, UNIT), "whole number .*not 2.5"),  # type: ignore[call-overload]
+    (lambda: qs.JobClass(2.5, 1, UNIT), "whole number .*not 2.5"),  # type: ignore[call-overload]  # wrong on purpose
     (lambda: qs.JobClass(True, 1, UNIT), "whole number .*not True"),
-    (lambda: qs.JobClass("2", 1, UNIT), "whole number .*not '2'"),  # type: ignore[call-overload]
-    (lambda: qs.JobClass(math.nan, 1, UNIT), "not nan"),  # type: ignore[call-overload]
+    (lambda: qs.JobClass("2", 1, UNIT), "whole number .*not '2'"),  # type: ignore[call-overload]  # wrong on purpose
+    (lambda: qs.JobClass(math.nan, 1, UNIT), "not nan"),  # type: ignore[call-overload]  # wrong on purpose
     (lambda: qs.JobClass(1, -1.0, UNIT), "arrival_rate of a job class must be a positive finite"),
     (lambda: qs.JobClass(1, math.nan, UNIT), "not nan"),
     (lambda: qs.JobClass(1, math.inf, UNIT), "not inf"),
-    (lambda: qs.JobClass(1, 1.0, 2.0), "size must be a law .*not 2.0"),  # type: ignore[call-overload]
-    (lambda: qs.JobClass(1, 1.0), "size must be a law"),  # type: ignore[call-overload]
-    (lambda: qs.JobClass(1, size=UNIT), "arrival_rate or arrivals"),  # type: ignore[call-overload]
+    (lambda: qs.JobClass(1, 1.0, 2.0), "size must be a law .*not 2.0"),  # type: ignore[call-overload]  # wrong on purpose
+    (lambda: qs.JobClass(1, 1.0), "size must be a law"),  # type: ignore[call-overload]  # wrong on purpose
+    (lambda: qs.JobClass(1, size=UNIT), "arrival_rate or arrivals"),  # type: ignore[call-overload]  # wrong on purpose
     (
-        lambda: qs.JobClass(1, 1.0, UNIT, arrivals=qs.Poisson(1)),  # type: ignore[call-overload]
+        lambda: qs.JobClass(1, 1.0, UNIT, arrivals=qs.Poisson(1)),  # type: ignore[call-overload]  # wrong on purpose
         "arrival_rate or arrivals",
     ),
-    (lambda: qs.JobClass(1, size=UNIT, arrivals=3), "must be a process"),  # type: ignore[call-overload]
+    (lambda: qs.JobClass(1, size=UNIT, arrivals=3), "must be a process"),  # type: ignore[call-overload]  # wrong on purpose
     (lambda: qs.JobClass(1, 1, UNIT, ""), "text that is not empty"),
     (lambda: qs.System(3, []), "at least one job class; the list is empty"),
-    (lambda: qs.System(3, [1]), "job classes only, not 1"),  # type: ignore[list-item]
-    (lambda: qs.System(3, "ab"), "list of job classes"),  # type: ignore[arg-type]
+    (lambda: qs.System(3, [1]), "job classes only, not 1"),  # type: ignore[list-item]  # wrong on purpose
+    (lambda: qs.System(3, "ab"), "list of job classes"),  # type: ignore[arg-type]  # wrong on purpose
     (lambda: qs.System(0, [qs.JobClass(1, 1, UNIT)]), "servers must be a whole number"),
-    (lambda: qs.System(2.5, [qs.JobClass(1, 1, UNIT)]), "not 2.5"),  # type: ignore[arg-type]
+    (lambda: qs.System(2.5, [qs.JobClass(1, 1, UNIT)]), "not 2.5"),  # type: ignore[arg-type]  # wrong on purpose
     (lambda: system(3, (4, 1.0)), "need of class 0 must be .* from 1 to 3, .* not 4"),
     (lambda: qs.System(3, [qs.JobClass(1, 1, UNIT, "a")] * 2), "'a' is given to two classes"),
     (lambda: system(3, (1, 1.0)).with_rate(0), "arrival rate must be a positive"),
@@ -242,7 +242,7 @@ def test_what_is_no_table_is_refused(given: Any) -> None:
 
 def test_errors_say_where() -> None:
     data = system(3, (1, 1.0), (2, 1.0)).to_dict()
-    data["classes"][1]["size"]["mean"] = -1  # type: ignore[index]
+    data["classes"][1]["size"]["mean"] = -1  # type: ignore[index]  # a table of tables
     with pytest.raises(ModelError) as caught:
         qs.System.from_dict(data)
     assert caught.value.where == ("classes", 1, "size", "mean")

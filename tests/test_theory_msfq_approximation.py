@@ -183,7 +183,7 @@ def test_below_its_range_it_says_where_the_range_begins(threshold: int, rate: fl
     system = qs.load("one-or-all").with_rate(rate)
     with pytest.raises(qs.ModelError, match="holds from an arrival rate") as refused:
         msfq.approximate(system, threshold)
-    start = float(re.search(r"rate of (\S+) on", str(refused.value))[1])  # type: ignore[index]
+    start = float(re.search(r"rate of (\S+) on", str(refused.value))[1])  # type: ignore[index]  # no match fails as well
     assert rate < start < 7.805
     assert msfq.approximate(system.with_rate(start), threshold).h[1].mean >= 0
     with pytest.raises(qs.ModelError):
@@ -196,7 +196,7 @@ def test_mistakes_get_one_sentence() -> None:
         msfq.approximate(system, 31, "print")
     for threshold in (-1, 32, 2.5):
         with pytest.raises(qs.PolicyError, match=r"threshold of .* from 0 to 31"):
-            msfq.approximate(system, threshold)  # type: ignore[arg-type]
+            msfq.approximate(system, threshold)  # type: ignore[arg-type]  # wrong on purpose
     with pytest.raises(qs.UnstableError, match=r"below 7\.80488"):
         msfq.approximate(system.with_load(1.0), 31)
     with pytest.raises(qs.ModelError, match="two classes"):
