@@ -303,6 +303,7 @@ def test_a_class_in_place_of_a_policy_is_answered_with_a_hint(policy: Any, hint:
         ({"name": 3}, "name of the policy Odd must be a text that is not empty, not 3"),
         ({"name": " "}, "name of the policy Odd must be a text"),
         ({"sees_jobs": "yes"}, "sees_jobs of policy Odd must be True or False, not 'yes'"),
+        ({"remembers_order": 0}, "remembers_order of policy Odd must be True or False, not 0"),
         ({"wake_at": 3.0}, "wake_at of policy Odd must be a method, not 3.0"),
         ({"save": ()}, r"save of policy Odd must be a method, not \(\)"),
         ({"start": 5}, "start of policy Odd must be a method, not 5"),

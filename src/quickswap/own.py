@@ -9,6 +9,7 @@ from quickswap.errors import PolicyError, shown
 
 __all__ = ["OwnPolicy", "View", "ViewedJob"]
 
+FLAGS = ("sees_jobs", "remembers_order")
 METHODS = ("start", "wake_at", "save", "restore")
 """What the core calls, where it is there."""
 
@@ -56,9 +57,10 @@ def check_own(policy: OwnPolicy) -> None:
         raise PolicyError(
             f"name of the policy {kind} must be a text that is not empty, not {shown(name)}."
         )
-    sees = getattr(policy, "sees_jobs", False)
-    if not isinstance(sees, bool):
-        raise PolicyError(f"sees_jobs of policy {name} must be True or False, not {shown(sees)}.")
+    for flag in FLAGS:
+        found = getattr(policy, flag, False)
+        if not isinstance(found, bool):
+            raise PolicyError(f"{flag} of policy {name} must be True or False, not {shown(found)}.")
     for method in METHODS:
         found = getattr(policy, method, check_own)
         if not callable(found):

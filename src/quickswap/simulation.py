@@ -311,13 +311,19 @@ def as_policy(given: object, system: System) -> Policy | OwnPolicy:
         PolicyError: it is none, or does not suit the system.
     """
     policy = parse(given) if isinstance(given, str) else given
+    check_policy(policy, system)
+    assert isinstance(policy, Policy | OwnPolicy)
+    return policy
+
+
+def check_policy(policy: object, system: System) -> None:
+    """Refuse what is no policy, or does not suit the system."""
     if isinstance(policy, Policy):
         policy.resolve(system)
-        return policy
-    if isinstance(policy, type) or not isinstance(policy, OwnPolicy):
+    elif isinstance(policy, type) or not isinstance(policy, OwnPolicy):
         raise PolicyError(no_policy(policy))
-    check_own(policy)
-    return policy
+    else:
+        check_own(policy)
 
 
 def _engine(engine: str, system: System, policy: Policy | OwnPolicy) -> str:
