@@ -247,3 +247,17 @@ def test_several_slots_or_one_large_job_are_carried_up_to_the_capacity(policy: P
     assert known.limit == pytest.approx(1.5 / (1.0 / 3 + 0.5))
     beside = qs.System(8, [qs.JobClass(2, 1.0, size), qs.JobClass(6, 0.5, size)])
     assert qs.stability(beside, qs.MSF()).limit is None
+
+
+def test_a_spelling_will_do_and_what_is_no_policy_is_refused() -> None:
+    system = qs.load("one-or-all")
+    assert qs.stability(system, "msf") == qs.stability(system, qs.MSF())
+    for given in (None, 3, qs.MSF):
+        with pytest.raises(qs.PolicyError, match="is no policy"):
+            qs.stability(system, given)  # type: ignore[arg-type]  # wrong on purpose
+
+
+def test_a_limit_that_would_take_long_is_left_open() -> None:
+    system = qs.load("four-class")
+    assert qs.stability(qs.System(1000, system.classes), qs.FCFS()).limit is not None
+    assert qs.stability(qs.System(1_000_000, system.classes), qs.FCFS()).limit is None

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from quickswap.errors import QuickswapError, shown
 
-__all__ = ["check_folder", "write_text", "write_with"]
+__all__ = ["check_file", "write_text", "write_with"]
 
 
 def write_text(path: str | Path, text: str) -> None:
@@ -56,7 +56,7 @@ def _umask() -> int:
     return mask
 
 
-def check_folder(path: str | Path) -> None:
+def check_file(path: str | Path) -> None:
     """Refuse a file that `write_with` could not write; nothing is left behind.
 
     Raises:

@@ -55,14 +55,14 @@ def analyze(
     from quickswap.cli.output import print_json
     from quickswap.cli.run import progress
     from quickswap.errors import ModelError
-    from quickswap.files import check_folder, write_with
+    from quickswap.files import check_file, write_with
     from quickswap.plotting import check_format, plot_thresholds
     from quickswap.theory.models import is_exclusive
 
     system = chosen(model, scale)
     if plot is not None:
         check_format(plot)
-        check_folder(plot)
+        check_file(plot)
         if not is_exclusive(system):
             raise ModelError(
                 "--plot draws the mean response time against the threshold of MSFQ, which "
@@ -202,10 +202,11 @@ def _thresholds(system: System, threshold: int | None) -> dict[str, Any]:
 
 
 def _print(model: str, system: System, data: dict[str, Any]) -> None:
+    from quickswap._words import counted
     from quickswap.cli.output import print_table
 
     print(
-        f"{model}: {system.servers} servers, {len(system.classes)} classes, "
+        f"{model}: {counted(system.servers, 'server')}, {counted(len(system.classes), 'class')}, "
         f"{data['arrival_rate']:.6g} arrivals per second, load {data['load']:.4g}, "
         f"capacity {data['capacity']:.6g}\n"
     )

@@ -112,7 +112,7 @@ def as_options(text: str) -> str:
 def check_writable(*paths: Path | None) -> None:
     """Refuse files that cannot be written, before any long work is done."""
     from quickswap.errors import QuickswapError
-    from quickswap.files import check_folder
+    from quickswap.files import check_file
 
     taken = set()
     for path in filter(None, paths):
@@ -121,4 +121,4 @@ def check_writable(*paths: Path | None) -> None:
             raise QuickswapError(f"two outputs are to go to {path}: give each a file of its own.")
         taken.add(place)
         if place != "-":
-            check_folder(path)
+            check_file(path)

@@ -21,6 +21,9 @@ from quickswap.theory.unsampled import waits
 
 __all__ = ["Limit", "exact", "find_limit", "limit", "one_or_all_rate", "same_law_rate"]
 
+PER_STATE = 6e4
+"""Steps of `same_law_rate` that take the time of a state of the chain."""
+
 
 def exact(system: System) -> Means:
     """Return the exact mean response times of FCFS on a one-or-all system.
@@ -80,7 +83,10 @@ class Limit:
 
 
 def find_limit(system: System, most: float) -> Limit | None:
-    """Return the limit of FCFS if it is known, by a chain of at most `most` states; else None."""
+    """Return the limit of FCFS if it is known, by a chain of at most `most` states; else None.
+
+    Where all sizes have the same law no chain is needed, and as much work is allowed for.
+    """
     servers, needs, shares = system.servers, system.needs, system.job_shares
     sizes = [each.size for each in system.classes]
     means = [size.mean for size in sizes]
@@ -97,7 +103,8 @@ def find_limit(system: System, most: float) -> Limit | None:
             return Limit(rate, reason, "quickswap.theory.fcfs.one_or_all_rate")
     if not markovian(system):
         return None
-    if len(set(sizes)) == 1:
+    packed = servers / math.fsum(n * share for n, share in zip(needs, shares, strict=True))
+    if len(set(sizes)) == 1 and packed * servers * len(needs) <= PER_STATE * most:
         rate = same_law_rate(servers, needs, shares, means[0])
         reason = "the throughput of the saturated system, known where all sizes have the same law."
         return Limit(rate, reason, "Rumyantsev, Morozov, Ann. Oper. Res. 252 (2017)")

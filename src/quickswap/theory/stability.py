@@ -11,6 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal
 
+from quickswap.errors import PolicyError
 from quickswap.policies import (
     FCFS,
     MSF,
@@ -21,7 +22,9 @@ from quickswap.policies import (
     ServerFilling,
     Smash,
     StaticQuickswap,
+    parse,
 )
+from quickswap.policies.base import no_policy
 from quickswap.system import System
 from quickswap.theory.fcfs import find_limit
 from quickswap.theory.models import is_exclusive, markovian
@@ -73,12 +76,15 @@ class _Known:
     source: str
 
 
-def stability(system: System, policy: Policy) -> Stability:
-    """Return what is known about the stability of `policy` on `system`.
+def stability(system: System, policy: Policy | str) -> Stability:
+    """Return what is known about the stability of `policy`, or its spelling, on `system`.
 
     Raises:
-        PolicyError: the policy cannot serve this system.
+        PolicyError: the policy cannot serve this system, or is none of quickswap's.
     """
+    policy = parse(policy) if isinstance(policy, str) else policy
+    if not isinstance(policy, Policy):
+        raise PolicyError(no_policy(policy))
     policy.resolve(system)
     capacity = system.capacity
     known = None

@@ -105,11 +105,12 @@ class ResponseTimes:
     def transform(self, s: NDArray[Any]) -> Complex:
         """Return E[exp(-s T)] at an array of points, of real part at least 0."""
         spare, lk = self._model.mk - self._model.lk, self._model.lk
-        missing, heavies = self._missing(s), 1.0
-        outside = self._cycle.idle
+        missing = self._missing(s)
+        outside: float = self._cycle.idle
+        heavies: Any = 1.0
         if isinstance(self._equation.visits, OnDemand):
             # the first heavy arrives after 1 / lk; from then on it is there as well
-            outside, heavies = 1 / lk, 1 - s / lk  # type: ignore[assignment]
+            outside, heavies = 1 / lk, 1 - s / lk
         vacation = (outside + heavies * missing / s) / self._cycle.vacation
         return np.asarray(spare / (spare + s) * vacation)
 
