@@ -151,6 +151,9 @@ def test_many_servers(drain: str) -> None:
         (one_or_all(4, 1.0, 0.3), {"threshold": 5}, "a whole number from 0 to 4, not 5"),
         (one_or_all(4, 1.0, 0.3), {"threshold": 4, "drain": "always"}, "from 0 to 3, not 4"),
         (one_or_all(4, 1.0, 0.3), {"threshold": 1.5}, "a whole number from 0 to 4, not 1.5"),
+        (one_or_all(4, 1.0, 1e-12), {}, "at least 1e-10 of the arrivals; class 'heavy' has 1e-12"),
+        (one_or_all(4, 1.0, 0.7499999), {}, "for loads up to 0.999999, not 0.9999999"),
+        (None, {}, "None is no system: give a quickswap.System"),
         (one_or_all(4, 1.0, 0.3), {"drain": "never"}, "unknown drain of MSFQ: 'never'"),
         (
             qs.System(2, [qs.JobClass(n, 0.1, qs.Deterministic(1.0)) for n in (1, 2)]),
@@ -171,6 +174,9 @@ def test_mistakes_about_the_distribution() -> None:
         lambda: times.tail(math.nan),
         lambda: times.percentile(100),
         lambda: times.moment(7),
+        lambda: times.moment(True),
+        lambda: times.tail("x"),
+        lambda: times.percentile(99.99999),
     ):
         with pytest.raises(qs.QuickswapError):
             call()

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from cyclopts import Parameter
 
 from quickswap.cli.options import Scale, chosen
+from quickswap.cli.run import Whole
 
 if TYPE_CHECKING:
     from quickswap.system import System
@@ -30,7 +31,7 @@ def analyze(
     model: str,
     /,
     *,
-    threshold: int | None = None,
+    threshold: Whole | None = None,
     scale: Scale | None = None,
     plot: Path | None = None,
     json: Annotated[bool, Parameter(negative=())] = False,
@@ -131,12 +132,20 @@ def _results(system: System, threshold: int | None) -> Iterator[dict[str, Any]]:
                 )
         yield _row("MSF", "exact", lambda: theory.msfq.exact(system, 0))
         yield _row("Adaptive Quickswap", "exact", lambda: theory.msfq.exact(system, slots))
+    jobs = servers = None
+    if is_exclusive(system):
+        last = slots - 1
+        jobs = [
+            min(level, last) if each.need == min(system.needs) else 0 for each in system.classes
+        ]
+    else:
+        servers = threshold
     if not system.one_or_all:
         yield _row(
             "Static Quickswap (exclusive)",
             "approximation",
-            lambda: theory.static_quickswap.approximate(system, threshold=threshold),
-            reference if threshold is None else None,
+            lambda: theory.static_quickswap.approximate(system, jobs, threshold=servers),
+            reference,
         )
     elif system.servers <= MOST_PHASES:
         yield _row("FCFS", "exact", lambda: theory.fcfs.exact(system))

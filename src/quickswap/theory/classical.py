@@ -9,9 +9,10 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from quickswap._check import positive, whole
+from quickswap._check import numbers, positive, whole
 from quickswap.distributions import Distribution
-from quickswap.errors import ModelError
+from quickswap.errors import ModelError, shown
+from quickswap.system import MOST_SERVERS
 from quickswap.theory.models import check_load
 
 __all__ = ["Queue", "mg1", "mg1_exceptional_first", "mmk", "polling_waiting_work"]
@@ -43,7 +44,7 @@ def mmk(servers: int, arrival_rate: float, mean_size: float) -> Queue:
     """Return the means of M/M/k, with the probability of waiting by Erlang's formula C.
 
     Args:
-        servers: k, at least 1.
+        servers: k, from 1 to 2^24.
         arrival_rate: jobs per second.
         mean_size: of exponential sizes, in seconds.
 
@@ -52,7 +53,7 @@ def mmk(servers: int, arrival_rate: float, mean_size: float) -> Queue:
         UnstableError: a load of 1 or more.
     """
     what = "M/M/k"
-    k = whole(servers, f"servers of {what}", 1)
+    k = whole(servers, f"servers of {what}", 1, MOST_SERVERS)
     rate = positive(arrival_rate, f"arrival rate of {what}")
     mean = positive(mean_size, f"mean size of {what}")
     load = rate * mean / k
@@ -87,6 +88,7 @@ def mg1(arrival_rate: float, size: Distribution) -> Queue:
         UnstableError: a load of 1 or more.
     """
     rate = positive(arrival_rate, "arrival rate of M/G/1")
+    _check_law(size, "size of M/G/1")
     load = rate * size.mean
     check_load(load, rate, "M/G/1")
     waiting = rate * size.second_moment / (2 * (1 - load))
@@ -111,6 +113,8 @@ def mg1_exceptional_first(arrival_rate: float, size: Distribution, first: Distri
     """
     what = "M/G/1 with exceptional first service"
     rate = positive(arrival_rate, f"arrival rate of {what}")
+    _check_law(size, f"size of {what}")
+    _check_law(first, f"first size of {what}")
     load = rate * size.mean
     check_load(load, rate, what)
     busy = 1 - load + rate * first.mean  # (1 - load) / busy is the share of time without jobs
@@ -118,6 +122,13 @@ def mg1_exceptional_first(arrival_rate: float, size: Distribution, first: Distri
     waiting = waits * rate * size.second_moment / (2 * (1 - load))
     waiting += rate * first.second_moment / (2 * busy)
     return Queue(rate, waits, waiting, waiting + waits * size.mean + (1 - waits) * first.mean)
+
+
+def _check_law(law: object, what: str) -> None:
+    if not isinstance(law, Distribution):
+        raise ModelError(
+            f"{what} must be a size law, as quickswap.Exponential(1.0), not {shown(law)}."
+        )
 
 
 def polling_waiting_work(
@@ -145,7 +156,13 @@ def polling_waiting_work(
     Applied Probability 24 (1987).
     """
     what = "polling"
-    rates = [positive(rate, f"each arrival rate of {what}") for rate in arrival_rates]
+    rates = numbers(arrival_rates, f"arrival rates of {what}")
+    rates = tuple(positive(rate, f"each arrival rate of {what}") for rate in rates)
+    for laws, name in ((sizes, "sizes"), (switchovers, "switchovers")):
+        if isinstance(laws, str) or not isinstance(laws, Sequence):
+            raise ModelError(f"{name} of {what} must be a list of laws, not {shown(laws)}.")
+        for law in laws:
+            _check_law(law, f"each of {name} of {what}")
     if not rates or len(rates) != len(sizes):
         raise ModelError(
             f"{what} needs one law of sizes for each arrival rate, and at least one of both; there "

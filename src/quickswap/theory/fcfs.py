@@ -15,7 +15,7 @@ from quickswap.distributions import Exponential
 from quickswap.errors import ModelError, UnstableError
 from quickswap.system import System
 from quickswap.theory.means import Means
-from quickswap.theory.models import markovian, one_or_all, poisson
+from quickswap.theory.models import check_system, markovian, one_or_all, poisson
 from quickswap.theory.saturation import MOST, saturated_rate, states
 from quickswap.theory.unsampled import waits
 
@@ -58,6 +58,7 @@ def limit(system: System) -> float:
     Raises:
         ModelError: laws for which it is not known, or a chain of more than a million states.
     """
+    check_system(system)
     found = find_limit(system, MOST)
     if found is not None:
         return found.rate

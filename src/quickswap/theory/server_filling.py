@@ -9,7 +9,7 @@ from quickswap.distributions import Distribution, LogNormal, Pareto, Weibull
 from quickswap.errors import ModelError
 from quickswap.system import System
 from quickswap.theory.means import Means
-from quickswap.theory.models import check_load, one_or_all, poisson
+from quickswap.theory.models import check_load, check_system, one_or_all, poisson
 from quickswap.theory.unsampled import waits
 
 __all__ = ["exact", "fills", "large_load"]
@@ -53,6 +53,7 @@ def large_load(system: System) -> float:
     systems", Queueing Systems 102 (2022).
     """
     what = "the value of ServerFilling at large load"
+    check_system(system)
     if not fills(system):
         raise ModelError(
             f"{what} is for needs that divide each other and the number of servers, Poisson "

@@ -12,7 +12,7 @@ from quickswap.policies.base import choice
 from quickswap.system import System
 from quickswap.theory.means import Means
 from quickswap.theory.models import check_load, exclusive
-from quickswap.theory.msfq.solution import ExactMSFQ, solve
+from quickswap.theory.msfq.solution import ExactMSFQ, check_solvable, solve
 
 __all__ = ["BestThreshold", "Thresholds", "best_threshold"]
 
@@ -87,6 +87,7 @@ class Thresholds:
         self._model = exclusive(system, "the best threshold of MSFQ")
         choice(drain, "drain of MSFQ", MSFQ.drains)
         check_load(self._model.load, system.arrival_rate, "MSFQ")
+        check_solvable(system, self._model.load)
         self._system, self._drain = system, drain
         self._solutions: dict[int, ExactMSFQ] = {}
         self.default = self._model.k - 1

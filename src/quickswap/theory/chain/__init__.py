@@ -30,6 +30,9 @@ if TYPE_CHECKING:
 
 __all__ = ["Chain", "exact"]
 
+LEAST = 1e-12
+"""Smallest tolerance; below, rounding decides."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class Chain(Means):
@@ -99,7 +102,8 @@ def exact(
     Args:
         system: Poisson arrivals and exponential sizes; few classes and servers.
         policy: a policy, its spelling, or one of your own.
-        tolerance: largest relative error of the mean response time of each class, as estimated.
+        tolerance: largest relative error of the mean response time of each class, as estimated; at
+            least 1e-12.
         max_states: give up beyond that many states.
 
     Raises:
@@ -114,6 +118,8 @@ def exact(
     check_policy(policy, system)
     check_markovian(system, "chain.exact")
     tolerance = positive(tolerance, "tolerance")
+    if not LEAST <= tolerance < 1:
+        raise QuickswapError(f"tolerance must be from {LEAST:g} to below 1, not {tolerance:g}.")
     max_states = whole(max_states, "max_states", 1, 2**31 - 1)
     _check_stable(system, policy)
     level = _deep_enough(system, policy, tolerance, max_states)

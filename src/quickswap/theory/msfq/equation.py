@@ -116,7 +116,7 @@ class Equation:
         """Return a radius around z = 1 well within which all functions are analytic.
 
         They are of generating functions, so that the nearest singularity is at some z > 1, and
-        where they are less than 1.5 there it is more than twice as far.
+        while they are less than 1.5 before it, it is more than twice as far.
         """
         model = self.visits.model
         radius = (math.sqrt(model.mk) - math.sqrt(model.lk)) ** 2 / (2 * model.l1)
@@ -125,17 +125,9 @@ class Equation:
                 visit = self.visits.at(np.array([-radius]))
                 missing, _ = self._step(visit)
                 unmet = np.zeros(1) if visit.unmet is None else visit.unmet
-                rows = [
-                    1 - visit.w,
-                    1 - visit.upper,
-                    1 - missing,
-                    1 + unmet,
-                    1 - unmet,
-                    *(1 - visit.low),
-                ]
-                values = np.concatenate(rows)
-            if np.all((values > 0.5) & (values < 1.5)):  # nan is not
-                break
+                rows = [visit.w, visit.upper, missing, unmet, *visit.low]
+                if self.visits.moderate(-radius) and np.all(np.abs(np.concatenate(rows)) < 0.5):
+                    break
             radius /= 2
         return radius
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from quickswap._check import whole
-from quickswap.errors import PolicyError
+from quickswap.errors import ModelError, PolicyError
 from quickswap.policies import MSFQ
 from quickswap.policies.base import choice
 from quickswap.system import System
@@ -17,7 +17,12 @@ from quickswap.theory.msfq.equation import Equation, Unknowns
 from quickswap.theory.msfq.heavy import ResponseTimes
 from quickswap.theory.msfq.transforms import Always, OnDemand
 
-__all__ = ["ExactMSFQ", "PhaseShare", "exact"]
+__all__ = ["ExactMSFQ", "PhaseShare", "check_solvable", "exact", "solve"]
+
+RAREST = 1e-10
+"""Least share of a class among the arrivals."""
+HIGHEST_LOAD = 0.999999
+"""Load up to which it is solved, there in half a minute."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,19 +68,20 @@ class ExactMSFQ(Means):
 def exact(system: System, threshold: int | None = None, drain: str = "on_demand") -> ExactMSFQ:
     """Solve MSFQ exactly, for Poisson arrivals and exponential sizes at any stable load.
 
-    The values are exact up to rounding: a relative 1e-9 and better, 1e-7 at load .9999, and 1e-8 at
-    load .01 where a heavy job is a million times as long as a light one. Beside
+    The values are exact up to rounding: a relative 1e-9 and better, 1e-7 at load .9999; 1e-8 at
+    load .01 where a heavy job is a million times as long as a light one; and 1e-7 for a class that
+    has only 1e-9 of the arrivals. Beside
     one-or-all systems it covers systems of lights, c = floor(k / need) at a time, and a larger
     class that takes the servers for itself; there it is Static Quickswap and, for l = 0 and l = c,
     MSF and Adaptive Quickswap.
 
     Args:
-        system: two classes, at a load below 1.
+        system: two classes, each with at least 1e-10 of the arrivals, at a load up to .999999.
         threshold: l, from 0 to c, or to c - 1 if `drain` is "always"; c - 1 by default.
         drain: "on_demand" or "always", as in `MSFQ`.
 
     Raises:
-        ModelError: the system is another one.
+        ModelError: the system is another one, or beyond these bounds.
         PolicyError: the threshold or the drain is out of range.
         UnstableError: the load is 1 or more.
     """
@@ -85,7 +91,28 @@ def exact(system: System, threshold: int | None = None, drain: str = "on_demand"
     level = model.k - 1 if threshold is None else threshold
     level = whole(level, f"threshold of MSFQ with drain {drain!r}", 0, highest, PolicyError)
     check_load(model.load, system.arrival_rate, "MSFQ")
+    check_solvable(system, model.load)
     return solve(system, model, level, drain)
+
+
+def check_solvable(system: System, load: float) -> None:
+    """Refuse what the solution of MSFQ loses its digits on, or would take minutes for.
+
+    Raises:
+        ModelError: a class that hardly ever arrives, or a load next to 1.
+    """
+    rare = min(system.classes, key=lambda each: each.arrival_rate)
+    if rare.arrival_rate < RAREST * system.arrival_rate:
+        raise ModelError(
+            f"the exact solution of MSFQ needs each class to have at least {RAREST:g} of the "
+            f"arrivals; class {rare.name!r} has {rare.arrival_rate / system.arrival_rate:.3g}: "
+            "leave it out."
+        )
+    if load > HIGHEST_LOAD:
+        raise ModelError(
+            f"the exact solution of MSFQ is for loads up to {HIGHEST_LOAD}, not {load:.12g}: see "
+            "quickswap.theory.heavy_traffic for what it tends to."
+        )
 
 
 def solve(system: System, model: OneOrAll, threshold: int, drain: str) -> ExactMSFQ:

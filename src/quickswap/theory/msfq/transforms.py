@@ -90,6 +90,17 @@ class Visits(ABC):
     def at(self, delta: Array) -> Visit:
         """Return the transforms at z = 1 - delta."""
 
+    def moderate(self, delta: float) -> bool:
+        """Return whether all factors are real and near 1 at z = 1 - delta, delta < 0.
+
+        Then no singularity lies between. Of products this would not be seen: beyond an even number
+        of poles they look harmless again.
+        """
+        _, theta, sigma = self._exponents(np.array([delta]))
+        steps = self.passages(theta)
+        drain = self.threshold == 0 or bool(np.all(sigma > -self.model.m1 / 3))
+        return drain and bool(np.all(np.abs(steps) < 0.5))  # nan is not
+
     def passages(self, s: Any) -> Array:
         """Return the complements of h_j(s), passage j -> j-1: row j, for l < j <= k; others 0."""
         model = self.model
