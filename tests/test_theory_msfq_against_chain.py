@@ -38,6 +38,19 @@ def test_both_agree(case: tuple[qs.System, int, str]) -> None:
         assert one.mean_response_time == pytest.approx(other.mean_response_time, rel=1e-8)
 
 
+def test_both_agree_where_a_busy_period_is_nearly_singular() -> None:
+    """Near its branch point the transform of a busy period looks harmless."""
+    classes = [
+        qs.JobClass(1, 2.4, qs.Exponential(mean=0.41178107513919454)),
+        qs.JobClass(2, 1.05, qs.Exponential(mean=0.06501767650291537)),
+    ]
+    system = qs.System(2, classes).with_load(0.82)
+    exact = theory.msfq.exact(system, 0, "always")
+    chain = theory.chain.exact(system, qs.MSF(), tolerance=3e-10)
+    for one, other in zip(exact.classes, chain.classes, strict=True):
+        assert one.mean_response_time == pytest.approx(other.mean_response_time, rel=1e-8)
+
+
 @pytest.mark.parametrize("threshold", range(7))
 def test_both_agree_where_heavies_are_short_and_rare(threshold: int) -> None:
     """Beyond two poles of a drain its transform looks harmless again; nothing may be read there."""

@@ -9,7 +9,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from quickswap._check import numbers, positive, whole
+from quickswap._check import positive, whole
 from quickswap.distributions import Distribution
 from quickswap.errors import ModelError, shown
 from quickswap.system import MOST_SERVERS
@@ -156,8 +156,11 @@ def polling_waiting_work(
     Applied Probability 24 (1987).
     """
     what = "polling"
-    rates = numbers(arrival_rates, f"arrival rates of {what}")
-    rates = tuple(positive(rate, f"each arrival rate of {what}") for rate in rates)
+    if not isinstance(arrival_rates, Sequence) or isinstance(arrival_rates, str):
+        raise ModelError(
+            f"arrival rates of {what} must be a list of numbers, not {shown(arrival_rates)}."
+        )
+    rates = [positive(rate, f"each arrival rate of {what}") for rate in arrival_rates]
     for laws, name in ((sizes, "sizes"), (switchovers, "switchovers")):
         if isinstance(laws, str) or not isinstance(laws, Sequence):
             raise ModelError(f"{name} of {what} must be a list of laws, not {shown(laws)}.")

@@ -113,10 +113,9 @@ class Equation:
         return np.asarray(series)
 
     def _find_radius(self) -> float:
-        """Return a radius around z = 1 well within which all functions are analytic.
+        """Return half a radius around z = 1 within which all functions are analytic.
 
-        They are of generating functions, so that the nearest singularity is at some z > 1, and
-        while they are less than 1.5 before it, it is more than twice as far.
+        They are made of generating functions, so that the nearest singularity is at some z > 1.
         """
         model = self.visits.model
         radius = (math.sqrt(model.mk) - math.sqrt(model.lk)) ** 2 / (2 * model.l1)
@@ -126,7 +125,7 @@ class Equation:
                 missing, _ = self._step(visit)
                 unmet = np.zeros(1) if visit.unmet is None else visit.unmet
                 rows = [visit.w, visit.upper, missing, unmet, *visit.low]
-                if self.visits.moderate(-radius) and np.all(np.abs(np.concatenate(rows)) < 0.5):
+                if self.visits.analytic(-2 * radius) and np.all(np.abs(np.concatenate(rows)) < 0.5):
                     break
             radius /= 2
         return radius

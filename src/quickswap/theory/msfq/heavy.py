@@ -197,7 +197,9 @@ class ResponseTimes:
         return np.asarray(series * signs / radius**order)
 
     def _regular(self, visits: Visits, radius: float) -> bool:
-        """Return whether all that the transform is made of is moderate at -radius."""
+        """Return whether nothing is singular up to twice `radius`, and moderate at -radius."""
+        if not visits.regular(-2 * radius, -2 * radius):
+            return False
         s = np.array([-radius])
         passages, drains = visits.passages(s), visits.drains(s)
         ways = visits.descents(passages, drains[-1])

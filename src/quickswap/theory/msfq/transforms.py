@@ -17,6 +17,7 @@ Everything is a function of delta = 1 - z, and every value x near 1 is kept as 1
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -50,6 +51,11 @@ def busy(arrival: float, service: float, s: Any) -> Any:
     """Return 1 - B(s), where B is the transform of the busy period of an M/M/1 queue."""
     x = service - arrival + s
     return 2 * s / (x + np.sqrt(x * x + 4 * arrival * s))
+
+
+def _branch(arrival: float, service: float) -> float:
+    """Return -s at the singularity of the transform of a busy period."""
+    return (math.sqrt(service) - math.sqrt(arrival)) ** 2
 
 
 class Visit(NamedTuple):
@@ -90,16 +96,28 @@ class Visits(ABC):
     def at(self, delta: Array) -> Visit:
         """Return the transforms at z = 1 - delta."""
 
-    def moderate(self, delta: float) -> bool:
-        """Return whether all factors are real and near 1 at z = 1 - delta, delta < 0.
+    def analytic(self, delta: float) -> bool:
+        """Return whether no singularity lies between z = 1 and z = 1 - delta, delta < 0.
 
-        Then no singularity lies between. Of products this would not be seen: beyond an even number
-        of poles they look harmless again.
+        Each factor is looked at, as products look harmless again beyond an even number of poles;
+        and busy periods where their square root turns negative, as they are small there.
         """
+        model = self.model
+        if model.l1 * -delta >= _branch(model.lk, model.mk):
+            return False
         _, theta, sigma = self._exponents(np.array([delta]))
-        steps = self.passages(theta)
-        drain = self.threshold == 0 or bool(np.all(sigma > -self.model.m1 / 3))
-        return drain and bool(np.all(np.abs(steps) < 0.5))  # nan is not
+        return self.regular(float(theta[0]), float(sigma[0]))
+
+    def regular(self, theta: float, sigma: float) -> bool:
+        """Return whether passages at `theta` < 0 and drains at `sigma` have no singularity before.
+
+        See `analytic`.
+        """
+        model = self.model
+        if -theta >= _branch(model.l1, model.k * model.m1):
+            return False
+        drains = self.threshold == 0 or sigma > -model.m1
+        return drains and bool(np.all(self.passages(np.array([theta])) < 1))  # h_j is positive
 
     def passages(self, s: Any) -> Array:
         """Return the complements of h_j(s), passage j -> j-1: row j, for l < j <= k; others 0."""
