@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import matplotlib
 import numpy as np
@@ -80,21 +81,21 @@ def _draw_means(means: Axes, errors: Axes) -> None:
                 continue
             valid.append(load)
             values.append((found.mean_response_time, true))
-        style = {"color": COLOURS[number], "label": form}
+        style: Any = {"color": COLOURS[number], "label": form}
         approximate = [value for value, _ in values]
-        means.plot(valid, approximate, linestyle=DASHES[number + 1], **style)  # type: ignore[arg-type]  # colours are text
+        means.plot(valid, approximate, linestyle=DASHES[number + 1], **style)
         relative = [100 * (value / true - 1) for value, true in values]
-        errors.plot(valid, relative, linestyle=DASHES[number + 1], **style)  # type: ignore[arg-type]  # colours are text
+        errors.plot(valid, relative, linestyle=DASHES[number + 1], **style)
     simulated = [0.3, 0.45, 0.6, 0.7, 0.8, 0.9, 0.95]
     policy = qs.MSFQ(threshold=threshold, drain="always")
-    found = [
+    estimates = [
         qs.simulate(system.with_load(load), policy, jobs=JOBS).mean_response_time
         for load in simulated
     ]
     means.errorbar(
         simulated,
-        [each.value for each in found],
-        yerr=[each.half_width for each in found],
+        [each.value for each in estimates],
+        yerr=[each.half_width for each in estimates],
         label="simulated",
         color=COLOURS[2],
         marker=MARKERS[0],
@@ -116,15 +117,15 @@ def _draw_thresholds(thresholds: Axes, best: Axes) -> None:
     system = qs.load("one-or-all")
     for number, load in enumerate((0.5, 0.7, 0.9)):
         found = best_threshold(system.with_load(load))
-        style: dict[str, object] = {"color": COLOURS[number]}
+        style: Any = {"color": COLOURS[number]}
         thresholds.plot(
             found.thresholds,
             found.values,
             linestyle=DASHES[number],
             label=f"load {load:g}",
             **style,
-        )  # type: ignore[arg-type]  # colours are text
-        thresholds.plot(found.threshold, found.value, marker=MARKERS[number], **style)  # type: ignore[arg-type]  # colours are text
+        )
+        thresholds.plot(found.threshold, found.value, marker=MARKERS[number], **style)
     thresholds.set_yscale("log")
     thresholds.set_title("MSFQ(l), on demand, exact")
     thresholds.set_xlabel("threshold l")

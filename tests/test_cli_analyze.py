@@ -60,6 +60,26 @@ def test_other_systems_get_what_applies(capsys: pytest.CaptureFixture[str]) -> N
     assert "it holds from an arrival rate of 4.4845 on" in out
 
 
+def test_what_cannot_be_solved_leaves_the_page_and_says_why(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    classes = [
+        qs.JobClass(1, 1.0, qs.Deterministic(1.0)),
+        qs.JobClass(4, 0.3, qs.Exponential(mean=1.0)),
+    ]
+    path = tmp_path / "fixed.toml"
+    path.write_text(qs.System(4, classes).to_toml(), encoding="utf-8")
+    code, out, err = run(capsys, str(path))
+    assert (code, err) == (0, "")
+    assert "class 'need 1' has Deterministic(value=1.0)" in out
+    code, out, err = run(capsys, str(path), "--plot", str(tmp_path / "a.svg"))
+    assert (code, out) == (2, "")
+    assert "there is no curve to plot" in err
+    code, out, _ = run(capsys, "one-or-all:k=4", "--load", ".9999999")
+    assert code == 0
+    assert "for loads up to 0.999999" in out
+
+
 def test_an_unstable_load_is_said_once(capsys: pytest.CaptureFixture[str]) -> None:
     code, out, _ = run(capsys, "one-or-all:k=4", "--load", "1.2")
     assert code == 0

@@ -143,6 +143,29 @@ def test_many_servers(drain: str) -> None:
     assert solution.heavy_response_time.mean == pytest.approx(heavy.mean_response_time, rel=1e-9)
 
 
+@pytest.mark.parametrize(("k", "heavy"), [(256, 12.8), (256, 128.0)])
+def test_visits_of_any_length(k: int, heavy: float) -> None:
+    """Many lights and a low threshold: visits of up to 1e86 seconds, where N >= k is certain."""
+    size = qs.Exponential(mean=1.0)
+    classes = [qs.JobClass(1, 0.4 * k, size), qs.JobClass(k, heavy / k, size)]
+    system = qs.System(k, classes).with_load(0.9)
+    for threshold in (k // 2, 0):
+        demand, always = (msfq.exact(system, threshold, drain) for drain in DRAINS)
+        close = msfq.approximate(system, threshold)
+        for one, other, third in zip(demand.classes, always.classes, close.classes, strict=True):
+            rough = 1e-9 if threshold == 0 else 1e-2
+            assert one.mean_response_time == pytest.approx(other.mean_response_time, rel=rough)
+            assert other.mean_response_time == pytest.approx(third.mean_response_time, rel=rough)
+
+
+def test_a_visit_too_long_to_compute_is_refused() -> None:
+    size = qs.Exponential(mean=1.0)
+    system = qs.System(400, [qs.JobClass(1, 380.0, size), qs.JobClass(400, 0.01, size)])
+    assert msfq.exact(system, 399).mean_response_time < 1e3
+    with pytest.raises(qs.ModelError, match="longer than can be computed here"):
+        msfq.exact(system, 0)
+
+
 @pytest.mark.parametrize(
     ("system", "arguments", "message"),
     [

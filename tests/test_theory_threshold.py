@@ -52,6 +52,16 @@ def test_with_many_slots_a_part_is_tried_and_finds_the_same(
     assert len(every.thresholds) == 25 > len(some.thresholds)
 
 
+def test_thresholds_that_cannot_be_solved_are_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    system = qs.load("one-or-all:k=8").with_load(0.9)
+    every = theory.best_threshold(system)
+    monkeypatch.setattr("quickswap.theory.msfq.equation.SMALLEST", 5e-3)
+    some = theory.best_threshold(system)
+    assert 0 < len(some.thresholds) < len(every.thresholds)
+    assert set(some.values) <= set(every.values)
+    assert some.value == min(some.values)
+
+
 def test_mistakes() -> None:
     system = qs.load("one-or-all:k=4").with_load(0.5)
     with pytest.raises(qs.QuickswapError, match=r"unknown metric: 'wieghted' .*'weighted'"):

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 from cyclopts import Parameter
 
@@ -15,6 +15,9 @@ from quickswap.cli.run import Whole
 if TYPE_CHECKING:
     from quickswap.system import System
     from quickswap.theory.means import Means
+    from quickswap.theory.threshold import Thresholds
+
+T = TypeVar("T")
 
 __all__ = ["analyze"]
 
@@ -76,6 +79,8 @@ def analyze(
             )
     with progress("solving"):
         data = analyzed(system, threshold)
+    if plot is not None and not data.get("curves"):
+        raise ModelError(f"there is no curve to plot: {data['results'][0]['reason']}")
     if json:
         print_json(data)
     else:
@@ -93,6 +98,7 @@ def analyzed(system: System, threshold: int | None = None) -> dict[str, Any]:
     """
     from quickswap.cli.show import described
     from quickswap.theory.models import is_exclusive
+    from quickswap.theory.threshold import Thresholds
 
     shown = described(system)
     data: dict[str, Any] = {
@@ -101,58 +107,60 @@ def analyzed(system: System, threshold: int | None = None) -> dict[str, Any]:
         "load": system.load,
         "capacity": system.capacity,
         "policies": shown["policies"],
-        "results": list(_results(system, threshold)) if system.load < 1 else [],
+        "results": [],
     }
-    if is_exclusive(system) and system.load < 1:
-        data |= _thresholds(system, threshold)
+    if system.load >= 1:
+        return data
+    if is_exclusive(system):
+        scans, reason = _or_reason(lambda: [Thresholds(system, drain) for drain in DRAINS])
+        if scans is None:
+            data["results"].append({"policy": "MSFQ", "method": "exact", "reason": reason})
+        else:
+            level = scans[0].default if threshold is None else threshold
+            data["results"] += _msfq(system, scans, level)
+            data |= _thresholds(scans, level)
+    else:
+        solve = partial(static_quickswap, system, threshold)
+        data["results"].append(_row("Static Quickswap (exclusive)", "approximation", solve))
+    if system.one_or_all and system.servers <= MOST_PHASES:
+        data["results"] += _one_or_all(system)
     return data
 
 
-def _results(system: System, threshold: int | None) -> Iterator[dict[str, Any]]:
-    """Compute all that applies; what theory does not cover gives its reason."""
-    from quickswap import theory
-    from quickswap.theory.models import is_exclusive
+def static_quickswap(system: System, threshold: int | None) -> Means:
+    """Approximate Static Quickswap."""
+    from quickswap.theory import static_quickswap as static
 
-    reference: Means | None = None
-    if is_exclusive(system):
-        slots = system.servers // min(system.needs)
-        level = slots - 1 if threshold is None else threshold
-        yield _row(f"MSFQ({level})", "exact", lambda: theory.msfq.exact(system, level))
-        if level != slots:
-            label = f"MSFQ({level}, always)"
-            reference = _or_reason(lambda: theory.msfq.exact(system, level, "always"))[0]
-            yield _row(label, "exact", lambda: theory.msfq.exact(system, level, "always"))
-        if level != slots and system.one_or_all:
-            for form in theory.msfq.FORMS:
-                yield _row(
-                    label,
-                    f"approximation as {form}",
-                    partial(theory.msfq.approximate, system, level, form),
-                    reference,
-                )
-        yield _row("MSF", "exact", lambda: theory.msfq.exact(system, 0))
-        yield _row("Adaptive Quickswap", "exact", lambda: theory.msfq.exact(system, slots))
-    jobs = servers = None
-    if is_exclusive(system):
-        last = slots - 1
-        jobs = [
-            min(level, last) if each.need == min(system.needs) else 0 for each in system.classes
-        ]
-    else:
-        servers = threshold
-    if not system.one_or_all:
-        yield _row(
-            "Static Quickswap (exclusive)",
-            "approximation",
-            lambda: theory.static_quickswap.approximate(system, jobs, threshold=servers),
-            reference,
-        )
-    elif system.servers <= MOST_PHASES:
-        yield _row("FCFS", "exact", lambda: theory.fcfs.exact(system))
-        yield _row("ServerFilling", "exact", lambda: theory.server_filling.exact(system))
+    return static.approximate(system, threshold=threshold)
 
 
-def _or_reason(solve: Callable[[], Means]) -> tuple[Means | None, str]:
+def _one_or_all(system: System) -> list[dict[str, Any]]:
+    from quickswap.theory import fcfs, server_filling
+
+    return [
+        _row("FCFS", "exact", partial(fcfs.exact, system)),
+        _row("ServerFilling", "exact", partial(server_filling.exact, system)),
+    ]
+
+
+def _msfq(system: System, scans: Sequence[Thresholds], level: int) -> Iterator[dict[str, Any]]:
+    """Solve MSFQ with both drains, its approximations, and what it is for l = 0 and l = c."""
+    from quickswap.theory import msfq
+
+    demand, always = scans
+    yield _row(f"MSFQ({level})", "exact", partial(demand.at, level))
+    if level <= always.highest:
+        label = f"MSFQ({level}, always)"
+        yield _row(label, "exact", partial(always.at, level))
+        reference, _ = _or_reason(partial(always.at, level))
+        for form in msfq.FORMS if system.one_or_all else ():
+            solve = partial(msfq.approximate, system, level, form)
+            yield _row(label, f"approximation as {form}", solve, reference)
+    yield _row("MSF", "exact", partial(demand.at, 0))
+    yield _row("Adaptive Quickswap", "exact", partial(demand.at, demand.highest))
+
+
+def _or_reason(solve: Callable[[], T]) -> tuple[T | None, str]:
     """Return a solution, or why there is none; a threshold out of range is the user's mistake."""
     from quickswap.errors import ModelError, UnstableError
 
@@ -176,26 +184,21 @@ def _row(
     return row
 
 
-def _thresholds(system: System, threshold: int | None) -> dict[str, Any]:
+def _thresholds(scans: Sequence[Thresholds], level: int) -> dict[str, Any]:
     """Compute percentiles of the heavies, the best thresholds, and the curves of the plot."""
-    from quickswap.theory import msfq
-    from quickswap.theory.threshold import Thresholds
-
-    times = msfq.exact(system, threshold).heavy_response_time
-    data: dict[str, Any] = {
-        "heavy": {f"p{percent:g}": times.percentile(percent) for percent in PERCENTILES},
-        "best": [],
-        "curves": [],
-    }
-    if system.servers // min(system.needs) > MOST_SLOTS:
+    data: dict[str, Any] = {"heavy": {}, "best": [], "curves": []}
+    solution, _ = _or_reason(partial(scans[0].at, level))
+    if solution is not None:
+        times = solution.heavy_response_time
+        data["heavy"] = {f"p{percent:g}": times.percentile(percent) for percent in PERCENTILES}
+    if scans[0].highest > MOST_SLOTS:
         return data
-    for drain in DRAINS:
-        scan = Thresholds(system, drain)
+    for scan in scans:
         for metric in METRICS:
             best = scan.best(metric)
             data["best"].append(
                 {
-                    "drain": drain,
+                    "drain": scan.drain,
                     "metric": metric,
                     "threshold": best.threshold,
                     "value": best.value,
@@ -205,7 +208,7 @@ def _thresholds(system: System, threshold: int | None) -> dict[str, Any]:
             )
             if metric == "mean":
                 data["curves"].append(
-                    {"drain": drain, "thresholds": best.thresholds, "mean": best.values}
+                    {"drain": scan.drain, "thresholds": best.thresholds, "mean": best.values}
                 )
     return data
 
@@ -237,7 +240,11 @@ def _print(model: str, system: System, data: dict[str, Any]) -> None:
         print("\nAt a load of 1 or more no policy has a mean response time.")
     for reason in dict.fromkeys(each["reason"] for each in data["results"] if each["reason"]):
         print(f"\n{reason[0].upper()}{reason[1:]}")
-    if "heavy" in data:
+    if any("error" not in each for each in solved if each["method"] != "exact"):
+        print(
+            "\nAn approximation without an error has no exact value beside it: simulate to check."
+        )
+    if "best" in data:
         _print_thresholds(data)
 
 
@@ -266,7 +273,9 @@ def _print_thresholds(data: dict[str, Any]) -> None:
     from quickswap.cli.output import print_table
 
     times = ", ".join(f"{name.upper()} {time:.6g}" for name, time in data["heavy"].items())
-    print(f"\nResponse time of the larger class under {data['results'][0]['policy']}: {times}")
+    if times:
+        print(f"\nResponse time of the larger class under {data['results'][0]['policy']}: {times}")
+        print("(seconds; the shares of jobs are off by about 1e-8)")
     if not data["best"]:
         print(f"\nThresholds are compared for up to {MOST_SLOTS} servers.")
         return

@@ -11,7 +11,6 @@ from quickswap.cli.options import Scale, chosen
 if TYPE_CHECKING:
     from quickswap.policies import Policy
     from quickswap.system import System
-    from quickswap.theory import Stability
 
 __all__ = ["show"]
 
@@ -76,19 +75,12 @@ def described(system: System) -> dict[str, Any]:
                 "stable_below": known.limit,
                 "unstable_from": known.necessary_limit,
                 "verdict": known.verdict,
-                "reason": known.reason if known.limit is not None else _unproven(system, known),
+                "reason": known.reason,
                 "source": known.source,
             }
             for policy, known in limits
         ],
     }
-
-
-def _unproven(system: System, known: Stability) -> str:
-    """Return the reason of a verdict that nothing but the capacity stands behind."""
-    if system.arrival_rate >= known.necessary_limit:
-        return "no policy is stable at the capacity or above."
-    return "no policy is stable from the capacity on; below it nothing is proven for this one."
 
 
 def _policies(system: System) -> list[Policy]:

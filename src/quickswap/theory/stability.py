@@ -93,13 +93,14 @@ def stability(system: System, policy: Policy | str) -> Stability:
     if known is None and type(policy) in RULES:
         known = RULES[type(policy)](system, policy, capacity)
     if known is None:
-        return Stability(
-            limit=None,
-            necessary_limit=capacity,
-            verdict="unstable" if system.arrival_rate >= capacity else "unknown",
-            reason="no limit is proven for it; the capacity bounds every policy.",
-            source="quickswap.theory.capacity",
+        source = "quickswap.theory.capacity"
+        if system.arrival_rate >= capacity:
+            reason = "no policy is stable at the capacity or above."
+            return Stability(None, capacity, "unstable", reason, source)
+        reason = (
+            "no policy is stable from the capacity on; below it nothing is proven for this one."
         )
+        return Stability(None, capacity, "unknown", reason, source)
     ceiling = known.limit if known.exact else capacity
     verdict: Verdict = "stable" if system.arrival_rate < known.limit else "unknown"
     if system.arrival_rate >= ceiling:

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
-from quickswap.errors import QuickswapError, unknown_message
-from quickswap.policies import MSFQ
-from quickswap.policies.base import choice
+from quickswap.errors import ModelError, QuickswapError, unknown_message
 from quickswap.system import System
 from quickswap.theory.means import Means
-from quickswap.theory.models import check_load, exclusive
-from quickswap.theory.msfq.solution import ExactMSFQ, check_solvable, solve
+from quickswap.theory.msfq.solution import ExactMSFQ, Solver
 
 __all__ = ["BestThreshold", "Thresholds", "best_threshold"]
 
@@ -36,7 +34,7 @@ class BestThreshold:
         metric: what it is best for.
         value: the metric there.
         default: the metric at l = c - 1, the threshold that the paper recommends.
-        thresholds: all that were tried, rising.
+        thresholds: all that were tried and could be solved, rising.
         values: the metric at each of them.
     """
 
@@ -70,48 +68,44 @@ def best_threshold(
         every: try every threshold, whatever the number of slots.
 
     Raises:
-        ModelError: the system is another one.
+        ModelError: the system is another one, or cannot be solved; see `theory.msfq.exact`.
         UnstableError: the load is 1 or more.
         QuickswapError: there is no such metric.
     """
     return Thresholds(system, drain).best(metric, every)
 
 
-class Thresholds:
+class Thresholds(Solver):
     """MSFQ at any threshold, each solved when it is first asked for.
 
     Args and errors are those of `best_threshold`.
     """
 
     def __init__(self, system: System, drain: str = "on_demand") -> None:
-        self._model = exclusive(system, "the best threshold of MSFQ")
-        choice(drain, "drain of MSFQ", MSFQ.drains)
-        check_load(self._model.load, system.arrival_rate, "MSFQ")
-        check_solvable(system, self._model.load)
-        self._system, self._drain = system, drain
+        super().__init__(system, drain)
         self._solutions: dict[int, ExactMSFQ] = {}
-        self.default = self._model.k - 1
-        self.highest = self._model.k - (drain == "always")
 
     def at(self, threshold: int) -> ExactMSFQ:
         """Return the solution at a threshold from 0 to `highest`."""
         if threshold not in self._solutions:
-            solution = solve(self._system, self._model, threshold, self._drain)
-            self._solutions[threshold] = solution
+            self._solutions[threshold] = super().at(threshold)
         return self._solutions[threshold]
 
     def best(self, metric: str | int = "mean", every: bool = False) -> BestThreshold:
         """Return what `best_threshold` does."""
-        name, measure = _metric(self._system, metric)
+        name, measure = _metric(self.system, metric)
 
         def value(level: int) -> float:
-            return measure(self.at(level))
+            try:
+                return measure(self.at(level))
+            except ModelError:  # longer than can be computed
+                return math.inf
 
         if every or self.highest <= ALL_UP_TO:
             _search(value, range(self.highest + 1))
         else:
             _search(value, sorted({round(i * self.highest / GRID) for i in range(GRID + 1)}))
-        default = value(self.default)
+        default = measure(self.at(self.default))
         levels = tuple(sorted(self._solutions))
         best = min(levels, key=value)
         return BestThreshold(

@@ -15,7 +15,12 @@ from dataclasses import dataclass, field
 from quickswap.errors import ModelError
 from quickswap.theory.moments import Moments, busy_period
 
-__all__ = ["Times", "Visit", "check_finite", "holds_from"]
+__all__ = ["TOO_LONG", "Times", "Visit", "check_finite", "holds_from"]
+
+TOO_LONG = (
+    "{} leads to visits longer than can be computed here, beyond 1e150 seconds: raise the "
+    "threshold or lower the arrival rate."
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,7 +179,4 @@ def check_finite(what: str, times: list[float]) -> None:
         ModelError: says so.
     """
     if not all(math.isfinite(time) for time in times):
-        raise ModelError(
-            f"{what} leads to visits longer than can be computed here, beyond 1e150 seconds: raise "
-            "the threshold or lower the arrival rate."
-        )
+        raise ModelError(TOO_LONG.format(what))

@@ -21,6 +21,8 @@ from quickswap.system import System
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from quickswap.own import View
+
     Vector = NDArray[np.float64]
     Whole = NDArray[np.uint32]
 
@@ -209,8 +211,8 @@ class _Stateless:
         except Exception:  # whatever pickle and its hooks raise: then nothing can be compared
             return b""
 
-    def start(self, view: object) -> object:
-        answer = self.policy.start(view)  # type: ignore[arg-type]
+    def start(self, view: View) -> object:
+        answer = self.policy.start(view)
         if self._state() != self.before:
             raise PolicyError(
                 "changes its attributes: a state of its own must be given by save() and taken up "

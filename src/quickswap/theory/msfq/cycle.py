@@ -81,8 +81,8 @@ class Way:
         return float(mean), float(variance), float(area)
 
 
-def passages(model: OneOrAll) -> Way:
-    """Return the passages j -> j-1 of an M/M/k queue of lights, from the top down.
+def passages(model: OneOrAll, level: int) -> Way:
+    """Return the passages j -> j-1 of an M/M/k queue of lights, from the top down to `level`.
 
     Source: the paper, lemmas on the durations H_2 and H_3; the area likewise.
     """
@@ -91,7 +91,7 @@ def passages(model: OneOrAll) -> Way:
     mean[k] = 1 / (rate - model.l1)
     square[k] = 2 * rate * mean[k] ** 3
     area[k] = (k - 1) * mean[k] + rate * mean[k] ** 2
-    for j in range(k - 1, 0, -1):
+    for j in range(k - 1, level, -1):
         served = j * model.m1
         mean[j] = (1 + model.l1 * mean[j + 1]) / served
         square[j] = 2 * mean[j] ** 2 + model.l1 * square[j + 1] / served
@@ -161,7 +161,7 @@ def cycle(visits: Visits, unknowns: Unknowns) -> Cycle:
 def _always(visits: Visits, unknowns: Unknowns) -> Cycle:
     """A visit goes from n down to l, drains, and leaves lk times as many heavies."""
     model, ell, k = visits.model, visits.threshold, visits.model.k
-    each, drain = passages(model), drains(model, ell)
+    each, drain = passages(model, ell), drains(model, ell)
     fall, start = each.down_to(ell), Start.of(unknowns, k)
     left = np.minimum(np.arange(k + 1), ell)  # lights that the drain finishes
     total = Way(
@@ -200,7 +200,7 @@ def _always(visits: Visits, unknowns: Unknowns) -> Cycle:
 def _on_demand(visits: OnDemand, unknowns: Unknowns) -> Cycle:
     """The first heavy arrives after 1 / lk on average; Y is the time from then to its start."""
     model, ell, k, lk = visits.model, visits.threshold, visits.model.k, visits.model.lk
-    each, drain, start = passages(model), drains(model, ell), Start.of(unknowns, model.k)
+    each, drain, start = passages(model, ell), drains(model, ell), Start.of(unknowns, k)
     way = _Met.of(visits, each)
     fall = each.down_to(ell) if ell < k else Way(each.mean, each.variance, each.area + each.mean)
     end, end_square, end_area = drain.mean[ell], drain.square[ell], drain.area[ell]

@@ -9,9 +9,9 @@ The orbit z, w(z), w(w(z)), .. goes to 1, where Pi is 1, so that Pi(z) is a cons
 known functions times the unknowns pi_0 .. pi_{k-1} (and Q). Its coefficients 0 .. k-1, read off a
 circle by a fast Fourier transform, are the unknowns themselves: a linear system.
 
-Near 1 everything is a power series in delta = 1 - z, known from its values on a small circle. On
-an orbit that has come so far only the powers of delta need be summed, and the rest of the sum, once
-the orbit shrinks in proportion, is a power series too.
+Near 1 everything is a power series in t = (1 - z) / radius, known from its values on a small
+circle. On an orbit that has come so far only the powers of t need be summed, and the rest of the
+sum, once the orbit shrinks in proportion, is a power series too.
 
 Where heavies are so short that many are served while one light leaves, w comes near 0 on the
 circle and the first form divides by it. There `upper sum_{n>=k} pi_n w^(n-k+1)` is summed as it
@@ -28,7 +28,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import solve_triangular
 
+from quickswap.errors import ModelError
 from quickswap.theory.msfq.transforms import OnDemand, Visit, Visits, products
+from quickswap.theory.visits import TOO_LONG
 
 Floats = NDArray[np.float64]
 Complex = NDArray[np.complex128]
@@ -36,13 +38,15 @@ Complex = NDArray[np.complex128]
 __all__ = ["Equation", "Unknowns"]
 
 ORDER = 26
-"""Of the power series in delta; on half the radius of their circle they are exact to rounding."""
+"""Of the power series; on half the radius of their circle they are exact to rounding."""
 ON_CIRCLE = 64
 """Points of that circle."""
 FEW = 1e-3
 """Smallest w^(k-1) that is divided by, on the way to the distribution of N."""
 FEWER = 1e-6
 """The same once it is known."""
+SMALLEST = 1e-140
+"""Radius; about the inverse of the number of light jobs at the start of a visit."""
 DIGITS = 14
 """Decimal digits to which sums are carried."""
 
@@ -54,22 +58,24 @@ class Unknowns:
     Attributes:
         pi: P(N = n) for n = 0, 1, .. ; those left out, or known less well, are of no weight.
         unmet: Q, or 0 where it does not matter.
-        series: coefficients of Pi in powers of delta, from the first: -E[N], E[N(N-1)]/2, ..
+        series: coefficients of Pi in powers of t = (1 - z) / radius, from the first.
+        radius: of the circle on which they are known.
     """
 
     pi: Floats
     unmet: float
     series: Floats
+    radius: float
 
     @property
     def mean(self) -> float:
         """E[N]."""
-        return float(-self.series[0])
+        return float(-self.series[0]) / self.radius
 
     @property
     def pairs(self) -> float:
         """E[N(N-1)]."""
-        return float(2 * self.series[1])
+        return float(2 * self.series[1]) / self.radius / self.radius
 
 
 class Equation:
@@ -77,7 +83,7 @@ class Equation:
 
     Attributes:
         visits: its transforms.
-        radius: in delta, of the circle of the power series.
+        radius: in delta = 1 - z, of the circle of the power series.
         near: in delta, where the sum over the rest of an orbit is a power series.
     """
 
@@ -88,11 +94,11 @@ class Equation:
         turn = np.exp(-2j * np.pi * np.arange(ON_CIRCLE // 2 + 1) / ON_CIRCLE)
         visit = visits.at(self.radius * turn)
         missing, r = self._step(visit)
-        self._w, self._f = self._powers(visit.w), -self._powers(missing)
+        self._w, self._f = _series(visit.w) / self.radius, -_series(missing)
         self._f[0] = 1.0
-        self._r = self._powers(r)
-        self._e = None if visit.unmet is None else self._powers(visit.unmet)
-        # column i holds the series of f w^i, i.e. what one step makes of delta^i
+        self._r = _series(r)
+        self._e = None if visit.unmet is None else _series(visit.unmet)
+        # column i holds the series of f w^i, i.e. what one step makes of t^i
         shift = np.empty((ORDER + 1, ORDER + 1))
         column = self._f
         for i in range(ORDER + 1):
@@ -103,14 +109,7 @@ class Equation:
         self._first = shift[1:, 0]
         self._limit = self._sums @ self._first
         slope, bend = self._w[1], abs(self._w[2])
-        self.near = min(self.radius / 2, (1 - slope) / (8 * bend) if bend > 0 else math.inf)
-
-    def _powers(self, values: Any) -> Floats:
-        """Return coefficients in powers of delta, that of 1 being 0, from values on the circle."""
-        series = np.fft.irfft(values, axis=-1)[..., : ORDER + 1]
-        series = series / self.radius ** np.arange(ORDER + 1)
-        series[..., 0] = 0.0
-        return np.asarray(series)
+        self.near = self.radius * min(0.5, (1 - slope) / (8 * bend) if bend > 0 else math.inf)
 
     def _find_radius(self) -> float:
         """Return half a radius around z = 1 within which all functions are analytic.
@@ -119,16 +118,16 @@ class Equation:
         """
         model = self.visits.model
         radius = (math.sqrt(model.mk) - math.sqrt(model.lk)) ** 2 / (2 * model.l1)
-        while radius > 0:
+        while radius > SMALLEST:
             with np.errstate(all="ignore"):
                 visit = self.visits.at(np.array([-radius]))
                 missing, _ = self._step(visit)
                 unmet = np.zeros(1) if visit.unmet is None else visit.unmet
                 rows = [visit.w, visit.upper, missing, unmet, *visit.low]
                 if self.visits.analytic(-2 * radius) and np.all(np.abs(np.concatenate(rows)) < 0.5):
-                    break
+                    return radius
             radius /= 2
-        return radius
+        raise ModelError(TOO_LONG.format("this threshold"))
 
     def _step(self, visit: Visit) -> tuple[Any, Any]:
         """Return 1 - f, and r_n in row n, for n < k."""
@@ -164,12 +163,13 @@ class Equation:
             factor, delta = factor * (1 - missing), visit.w
         sums = np.zeros((ORDER, len(delta)), dtype=complex)
         turn = np.array([self._f[1:], self._w[1:]], dtype=complex)
-        while np.max(np.abs(delta)) > self.near:
-            powers = _powers_of(delta)
+        t = delta / self.radius
+        while np.max(np.abs(t)) > self.near / self.radius:
+            powers = _powers_of(t)
             sums += factor * powers
-            growth, delta = turn @ powers
+            growth, t = turn @ powers
             factor = factor * (1 + growth)
-        powers = _powers_of(delta)
+        powers = _powers_of(t)
         sums += factor * (self._sums.T @ powers)
         parts[: self.k] += self._r[:, 1:] @ sums
         if self._e is not None:
@@ -189,8 +189,12 @@ class Equation:
         if visit.unmet is not None:
             parts[-1, small] += last * visit.unmet[small]
         factor[small] = 0
-        rest = [None if value is None else np.where(small, 0, value) for value in visit]
-        return Visit(*rest)  # type: ignore[arg-type]  # None stays where it was
+        return Visit(
+            np.where(small, 0, visit.w),
+            np.where(small, 0, visit.upper),
+            np.where(small, 0, visit.low),
+            None if visit.unmet is None else np.where(small, 0, visit.unmet),
+        )
 
     def solve(self) -> Unknowns:
         """Return the distribution of N."""
@@ -212,7 +216,7 @@ class Equation:
         series = self._first + self._r[:, 1:].T @ pi[: self.k]
         if self._e is not None:
             series = series + self._e[1:] * unmet
-        return Unknowns(pi, unmet, self._sums @ series)
+        return Unknowns(pi, unmet, self._sums @ series, self.radius)
 
     def _sizes(self) -> tuple[int, int, float]:
         """Return the points on the circle, the unknowns pi_n, and the least w to divide by."""
@@ -258,7 +262,7 @@ class Equation:
         """Return 1 - Pi at z = 1 - delta."""
         result = np.empty_like(delta)
         close = np.abs(delta) <= self.near
-        result[close] = -unknowns.series @ _powers_of(delta[close])
+        result[close] = -unknowns.series @ _powers_of(delta[close] / self.radius)
         if not close.all():
             factors = unknowns.pi[: self.k]
             if self.visits.unmet:
@@ -273,7 +277,14 @@ def _floor(k: int, least: float) -> float:
     return float(least ** (1 / (k - 1))) if k > 1 else 0.0
 
 
-def _powers_of(delta: Complex) -> Complex:
-    """Return delta, delta^2, .. , one a row."""
-    rows = np.broadcast_to(delta, (ORDER, len(delta)))
+def _series(values: Any) -> Floats:
+    """Return coefficients in powers of t, that of 1 being 0, from values on the circle |t| = 1."""
+    series = np.fft.irfft(values, axis=-1)[..., : ORDER + 1]
+    series[..., 0] = 0.0
+    return np.asarray(series)
+
+
+def _powers_of(t: Complex) -> Complex:
+    """Return t, t^2, .. , one a row."""
+    rows = np.broadcast_to(t, (ORDER, len(t)))
     return np.asarray(np.multiply.accumulate(rows, axis=0))

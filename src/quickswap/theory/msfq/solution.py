@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from functools import cached_property
 
+import numpy as np
+
 from quickswap._check import whole
 from quickswap.errors import ModelError, PolicyError
 from quickswap.policies import MSFQ
@@ -16,8 +18,9 @@ from quickswap.theory.msfq.cycle import Cycle, cycle
 from quickswap.theory.msfq.equation import Equation, Unknowns
 from quickswap.theory.msfq.heavy import ResponseTimes
 from quickswap.theory.msfq.transforms import Always, OnDemand
+from quickswap.theory.visits import check_finite
 
-__all__ = ["ExactMSFQ", "PhaseShare", "check_solvable", "exact", "solve"]
+__all__ = ["ExactMSFQ", "PhaseShare", "Solver", "exact"]
 
 RAREST = 1e-10
 """Least share of a class among the arrivals."""
@@ -70,10 +73,9 @@ def exact(system: System, threshold: int | None = None, drain: str = "on_demand"
 
     The values are exact up to rounding: a relative 1e-9 and better, 1e-7 at load .9999; 1e-8 at
     load .01 where a heavy job is a million times as long as a light one; and 1e-7 for a class that
-    has only 1e-9 of the arrivals. Beside
-    one-or-all systems it covers systems of lights, c = floor(k / need) at a time, and a larger
-    class that takes the servers for itself; there it is Static Quickswap and, for l = 0 and l = c,
-    MSF and Adaptive Quickswap.
+    has only 1e-9 of the arrivals. Beside one-or-all systems it covers systems of lights,
+    c = floor(k / need) at a time, and a larger class that takes the servers for itself; there it is
+    Static Quickswap and, for l = 0 and l = c, MSF and Adaptive Quickswap.
 
     Args:
         system: two classes, each with at least 1e-10 of the arrivals, at a load up to .999999.
@@ -81,21 +83,40 @@ def exact(system: System, threshold: int | None = None, drain: str = "on_demand"
         drain: "on_demand" or "always", as in `MSFQ`.
 
     Raises:
-        ModelError: the system is another one, or beyond these bounds.
+        ModelError: the system is another one, or beyond these bounds; or so low a threshold that
+            visits last beyond 1e150 seconds.
         PolicyError: the threshold or the drain is out of range.
         UnstableError: the load is 1 or more.
     """
-    model = exclusive(system, "the exact solution of MSFQ")
-    choice(drain, "drain of MSFQ", MSFQ.drains)
-    highest = model.k if drain == "on_demand" else model.k - 1
-    level = model.k - 1 if threshold is None else threshold
-    level = whole(level, f"threshold of MSFQ with drain {drain!r}", 0, highest, PolicyError)
-    check_load(model.load, system.arrival_rate, "MSFQ")
-    check_solvable(system, model.load)
-    return solve(system, model, level, drain)
+    solver = Solver(system, drain)
+    return solver.at(solver.default if threshold is None else threshold)
 
 
-def check_solvable(system: System, load: float) -> None:
+class Solver:
+    """MSFQ on one system, at any threshold; arguments and errors are those of `exact`.
+
+    Attributes:
+        default: c - 1, the threshold that the paper recommends.
+        highest: the highest threshold, c or c - 1.
+    """
+
+    def __init__(self, system: System, drain: str = "on_demand") -> None:
+        self._model = exclusive(system, "the exact solution of MSFQ")
+        choice(drain, "drain of MSFQ", MSFQ.drains)
+        check_load(self._model.load, system.arrival_rate, "MSFQ")
+        _check_solvable(system, self._model.load)
+        self.system, self.drain = system, drain
+        self.default = self._model.k - 1
+        self.highest = self._model.k - (drain == "always")
+
+    def at(self, threshold: int) -> ExactMSFQ:
+        """Return the solution at a threshold from 0 to `highest`."""
+        what = f"threshold of MSFQ with drain {self.drain!r}"
+        threshold = whole(threshold, what, 0, self.highest, PolicyError)
+        return _solve(self.system, self._model, threshold, self.drain)
+
+
+def _check_solvable(system: System, load: float) -> None:
     """Refuse what the solution of MSFQ loses its digits on, or would take minutes for.
 
     Raises:
@@ -115,12 +136,13 @@ def check_solvable(system: System, load: float) -> None:
         )
 
 
-def solve(system: System, model: OneOrAll, threshold: int, drain: str) -> ExactMSFQ:
-    """Solve MSFQ; the arguments are as `exact` has checked them."""
+def _solve(system: System, model: OneOrAll, threshold: int, drain: str) -> ExactMSFQ:
     kind = OnDemand if drain == "on_demand" else Always
     equation = Equation(kind(model, threshold))
     unknowns = equation.solve()
-    means = cycle(equation.visits, unknowns)
+    with np.errstate(over="ignore", invalid="ignore"):  # refused by what comes next
+        means = cycle(equation.visits, unknowns)
+    check_finite("this threshold", [means.light_area, means.heavy_area, means.length])
     light = means.light_area / (means.length * model.l1)
     served = 1 / (model.mk - model.lk)
     heavy = served + means.heavy_area / (means.vacation * model.lk)
