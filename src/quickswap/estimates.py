@@ -20,6 +20,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import stdtrit
 
 from quickswap._core import PER_CLASS
 
@@ -106,8 +107,6 @@ def jackknife(values: Floats, sizes: Sequence[int]) -> list[Estimate]:
         values: shape (1 + batches, p): the quantities from all batches, then with one left out.
         sizes: batches of each replication, in their order.
     """
-    from scipy.special import stdtrit
-
     whole, less = values[0], values[1:]
     batches = len(less)
     if batches < 2:

@@ -54,7 +54,9 @@ impl Simulation {
     /// `spec` is JSON (see `engine::Spec`); `policy` an object that takes the place of the spec's policy.
     #[new]
     #[pyo3(signature = (spec, policy=None))]
-    fn new(spec: &str, policy: Option<Py<PyAny>>) -> PyResult<Self> {
+    fn new(py: Python<'_>, spec: &str, policy: Option<Py<PyAny>>) -> PyResult<Self> {
+        // the first array loads what NumPy lends to C: not in the middle of a run, where Ctrl-C would make it panic
+        PyArray1::<f64>::zeros(py, 0, false);
         let (spec, system) = parse(spec)?;
         let fault = Fault::default();
         let hired = (0..spec.replications).map(|replication| {
