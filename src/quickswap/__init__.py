@@ -75,7 +75,7 @@ _HOME = {
 """The module of each public name."""
 
 if TYPE_CHECKING:
-    from quickswap import theory
+    from quickswap import logs, theory
     from quickswap.arrivals import Arrivals, MarkovModulatedPoisson, Poisson, Renewal
     from quickswap.comparison import Comparison, compare, difference
     from quickswap.distributions import (
@@ -174,6 +174,7 @@ __all__ = [
     "compare",
     "difference",
     "load",
+    "logs",
     "parse",
     "presets",
     "simulate",
@@ -189,8 +190,8 @@ def __getattr__(name: str) -> Any:
 
     if name in _HOME:
         value = getattr(import_module(f"quickswap.{_HOME[name]}"), name)
-    elif name == "theory":
-        value = import_module("quickswap.theory")
+    elif name in ("logs", "theory"):
+        value = import_module(f"quickswap.{name}")
     else:
         raise AttributeError(f"module 'quickswap' has no attribute {name!r}")
     globals()[name] = value

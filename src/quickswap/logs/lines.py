@@ -1,0 +1,145 @@
+"""The lines of a block of text, counted and picked with NumPy."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+__all__ = ["Lines", "Reader", "fields", "numbered"]
+
+_LF, _CR = 10, 13
+
+
+@dataclass
+class Lines:
+    """Lines of text, each with its line feed.
+
+    Attributes:
+        text: the block; every line ends with a line feed, none with a carriage return before it.
+        starts: where each line starts, int64.
+        ends: where each line ends, after its line feed, int64.
+        numbers: the line numbers in the file, from 1, int64.
+        odd: lines that end otherwise than the first line of the file, bool.
+    """
+
+    text: bytes
+    starts: npt.NDArray[np.int64]
+    ends: npt.NDArray[np.int64]
+    numbers: npt.NDArray[np.int64]
+    odd: npt.NDArray[np.bool_]
+
+    def array(self) -> npt.NDArray[np.uint8]:
+        """Return the bytes as an array."""
+        return np.frombuffer(self.text, np.uint8)
+
+    def count(self, byte: int) -> npt.NDArray[np.int32]:
+        """Return how often a byte stands in each line."""
+        found = self.array() == byte
+        counts: npt.NDArray[np.int32] = np.add.reduceat(found, self.starts, dtype=np.int32)
+        return counts
+
+    def any(self, table: npt.NDArray[np.bool_]) -> npt.NDArray[np.bool_]:
+        """Return which lines hold a byte that the table, by byte, says True to."""
+        found: npt.NDArray[np.bool_] = np.logical_or.reduceat(table[self.array()], self.starts)
+        return found
+
+    def pick(self, chosen: npt.NDArray[np.bool_]) -> bytes:
+        """Return the text of the chosen lines."""
+        if chosen.all():
+            return self.text
+        mask = np.repeat(chosen, self.ends - self.starts)
+        return self.array()[mask].tobytes()
+
+    def undecodable(self) -> npt.NDArray[np.bool_]:
+        """Return which lines are not UTF-8."""
+        result = np.zeros(len(self), bool)
+        try:
+            self.text.decode()
+        except UnicodeDecodeError:
+            for index in range(len(self)):
+                try:
+                    self.line(index).decode()
+                except UnicodeDecodeError:
+                    result[index] = True
+        return result
+
+    def line(self, index: int) -> bytes:
+        """Return one line, without its line feed."""
+        return self.text[self.starts[index] : self.ends[index] - 1]
+
+    def __len__(self) -> int:
+        return len(self.starts)
+
+
+class Reader:
+    """Numbers the lines of a file, block by block, and sees how they end."""
+
+    def __init__(self, lone_cr: bool) -> None:
+        """`lone_cr`: a carriage return on its own ends a line too."""
+        self.lone_cr = lone_cr
+        self.read = 0
+        self.first: int | None = None
+
+    def lines(self, block: bytes) -> Lines:
+        """Return the lines of the next block of the file."""
+        closed = block.endswith(b"\n") or (self.lone_cr and block.endswith(b"\r"))
+        if not closed:
+            block += b"\n"
+        ends, kinds, block = self._cut(block)
+        starts = np.concatenate([[0], ends[:-1]]).astype(np.int64)
+        numbers = self.read + 1 + np.arange(len(ends), dtype=np.int64)
+        self.read += len(ends)
+        if self.first is None:
+            self.first = int(kinds[0])
+        odd = kinds != self.first
+        if not closed:
+            odd[-1] = False
+        return Lines(block, starts, ends, numbers, odd)
+
+    def _cut(self, block: bytes) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int8], bytes]:
+        """Return the ends of lines, how they end (0 LF, 1 CR LF, 2 CR) and the text with LF."""
+        data = np.frombuffer(block, np.uint8)
+        feeds = np.flatnonzero(data == _LF)
+        if b"\r" not in block:
+            return feeds + 1, np.zeros(len(feeds), np.int8), block
+        pairs = np.zeros(len(data), bool)
+        before = feeds[(feeds > 0) & (data[np.maximum(feeds, 1) - 1] == _CR)]
+        pairs[before - 1] = True
+        kind = np.full(len(data), -1, np.int8)
+        kind[feeds] = 0
+        kind[before] = 1
+        if self.lone_cr:
+            alone = (data == _CR) & ~pairs
+            kind[alone] = 2
+            data = np.where(alone, np.uint8(_LF), data)
+        data, kind = data[~pairs], kind[~pairs]
+        ends = np.flatnonzero(kind >= 0)
+        return ends + 1, kind[ends], data.tobytes()
+
+
+def fields(text: bytes, names: list[str], separator: str, kind: type[pl.DataType]) -> pl.DataFrame:
+    """Return the columns of rows that all have these fields, or more; what is no `kind` is null.
+
+    A header is put before the rows, so that rows may lack the last fields.
+    """
+    header = separator.join(names).encode() + b"\n"
+    return pl.read_csv(
+        header + text,
+        separator=separator,
+        schema_overrides=dict.fromkeys(names, kind),
+        infer_schema=False,
+        ignore_errors=True,
+        truncate_ragged_lines=True,
+        quote_char=None,
+        encoding="utf8-lossy",
+    )
+
+
+def numbered(path_blocks: Iterator[bytes], reader: Reader) -> Iterator[Lines]:
+    """Yield the lines of each block."""
+    for block in path_blocks:
+        yield reader.lines(block)

@@ -1,0 +1,97 @@
+"""What the caller asks of a log, checked before the file is opened."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import date, datetime, time
+from typing import Literal
+from zoneinfo import ZoneInfo
+
+import polars as pl
+
+from quickswap._check import positive, whole
+from quickswap.errors import unknown
+from quickswap.logs.errors import LogError
+
+__all__ = ["Instant", "Options", "Unit", "check_zone", "instant"]
+
+Unit = Literal["cpu", "node", "gpu"]
+Instant = float | str | date
+"""Seconds after the first job of the log, or a date and time."""
+
+
+@dataclass(frozen=True)
+class Options:
+    """The selections of `read`."""
+
+    servers: int | None
+    unit: str
+    partition: tuple[str, ...] | None
+    timezone: str | None
+    start: Instant | None
+    end: Instant | None
+    scale_load: float
+    need: tuple[int | None, int | None]
+    size: tuple[float | None, float | None]
+
+    def __post_init__(self) -> None:
+        if self.unit not in ("cpu", "node", "gpu"):
+            unknown("unit", self.unit, ("cpu", "node", "gpu"), LogError)
+        if self.servers is not None:
+            whole(self.servers, "servers", 1, error=LogError)
+        positive(self.scale_load, "scale_load", LogError)
+        for value, which in zip(self.need, ("smallest", "largest"), strict=True):
+            if value is not None:
+                whole(value, f"{which}_need", 1, error=LogError)
+        for size, which in zip(self.size, ("smallest", "largest"), strict=True):
+            if size is not None:
+                positive(size, f"{which}_size", LogError)
+        if self.timezone is not None:
+            check_zone(self.timezone)
+
+
+def check_zone(zone: str) -> None:
+    """Refuse a time zone that is not in the IANA database.
+
+    Raises:
+        LogError: it is not.
+    """
+    try:
+        ZoneInfo(zone)
+        pl.Series([datetime(2000, 1, 1)]).dt.replace_time_zone(zone)
+    except (ValueError, OSError, KeyError, TypeError, pl.exceptions.PolarsError) as error:
+        raise LogError(
+            f"unknown time zone: {zone!r}; give one of the IANA database, such as Europe/Berlin "
+            f"or UTC."
+        ) from error
+
+
+def instant(
+    value: Instant, what: str, first: float, clock: float | None, zone: str | None
+) -> float:
+    """Return a moment on the log's own clock, in seconds.
+
+    Raises:
+        LogError: no date, or a date where the log does not say when it began.
+    """
+    if isinstance(value, str):
+        try:
+            value = datetime.fromisoformat(value)
+        except ValueError as error:
+            raise LogError(
+                f"{what} is {value!r}: give a date such as 2016-12-24 or 2016-12-24T18:00, or "
+                f"seconds after the first job."
+            ) from error
+    if isinstance(value, date):
+        moment = value if isinstance(value, datetime) else datetime.combine(value, time())
+        if moment.tzinfo is None:
+            moment = moment.replace(tzinfo=ZoneInfo(zone or "UTC"))
+        if clock is None:
+            raise LogError(
+                f"{what} is a date, but the log does not say when it began: give seconds after "
+                f"its first job."
+            )
+        return moment.timestamp() - clock
+    if isinstance(value, bool) or not isinstance(value, int | float) or value != value:
+        raise LogError(f"{what} must be a date or seconds after the first job, not {value!r}.")
+    return first + value

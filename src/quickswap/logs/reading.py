@@ -1,0 +1,133 @@
+"""Reads a log: one verb for all formats."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+
+from quickswap.errors import unknown
+from quickswap.logs import sacct, swf, table
+from quickswap.logs.errors import LogError
+from quickswap.logs.joblog import JobLog
+from quickswap.logs.options import Instant, Options, Unit, check_zone
+from quickswap.logs.parsed import Parsed
+from quickswap.logs.quality import Tally, refuse_first
+from quickswap.logs.settle import finished, settle
+from quickswap.logs.sniff import FORMATS, Format, sniff
+
+__all__ = ["read"]
+
+
+def read(
+    path: str | Path,
+    format: Format | None = None,  # noqa: A002 - the word users know
+    *,
+    servers: int | None = None,
+    unit: Unit = "cpu",
+    partition: str | Sequence[str] | None = None,
+    timezone: str | None = None,
+    columns: Mapping[str, str] | None = None,
+    sacct_format: str | None = None,
+    start: Instant | None = None,
+    end: Instant | None = None,
+    scale_load: float = 1.0,
+    smallest_need: int | None = None,
+    largest_need: int | None = None,
+    smallest_size: float | None = None,
+    largest_size: float | None = None,
+    strict: bool = False,
+) -> JobLog:
+    """Read the jobs of a log, and count what becomes of each of its rows.
+
+    Args:
+        path: the file, also compressed by gzip or zstd.
+        format: "swf", "sacct", "csv" or "parquet"; without it the content decides.
+        servers: servers of the machine, where the log does not say, or to overrule it.
+        unit: what a server is: "cpu", "node" or "gpu". GPUs are known from sacct only; of a log
+            in SWF it chooses between MaxProcs and MaxNodes.
+        partition: the partition to read, or several; without it all are one machine.
+        timezone: of the times in the log and of `start` and `end`, such as "Europe/Berlin";
+            without it UTC, and for `start` and `end` the zone that the log names.
+        columns: of tables, the table's names of the columns: `{"size": "runtime", ...}`.
+        sacct_format: of sacct without a header, the fields: what was given to `--format`.
+        start: the earliest submission, a date or seconds after the log's first job.
+        end: the first moment that is too late for a submission, likewise.
+        scale_load: factor of the load, by interarrival times that many times shorter.
+        smallest_need: jobs that need fewer servers are left out; the next ones likewise.
+        largest_need: the largest need, in servers.
+        smallest_size: the smallest size, in seconds.
+        largest_size: the largest size, in seconds.
+        strict: refuse a log with a row that would be dropped or repaired.
+
+    Raises:
+        LogError: the file cannot be read, has no jobs (left), or does not say what it must; an
+            option that makes no sense. `strict`: the first row that is not in order.
+    """
+    if format is not None and format not in FORMATS:
+        unknown("format", format, FORMATS, LogError)
+    wanted = (partition,) if isinstance(partition, str) else partition
+    options = Options(
+        servers=servers,
+        unit=unit,
+        partition=None if wanted is None else tuple(map(str, wanted)),
+        timezone=timezone,
+        start=start,
+        end=end,
+        scale_load=scale_load,
+        need=(smallest_need, largest_need),
+        size=(smallest_size, largest_size),
+    )
+    path = Path(path)
+    tally = Tally(str(path))
+    kind = sniff(path) if format is None else format
+    parsed = _parsed(path, kind, options, columns, sacct_format, tally)
+    frame = settle(parsed, options, kind == "swf", tally)
+    report = tally.report(frame)
+    if strict:
+        refuse_first(report)
+    first = float(frame["submit"][0])
+    return JobLog(
+        jobs=finished(frame, scale_load),
+        servers=int(options.servers or parsed.servers or 0),
+        report=report,
+        source=str(path),
+        origin=None if parsed.clock is None else parsed.clock + first,
+        zone=options.timezone or parsed.zone,
+        header=parsed.header,
+    )
+
+
+def _parsed(
+    path: Path,
+    kind: Format,
+    options: Options,
+    columns: Mapping[str, str] | None,
+    sacct_format: str | None,
+    tally: Tally,
+) -> Parsed:
+    """Let the reader of the format read, having refused options of other formats."""
+    if columns is not None and kind not in ("csv", "parquet"):
+        raise LogError(f"columns is for tables, but {path} is {kind}.")
+    if sacct_format is not None and kind != "sacct":
+        raise LogError(f"sacct_format is for sacct, but {path} is {kind}.")
+    if options.unit == "gpu" and kind == "swf":
+        raise LogError(f'{path} is SWF, which tells no GPUs: give unit="cpu" or "node".')
+    if kind == "swf":
+        parsed = swf.parse(path, options.unit, tally)
+        return _with_a_known_zone(parsed)
+    if kind == "sacct":
+        return sacct.parse(path, options.unit, options.timezone, sacct_format, tally)
+    if kind == "csv":
+        return table.parse_csv(path, columns, options.timezone, tally)
+    return table.parse_parquet(path, columns, options.timezone, tally)
+
+
+def _with_a_known_zone(parsed: Parsed) -> Parsed:
+    """Forget a time zone of the log that the database does not have."""
+    try:
+        if parsed.zone is not None:
+            check_zone(parsed.zone)
+    except LogError:
+        parsed.zone = None
+    return parsed

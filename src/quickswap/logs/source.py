@@ -1,0 +1,112 @@
+"""Opens a log: decompresses it and cuts it into blocks of whole lines."""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any, BinaryIO
+
+from quickswap.logs.errors import LogError
+
+__all__ = ["BLOCK", "blocks", "head"]
+
+BLOCK = 8 << 20
+"""Bytes of text parsed at a time."""
+
+_CHUNK = 1 << 18
+_GZIP, _ZSTD = b"\x1f\x8b", b"\x28\xb5\x2f\xfd"
+_UTF8, _UTF16 = b"\xef\xbb\xbf", (b"\xff\xfe", b"\xfe\xff")
+
+
+def head(path: Path) -> bytes:
+    """Return the first bytes of a log, decompressed; at most a block.
+
+    Raises:
+        LogError: no such file, no right to read it, an empty or a damaged one.
+    """
+    size, parts = 0, []
+    for part in _decompressed(path):
+        parts.append(part)
+        size += len(part)
+        if size >= _CHUNK:
+            break
+    result = b"".join(parts)
+    if not result.strip():
+        raise LogError(f"{path} is empty: give a log with at least one job.")
+    if result.startswith(_UTF16):
+        raise LogError(f"{path}, line 1 is UTF-16 text: convert the file to UTF-8.")
+    return result
+
+
+def blocks(path: Path, size: int = BLOCK) -> Iterator[bytes]:
+    """Yield the text of a log, decompressed, in blocks of about `size` that end with a line."""
+    parts: list[bytes] = []
+    held = 0
+    first = True
+    for part in _decompressed(path):
+        if first:
+            part, first = part.removeprefix(_UTF8), False
+        parts.append(part)
+        held += len(part)
+        if held >= size:
+            text = b"".join(parts)
+            cut = text.rfind(b"\n") + 1
+            if cut:
+                yield text[:cut]
+            parts, held = [text[cut:]], len(text) - cut
+    if held:
+        yield b"".join(parts)
+
+
+def _decompressed(path: Path) -> Iterator[bytes]:
+    try:
+        with path.open("rb") as file:
+            magic = file.read(4)
+            file.seek(0)
+            opener = _decompressor(magic)
+            if opener is None:
+                yield from iter(lambda: file.read(_CHUNK), b"")
+            else:
+                yield from _inflated(file, opener, path)
+    except OSError as error:
+        reason = error.strerror or str(error)
+        raise LogError(f"{path} cannot be read ({reason}): give the file of a log.") from error
+
+
+def _decompressor(magic: bytes) -> Callable[[], Any] | None:
+    if magic.startswith(_GZIP):
+        return lambda: zlib.decompressobj(wbits=31)
+    if magic.startswith(_ZSTD):
+        import zstandard
+
+        return lambda: zstandard.ZstdDecompressor().decompressobj()
+    return None
+
+
+def _inflated(file: BinaryIO, opener: Callable[[], Any], path: Path) -> Iterator[bytes]:
+    """Yield what a file of one compressed stream or several holds."""
+    stream, fed, out = opener(), False, 0
+    while chunk := file.read(_CHUNK):
+        while chunk:
+            try:
+                part = stream.decompress(chunk)
+            except Exception as error:  # zlib.error, or ZstdError of a package imported on demand
+                raise LogError(
+                    f"{path} is damaged: what is compressed cannot be read after {out} bytes of "
+                    f"text; fetch the file again."
+                ) from error
+            fed = True
+            out += len(part)
+            if part:
+                yield part
+            chunk = b""
+            if stream.eof:
+                # Zeros may pad a gzip file.
+                chunk = stream.unused_data.lstrip(b"\0")
+                stream, fed = opener(), False
+    if fed:
+        raise LogError(
+            f"{path} is cut off: the compressed file ends after {out} bytes of text, before its "
+            f"own end; fetch it again."
+        )
