@@ -1,6 +1,7 @@
 """Logs of clusters: the jobs that ran, and a report on every row that is not among them.
 
-`read` takes the Standard Workload Format, what Slurm's `sacct` prints, and tables in CSV or Parquet.
+`read` takes the Standard Workload Format, what Slurm's `sacct` prints, and tables
+in CSV or Parquet.
 """
 
 from __future__ import annotations

@@ -121,15 +121,23 @@ class Reader:
         return ends + 1, kind[ends], data.tobytes()
 
 
-def fields(text: bytes, names: list[str], separator: str, kind: type[pl.DataType]) -> pl.DataFrame:
-    """Return the columns of rows that all have these fields, or more; what is no `kind` is null.
+def fields(
+    text: bytes,
+    names: list[str],
+    separator: str,
+    kind: type[pl.DataType],
+    wanted: list[str] | None = None,
+) -> pl.DataFrame:
+    """Return columns, all or those wanted, of rows with these fields or more.
 
-    A header is put before the rows, so that rows may lack the last fields.
+    What is no `kind` is null. A header is put before the rows, so that they may lack the last
+    fields.
     """
     header = separator.join(names).encode() + b"\n"
     return pl.read_csv(
         header + text,
         separator=separator,
+        columns=wanted,
         schema_overrides=dict.fromkeys(names, kind),
         infer_schema=False,
         ignore_errors=True,

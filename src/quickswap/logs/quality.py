@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass, field
+from functools import reduce
+from operator import or_
 from typing import Any
 
 import polars as pl
@@ -83,8 +85,8 @@ class QualityReport:
 
     def __str__(self) -> str:
         head = (
-            f"{self.source}: {self.rows:,} rows, {self.kept:,} jobs kept ({self.repaired:,} of them "
-            f"repaired), {self.dropped:,} rows dropped"
+            f"{self.source}: {self.rows:,} rows, {self.kept:,} jobs kept ({self.repaired:,} of "
+            f"them repaired), {self.dropped:,} rows dropped"
         )
         states = ", ".join(f"{name} {count:,}" for name, count in self.states.items())
         return "\n".join(
@@ -156,10 +158,12 @@ class Tally:
 
     def report(self, kept: pl.DataFrame) -> QualityReport:
         """Return the report, given the rows that are left."""
-        marks = kept.get_column(MARK)
+        marks, lines = kept.get_column(MARK), kept.get_column("line")
+        present = reduce(or_, marks.unique().to_list(), 0)
         for name in MARKS:
-            marked = kept.filter((marks & bit(name)) != 0)
-            self.add(name, marked.height, marked.get_column("line").bottom_k(SHOWN).to_list())
+            if present & bit(name):
+                marked = lines.filter((marks & bit(name)) != 0)
+                self.add(name, len(marked), marked.bottom_k(SHOWN).to_list())
         repairs = sum(bit(name) for name in MARKS if RULES[name].kind == "repaired")
         left = self.rows - kept.height
         return QualityReport(

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-
 from quickswap.errors import unknown
 from quickswap.logs import sacct, swf, table
 from quickswap.logs.errors import LogError

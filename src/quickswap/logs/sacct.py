@@ -122,8 +122,8 @@ def _without_headers(frame: pl.DataFrame, tally: Tally) -> pl.DataFrame:
     """Leave out lines that repeat the names: the header, also of dumps put one after another."""
     if "submit" not in frame.columns or DROP in frame.columns:
         return frame
-    header = frame.get_column("submit").str.to_lowercase().eq_missing(pl.lit("submit"))  # type: ignore[arg-type]
-    again = frame.filter(header & (pl.Series(frame.get_column("line")) > 1))
+    header = frame.get_column("submit").str.to_lowercase().eq_missing(pl.Series(["submit"]))
+    again = frame.filter(header & (frame.get_column("line") > 1))
     tally.add("header_words", again.height, again.get_column("line").to_list())
     return frame.filter(~header)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from functools import reduce
 from operator import or_
+from typing import Any
 
 import polars as pl
 
@@ -13,7 +14,7 @@ from quickswap.logs.errors import LogError
 from quickswap.logs.joblog import COLUMNS
 from quickswap.logs.options import Options, instant
 from quickswap.logs.parsed import Parsed, marked
-from quickswap.logs.quality import DROP, MARK, Tally
+from quickswap.logs.quality import DROP, Tally
 
 __all__ = ["finished", "settle"]
 
@@ -44,9 +45,10 @@ def settle(parsed: Parsed, options: Options, ordered: bool, tally: Tally) -> pl.
         frame = frame.sort("submit", "line")
     servers = options.servers or parsed.servers
     if servers is None:
+        largest: Any = frame["need"].max()
         raise LogError(
             f"{tally.source} does not say how many servers there are: give servers= (the largest "
-            f"need is {frame['need'].max()}{_peak(frame)})."
+            f"need is {int(largest)}{_peak(frame)})."
         )
     frame = _drop(frame, tally, ("above_servers", pl.col("need") > servers))
     _refuse_nothing(frame, tally)
@@ -81,7 +83,9 @@ def _refuse_nothing(frame: pl.DataFrame, tally: Tally) -> None:
 def _copies(frame: pl.DataFrame) -> list[tuple[str, pl.Expr]]:
     """Return the rules that need a look at other rows with the same job number."""
     job = frame["job"]
-    if job.n_unique() == frame.height:
+    number = job.cast(pl.Int64, strict=False)
+    rising = not number.has_nulls() and bool((number.diff().drop_nulls() > 0).all())
+    if rising or job.n_unique() == frame.height:
         return []
     part = frame["state"].eq_missing(pl.Series(["partial"]))
     rules = []
@@ -157,4 +161,5 @@ def _peak(frame: pl.DataFrame) -> str:
             pl.DataFrame({"at": start + known["size"], "change": -known["need"]}),
         ]
     ).sort("at", "change")
-    return f", and up to {events['change'].cum_sum().max()} were in use at once"
+    most: Any = events["change"].cum_sum().max()
+    return f", and up to {int(most)} were in use at once"

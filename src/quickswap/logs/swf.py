@@ -11,10 +11,11 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
+import numpy.typing as npt
 import polars as pl
 
 from quickswap.logs.lines import Lines, Reader, fields
-from quickswap.logs.parsed import Parsed, complete, judge, marked, unread
+from quickswap.logs.parsed import Parsed, complete, judge, unread
 from quickswap.logs.quality import MARK, Tally
 from quickswap.logs.rules import bit
 from quickswap.logs.source import blocks
@@ -26,12 +27,16 @@ _NAMES = [
     *("requested_memory", "status", "user", "group", "executable", "queue", "partition"),
     *("preceding", "think"),
 ]
+_READ = [
+    *("job", "submit", "wait", "size", "need", "requested", "estimate", "status"),
+    *("user", "group", "queue", "partition", "think"),
+]
 _FEWEST = len(_NAMES) - 1
 _MUST = ("submit", "size", "need", "requested")
 _LABELS = ("job", "user", "group", "queue", "partition")
 _STATES = {0: "failed", 1: "completed", 2: "partial", 3: "partial", 4: "partial", 5: "cancelled"}
 _NUMERIC = b"0123456789+-.eE \n"
-_BLANKS = bytes.maketrans(b"\t\v\f\0", b"    ")
+_BLANKS = b"\t\v\f\0"
 _SPACE, _FEED, _COMMENT = 32, 10, 59
 _EPOCH = 3e8
 """A first submit time beyond (9.5 years after the log's start) is one in Unix time."""
@@ -96,11 +101,10 @@ def parse(path: Path, unit: str, tally: Tally) -> Parsed:
 
 def _block(lines: Lines, header: _Header, tally: Tally) -> Iterator[pl.DataFrame]:
     """Yield the rows of a block, without their states."""
-    lines = _tidy(lines)
-    regular = not lines.text.translate(None, _NUMERIC)
-    if regular and lines.text.count(b" ") == _FEWEST * len(lines) and not lines.odd.any():
-        frame = fields(lines.text, _NAMES, " ", pl.Float64)
-        if frame.height == len(lines) and not frame.get_column("think").has_nulls():
+    lines, blanks = _tidy(lines)
+    if blanks == _FEWEST * len(lines) and not lines.odd.any():
+        frame = fields(lines.text, _NAMES, " ", pl.Float64, _READ)
+        if frame.height == len(lines) and not any(column.has_nulls() for column in frame):
             yield _regular(frame, lines.numbers, np.zeros(len(lines), np.uint64))
             return
     first = lines.array()[lines.starts]
@@ -109,7 +113,7 @@ def _block(lines: Lines, header: _Header, tally: Tally) -> Iterator[pl.DataFrame
     words = lines.any(strange)
     row = (first != _FEED) & (first != _COMMENT)
     for index in np.flatnonzero(first == _COMMENT):
-        header.add(lines.line(index).decode("utf-8", "replace"))
+        header.add(lines.line(int(index)).decode("utf-8", "replace"))
     count = lines.count(_SPACE) + 1
     plain = row & ~words & (count >= _FEWEST)
     short = row & ~words & (count < _FEWEST)
@@ -118,18 +122,25 @@ def _block(lines: Lines, header: _Header, tally: Tally) -> Iterator[pl.DataFrame
     marks = np.where(count == len(_NAMES), 0, bit("field_count")).astype(np.uint64)
     marks |= np.where(lines.odd, bit("line_end"), 0).astype(np.uint64)
     if plain.any():
-        frame = fields(lines.pick(plain), _NAMES, " ", pl.Float64)
+        frame = fields(lines.pick(plain), _NAMES, " ", pl.Float64, _READ)
         yield _regular(frame, lines.numbers[plain], marks[plain])
     begun = tally.rows > 0
     start = int(np.argmax(row & ~words)) if (row & ~words).any() else len(lines)
     for index in np.flatnonzero(row & words):
-        yield from _strange(lines, int(index), begun or index > start, header, tally)
+        yield from _strange(lines, int(index), begun or int(index) > start, header, tally)
 
 
-def _tidy(lines: Lines) -> Lines:
-    """Return the lines with one blank between fields and none around them."""
-    data = np.frombuffer(lines.text.translate(_BLANKS), np.uint8)
+def _tidy(lines: Lines) -> tuple[Lines, int]:
+    """Return the lines with one blank between fields and none around them, and count the blanks."""
+    text = lines.text
+    if any(blank in text for blank in _BLANKS):
+        text = text.translate(bytes.maketrans(_BLANKS, b" " * len(_BLANKS)))
+    data = np.frombuffer(text, np.uint8)
     blank = data == _SPACE
+    around = blank[lines.starts].any() or blank[np.maximum(lines.ends - 2, 0)].any()
+    if not around and not (blank[1:] & blank[:-1]).any():
+        same = Lines(text, lines.starts, lines.ends, lines.numbers, lines.odd)
+        return same, int(np.count_nonzero(blank))
     before = np.concatenate([[True], blank[:-1] | (data[:-1] == _FEED)])
     keep = ~(blank & before)
     if not keep.all():
@@ -140,11 +151,12 @@ def _tidy(lines: Lines) -> Lines:
         data = data[keep]
     ends = np.flatnonzero(data == _FEED) + 1
     starts = np.concatenate([[0], ends[:-1]])
-    return Lines(data.tobytes(), starts, ends, lines.numbers, lines.odd)
+    result = Lines(data.tobytes(), starts, ends, lines.numbers, lines.odd)
+    return result, int(np.count_nonzero(data == _SPACE))
 
 
 def _regular(
-    frame: pl.DataFrame, numbers: np.ndarray[tuple[int], np.dtype[np.int64]], marks: object
+    frame: pl.DataFrame, numbers: npt.NDArray[np.int64], marks: npt.NDArray[np.uint64]
 ) -> pl.DataFrame:
     unreadable = pl.any_horizontal(pl.col(name).is_null() for name in _MUST)
     return frame.with_columns(
@@ -173,7 +185,7 @@ def _strange(
     frame = pl.DataFrame([values], schema=dict.fromkeys(_NAMES, pl.Float64), orient="row")
     marks = bit("field_count") if len(words) != len(_NAMES) else 0
     marks |= bit("line_end") if lines.odd[index] else 0
-    yield _regular(frame, np.array([number]), [marks])
+    yield _regular(frame, np.array([number]), np.array([marks], np.uint64))
 
 
 def _float(word: str) -> float | None:

@@ -46,11 +46,11 @@ def parse_csv(
     names = [word.strip() for word in next(csv.reader([line.replace("\0", " ")], delimiter=mark))]
     mapping = _mapping(path, names, columns)
     reader, first = Reader(lone_cr=True), True
-    parts = []
+    parts: list[pl.DataFrame] = []
     for block in _even(blocks(path)):
         lines = reader.lines(block)
-        for frame in _rows(lines, [f"f{i}" for i in range(len(names))], mark, first, path):
-            parts.append(judge(_jobs(frame, names, mapping, zone), tally))
+        rows = _rows(lines, [f"f{i}" for i in range(len(names))], mark, first, path)
+        parts += [judge(_jobs(frame, names, mapping, zone), tally) for frame in rows]
         first = False
     if tally.rows == 0:
         raise LogError(f"{path} has a header, but no jobs.")
