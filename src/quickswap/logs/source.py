@@ -39,8 +39,8 @@ def head(path: Path) -> bytes:
     return result
 
 
-def blocks(path: Path, size: int = BLOCK) -> Iterator[bytes]:
-    """Yield the text of a log, decompressed, in blocks of about `size` that end with a line."""
+def blocks(path: Path) -> Iterator[bytes]:
+    """Yield the text of a log, decompressed, in blocks that end with a line."""
     parts: list[bytes] = []
     held = 0
     first = True
@@ -49,7 +49,7 @@ def blocks(path: Path, size: int = BLOCK) -> Iterator[bytes]:
             part, first = part.removeprefix(_UTF8), False
         parts.append(part)
         held += len(part)
-        if held >= size:
+        if held >= BLOCK:
             text = b"".join(parts)
             cut = text.rfind(b"\n") + 1
             if cut:

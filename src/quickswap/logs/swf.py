@@ -56,7 +56,7 @@ class _Header:
         if self._lines > _HEADER_LINES:
             return
         text = line.strip().lstrip(";")
-        if found := re.match(r"\s*([A-Za-z]\w*)\s*:\s*(.*)", text):
+        if found := re.match(r"\s*([A-Za-z]\w*)\s*:(?!//)\s*(.*)", text):
             key, value = found[1], found[2].strip()
             if key in self.facts:
                 value = f"{self.facts[key]}\n{value}"
@@ -101,6 +101,7 @@ def parse(path: Path, unit: str, tally: Tally) -> Parsed:
 
 def _block(lines: Lines, header: _Header, tally: Tally) -> Iterator[pl.DataFrame]:
     """Yield the rows of a block, without their states."""
+    begun, raw = tally.rows > 0, lines
     lines, blanks = _tidy(lines)
     if blanks == _FEWEST * len(lines) and not lines.odd.any():
         frame = fields(lines.text, _NAMES, " ", pl.Float64, _READ)
@@ -113,7 +114,7 @@ def _block(lines: Lines, header: _Header, tally: Tally) -> Iterator[pl.DataFrame
     words = lines.any(strange)
     row = (first != _FEED) & (first != _COMMENT)
     for index in np.flatnonzero(first == _COMMENT):
-        header.add(lines.line(int(index)).decode("utf-8", "replace"))
+        header.add(raw.line(int(index)).decode("utf-8", "replace"))
     count = lines.count(_SPACE) + 1
     plain = row & ~words & (count >= _FEWEST)
     short = row & ~words & (count < _FEWEST)
@@ -124,7 +125,6 @@ def _block(lines: Lines, header: _Header, tally: Tally) -> Iterator[pl.DataFrame
     if plain.any():
         frame = fields(lines.pick(plain), _NAMES, " ", pl.Float64, _READ)
         yield _regular(frame, lines.numbers[plain], marks[plain])
-    begun = tally.rows > 0
     start = int(np.argmax(row & ~words)) if (row & ~words).any() else len(lines)
     for index in np.flatnonzero(row & words):
         yield from _strange(lines, int(index), begun or int(index) > start, header, tally)

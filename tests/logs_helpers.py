@@ -1,0 +1,47 @@
+"""Writes small logs, and compares what is read of them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from quickswap import logs
+
+
+def written(folder: Path, text: str | bytes, name: str = "small.log") -> Path:
+    path = folder / name
+    path.write_bytes(text if isinstance(text, bytes) else text.encode())
+    return path
+
+
+def quirks(log: logs.JobLog) -> dict[str, tuple[int, tuple[int, ...]]]:
+    """Return what the report counts, with its lines."""
+    return {each.rule: (each.count, each.lines) for each in log.report.findings}
+
+
+def counted(log: logs.JobLog, *but: str) -> dict[str, int]:
+    """Return what the report counts, without the rules named."""
+    return {each.rule: each.count for each in log.report.findings if each.rule not in but}
+
+
+def column(log: logs.JobLog, name: str) -> list[Any]:
+    values: list[Any] = log.jobs.get_column(name).to_list()
+    return values
+
+
+def consistent(log: logs.JobLog) -> None:
+    """Every row is kept or dropped, by exactly one rule, and the jobs make sense."""
+    report = log.report
+    gone = sum(each.count for each in report.findings if each.kind in ("dropped", "left out"))
+    assert report.rows == report.kept + report.dropped
+    assert report.dropped == gone
+    assert report.kept == len(log) > 0
+    assert report.rows == sum(report.states.values())
+    jobs = log.jobs
+    assert jobs["submit"][0] == 0
+    assert jobs["submit"].is_sorted()
+    assert jobs["need"].is_between(1, log.servers).all()
+    for name in ("size", "estimate"):
+        assert (jobs[name] > 0).all()
+        assert jobs[name].is_finite().all()
+    assert not any(jobs[name].has_nulls() for name in ("submit", "need", "size", "estimate"))

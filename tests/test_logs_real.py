@@ -1,0 +1,102 @@
+"""What the reports say of three real logs, where the files are."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from logs_helpers import consistent, counted
+from quickswap import logs
+
+FOLDER = Path(
+    os.environ.get("QUICKSWAP_LOGS", Path(__file__).parents[1].parent / "shared" / "data")
+)
+KTH = "KTH-SP2-1996-2.swf"
+NASA = "NASA-iPSC-1993-3.1-cln.swf.gz"
+XDMOD = "xdmod-pozidriv-sacct.log"
+
+XDMOD_FORMAT = (
+    "JobID,JobIDRaw,Cluster,Partition,QOS,Account,Group,GID,User,UID,Submit,Eligible,Start,End,"
+    "Elapsed,ExitCode,State,NNodes,NCPUS,ReqCPUS,ReqMem,ReqTRES,AllocTRES,Timelimit,NodeList,JobName"
+)
+"""What the 26 fields are: the order in which Open XDMoD asks sacct for them. In all rows End -
+Start is Elapsed, the cpu of both TRES are NCPUS and ReqCPUS, and GID tells the same jobs apart as
+Group does, which Account does not."""
+
+
+def real(name: str) -> Path:
+    path = FOLDER / name
+    if not path.is_file():
+        pytest.skip(f"{path} is not there: set QUICKSWAP_LOGS to the folder of the real logs")
+    return path
+
+
+def test_kth() -> None:
+    log = logs.read(real(KTH))
+    consistent(log)
+    assert (len(log), log.servers, log.report.rows) == (28_489, 100, 28_489)
+    assert (log.origin, log.zone, log.duration) == (843_480_031, "Europe/Stockholm", 29_363_618)
+    assert counted(log) == {"zero_size": 8, "overrun": 475, "other_need": 219}
+    assert log.report.states == {"completed": 20_541, "failed": 7_948}
+    assert log.report.facts == ("The header says 28,490 jobs, the log has 28,489 rows.",)
+    assert log.load == pytest.approx(0.6895, abs=1e-4)
+    assert len(log.needs) == 97
+
+
+def test_nasa() -> None:
+    log = logs.read(real(NASA))
+    consistent(log)
+    assert (len(log), log.servers, log.report.rows) == (18_239, 128, 18_239)
+    assert counted(log) == {"zero_size": 173, "no_estimate": 18_239, "no_wait": 18_239}
+    assert log.report.states == {"unknown": 18_239}
+    assert log.report.facts == ("The header says 42,264 jobs, the log has 18,239 rows.",)
+    assert log.load == pytest.approx(0.4661, abs=1e-4)
+    assert [*log.needs] == [1, 2, 4, 8, 16, 32, 64, 128]
+
+
+def test_xdmod() -> None:
+    log = logs.read(real(XDMOD), sacct_format=XDMOD_FORMAT, servers=1159)
+    consistent(log)
+    assert (len(log), log.report.rows) == (11_285, 11_704)
+    assert counted(log) == {"never_started": 419, "zero_size": 612, "overrun": 9, "held": 37}
+    assert log.report.states == {
+        "completed": 10_134,
+        "failed": 1_007,
+        "cancelled": 468,
+        "preempted": 86,
+        "timeout": 9,
+    }
+    kept = dict(log.jobs["state"].cast(str).value_counts().rows())
+    assert kept["cancelled"] == 49  # cancelled while they ran: load
+    assert kept["preempted"] == 86
+    assert log.report.facts[0].startswith("Times are taken for UTC")
+    assert log.report.facts[1].startswith("7 partitions are read as one machine")
+
+
+def test_xdmod_one_partition_nodes_and_window() -> None:
+    log = logs.read(
+        real(XDMOD),
+        sacct_format=XDMOD_FORMAT,
+        servers=100,
+        unit="node",
+        partition="croutons",
+        timezone="America/New_York",
+        start="2016-12-31",
+    )
+    consistent(log)
+    assert set(log.jobs["partition"].cast(str)) == {"croutons"}
+    left_out = {"never_started": 419, "other_partition": 10_274, "outside_window": 370}
+    assert counted(log) == left_out
+    assert (len(log), log.needs) == (641, {1: 641})
+    assert log.origin is not None
+    assert log.origin >= 1_483_160_400  # midnight of New York
+
+
+def test_xdmod_says_what_it_lacks() -> None:
+    path = real(XDMOD)
+    with pytest.raises(logs.LogError, match=r"line 1 has 26 fields and no header: give the sacct_"):
+        logs.read(path)
+    with pytest.raises(logs.LogError, match=r"largest need is 80, and up to 1159 were in use"):
+        logs.read(path, sacct_format=XDMOD_FORMAT)
