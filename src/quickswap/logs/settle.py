@@ -76,7 +76,9 @@ def _drop(frame: pl.DataFrame, tally: Tally, *rules: tuple[str, pl.Expr]) -> pl.
 def _refuse_nothing(frame: pl.DataFrame, tally: Tally) -> None:
     if frame.is_empty():
         why = tally.reasons()
-        rows = f"none of its {tally.rows} rows is left: {why}" if tally.rows else "it has no rows"
+        words = tally.counts["header_words"]
+        nothing = f"it has no rows, but {words} lines of words" if words else "it has no rows"
+        rows = f"none of its {tally.rows} rows is left: {why}" if tally.rows else nothing
         raise LogError(f"{tally.source} has no jobs: {rows}.")
 
 
