@@ -174,7 +174,7 @@ class Tally:
             dropped=left,
             findings=self.findings(),
             facts=tuple(self.facts),
-            states=dict(self.states.most_common()),
+            states=dict(sorted(self.states.items(), key=lambda each: (-each[1], each[0]))),
         )
 
     def findings(self) -> tuple[Finding, ...]:

@@ -34,6 +34,8 @@ def sniff(path: Path) -> Format:
         )
     text = start.removeprefix(b"\xef\xbb\xbf").decode("utf-8", "replace")
     lines = [line for line in text.splitlines() if line.strip()][:_LINES]
+    if not lines:
+        raise LogError(f"{path} is empty: give a log with at least one job.")
     if lines[0].lstrip().startswith(";") or any(_swf(line) for line in lines):
         return "swf"
     first = lines[0]
