@@ -168,29 +168,20 @@ class Inputs:
 
 
 @dataclass(frozen=True)
-class Result:
-    """What a simulation found. Estimates carry 95 % intervals.
+class Quantities:
+    """What simulations and replays alike find. Estimates carry 95 % intervals.
 
     Attributes:
-        inputs: all that determines it.
         policy_label: the policy as tables show it.
-        classes: in the order of the system.
+        classes: one by one.
         overall: all jobs together.
         weighted_mean_response_time: classes weighted by their share of the load (the paper, section
             "Weighted mean response time"), seconds.
         jain_index: Jain's fairness index of the mean response times of the classes present.
         utilisation: share of the servers in use.
         wasted_capacity: share of the servers idle while jobs wait.
-        phases: of MSFQ; empty for other policies.
-        trajectory: None unless asked for.
-        stop: why the run ended.
-        verdict: stable or not.
-        completed: completions simulated, warm-up included.
-        events: arrivals and completions simulated.
-        seconds: wall-clock time of the loops, nan in a result read from a file; not compared.
     """
 
-    inputs: Inputs
     policy_label: str
     classes: tuple[ClassResult, ...]
     overall: ClassResult
@@ -198,14 +189,6 @@ class Result:
     jain_index: Estimate
     utilisation: Estimate
     wasted_capacity: Estimate
-    phases: tuple[PhaseResult, ...]
-    trajectory: Trajectory | None
-    stop: Stop
-    verdict: Verdict
-    completed: int
-    events: int
-    seconds: float = field(default=math.nan, compare=False)
-    _batches: Batches | None = field(default=None, init=False, compare=False, repr=False)
 
     @property
     def mean_response_time(self) -> Estimate:
@@ -216,6 +199,45 @@ class Result:
     def mean_waiting_time(self) -> Estimate:
         """Mean waiting time of all jobs, seconds."""
         return self.overall.waiting_time.mean
+
+    def quantities(self) -> Iterator[tuple[str, str, Estimate]]:
+        """Yield class (or "all"), quantity and estimate, in the order of the tables."""
+        for name in OVERALL:
+            yield "all", name, getattr(self, name)
+        for each in (self.overall, *self.classes):
+            for metric in SUMMARIES:
+                summary = getattr(each, metric)
+                for f in fields(summary):
+                    yield each.name, f"{f.name}_{metric}", getattr(summary, f.name)
+            for name in RATES:
+                yield each.name, name, getattr(each, name)
+
+
+@dataclass(frozen=True)
+class Result(Quantities):
+    """What a simulation found. Estimates carry 95 % intervals.
+
+    Attributes:
+        inputs: all that determines it.
+        classes: in the order of the system.
+        phases: of MSFQ; empty for other policies.
+        trajectory: None unless asked for.
+        stop: why the run ended.
+        verdict: stable or not.
+        completed: completions simulated, warm-up included.
+        events: arrivals and completions simulated.
+        seconds: wall-clock time of the loops, nan in a result read from a file; not compared.
+    """
+
+    inputs: Inputs
+    phases: tuple[PhaseResult, ...]
+    trajectory: Trajectory | None
+    stop: Stop
+    verdict: Verdict
+    completed: int
+    events: int
+    seconds: float = field(default=math.nan, compare=False)
+    _batches: Batches | None = field(default=None, init=False, compare=False, repr=False)
 
     @property
     def stable(self) -> bool:
@@ -246,7 +268,7 @@ class Result:
     def to_json(self) -> str:
         """Return the result as JSON; numbers that JSON has no word for become strings."""
         data = {"quickswap_result": FORMAT}
-        data |= {f.name: _plain(getattr(self, f.name)) for f in fields(self) if f.compare}
+        data |= {f.name: plain(getattr(self, f.name)) for f in fields(self) if f.compare}
         return json.dumps(data, indent=1, allow_nan=False)
 
     @classmethod
@@ -298,15 +320,7 @@ class Result:
 
     def quantities(self) -> Iterator[tuple[str, str, Estimate]]:
         """Yield class (or "all"), quantity and estimate, in the order of the tables."""
-        for name in OVERALL:
-            yield "all", name, getattr(self, name)
-        for each in (self.overall, *self.classes):
-            for metric in SUMMARIES:
-                summary = getattr(each, metric)
-                for f in fields(summary):
-                    yield each.name, f"{f.name}_{metric}", getattr(summary, f.name)
-            for name in RATES:
-                yield each.name, name, getattr(each, name)
+        yield from super().quantities()
         for phase in self.phases:
             yield "all", f"mean_duration_of_phase_{phase.name}", phase.mean
 
@@ -334,20 +348,20 @@ SUMMARIES = ("response_time", "waiting_time", "slowdown", "bounded_slowdown")
 RATES = ("number_in_system", "number_waiting", "throughput")
 
 
-def _plain(value: Any) -> Any:
+def plain(value: Any) -> Any:
     """Return a value of JSON: names for enums, strings for numbers that are not finite."""
     if isinstance(value, Enum):
         return value.name
     if isinstance(value, float) and not math.isfinite(value):
         return str(value)
     if isinstance(value, Estimate):
-        return [_plain(value.value), _plain(value.half_width)]
+        return [plain(value.value), plain(value.half_width)]
     if hasattr(value, "__dataclass_fields__"):
-        return {f.name: _plain(getattr(value, f.name)) for f in fields(value)}
+        return {f.name: plain(getattr(value, f.name)) for f in fields(value)}
     if isinstance(value, Mapping):
-        return {key: _plain(each) for key, each in value.items()}
+        return {key: plain(each) for key, each in value.items()}
     if isinstance(value, list | tuple):
-        return [_plain(each) for each in value]
+        return [plain(each) for each in value]
     return value
 
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 
+from quickswap._check import positive
 from quickswap.files import write_with
 from quickswap.logs.errors import LogError
 from quickswap.logs.quality import QualityReport
@@ -80,6 +81,15 @@ class JobLog:
         """Jobs by server need, the smallest need first."""
         counts = self.jobs.get_column("need").value_counts().sort("need")
         return dict(counts.rows())
+
+    def scaled(self, factor: float) -> JobLog:
+        """Return the log with its load raised by a factor: interarrival times that much shorter.
+
+        Raises:
+            LogError: the factor is not positive.
+        """
+        by = positive(factor, "the factor of the load", LogError)
+        return replace(self, jobs=self.jobs.with_columns(pl.col("submit", "eligible") / by))
 
     def __len__(self) -> int:
         return self.jobs.height

@@ -1,0 +1,143 @@
+"""Groups of server needs: the classes in which a log with many needs is fitted or replayed.
+
+A group is the range of needs (low, high), both included; high is None in a last group that has no
+upper end. Groups are listed in the order of needs and do not overlap.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import pairwise
+
+import numpy as np
+import numpy.typing as npt
+
+from quickswap._check import whole
+from quickswap.errors import shown
+from quickswap.logs.errors import LogError
+
+__all__ = ["Group", "group_name", "group_of", "groups_by_load", "needs_as_groups", "parse_groups"]
+
+Group = tuple[int, int | None]
+"""Needs from the first to the second, in servers; None: and all above."""
+
+_EXAMPLE = "write groups as in 1,2-4,5-16,17-"
+
+
+def parse_groups(text: str) -> list[Group]:
+    """Return the groups of a text such as `1,2-4,5-16,17-`.
+
+    Raises:
+        LogError: a group that is no need and no range, needs that do not ascend, or a group
+            without an upper end that is not the last.
+    """
+    groups = [_group(part, text) for part in text.split(",")]
+    for (low, high), (following, _) in pairwise(groups):
+        if high is None:
+            raise LogError(
+                f"group {low}- of {shown(text)} has no upper end, so it must be the last."
+            )
+        if following <= high:
+            raise LogError(
+                f"the groups {shown(text)} must ascend and not overlap, but {following} follows "
+                f"{high}: {_EXAMPLE}."
+            )
+    return groups
+
+
+def _group(part: str, text: str) -> Group:
+    first, dash, last = (word.strip() for word in part.partition("-"))
+    numbers = [word for word in (first, last) if word]
+    if not first or not all(word.isascii() and word.isdigit() for word in numbers):
+        raise LogError(f"{shown(part.strip())} in the groups {shown(text)} is no group: {_EXAMPLE}.")
+    low = int(first)
+    high = int(last) if last else None if dash else low
+    if low < 1 or (high is not None and high < low):
+        raise LogError(
+            f"group {shown(part.strip())} holds no need: it must begin at 1 or more, and not end "
+            f"below its beginning."
+        )
+    return low, high
+
+
+def needs_as_groups(needs: npt.ArrayLike) -> list[tuple[int, int]]:
+    """Return a group for each need that occurs; `needs`, of any length, in servers."""
+    return [(need, need) for need in np.unique(np.asarray(needs, np.int64)).tolist()]
+
+
+def groups_by_load(
+    need: npt.ArrayLike, work: npt.ArrayLike, at_most: int = 10
+) -> list[tuple[int, int]]:
+    """Return groups whose loads are as equal as can be: least sum of squares of the loads.
+
+    Each group runs from the smallest to the largest of its needs that occur. Where a few needs
+    carry the load they get groups of their own, and the others are put together.
+
+    Args:
+        need: of each job, in servers.
+        work: of each job, need times size in server-seconds; or anything to be balanced.
+        at_most: groups, at least 1; there are fewer only if there are fewer needs.
+
+    Raises:
+        LogError: `at_most` is no whole number of at least 1.
+    """
+    count = whole(at_most, "number of groups", 1, error=LogError)
+    needs, where = np.unique(np.asarray(need, np.int64), return_inverse=True)
+    if len(needs) <= count:
+        return needs_as_groups(needs)
+    until = np.concatenate([[0.0], np.cumsum(np.bincount(where, np.asarray(work, float)))])
+    cuts = _balanced(until / max(until[-1], 1e-300), count)
+    return [(int(needs[a]), int(needs[b - 1])) for a, b in pairwise(cuts)]
+
+
+def _balanced(until: npt.NDArray[np.float64], count: int) -> list[int]:
+    """Return where to cut n items, given their n + 1 partial sums, into `count` parts.
+
+    Dynamic programming over the number of parts; each part has an item or more.
+    """
+    n = len(until) - 1
+    cost = np.square(until)
+    cost[0] = 0.0
+    choices: list[npt.NDArray[np.int64]] = []
+    for parts in range(2, count + 1):
+        better = np.full(n + 1, np.inf)
+        choice = np.zeros(n + 1, np.int64)
+        for end in range(parts, n + 1):
+            starts = slice(parts - 1, end)
+            total = cost[starts] + np.square(until[end] - until[starts])
+            best = int(np.argmin(total))
+            better[end], choice[end] = total[best], parts - 1 + best
+        choices.append(choice)
+        cost = better
+    cuts = [n]
+    for choice in reversed(choices):
+        cuts.append(int(choice[cuts[-1]]))
+    return [0, *reversed(cuts)]
+
+
+def group_of(need: npt.ArrayLike, groups: Sequence[Group]) -> npt.NDArray[np.uint32]:
+    """Return the position in `groups` of the group of each job; `need` in servers.
+
+    Raises:
+        LogError: a need that is in no group.
+    """
+    needs = np.asarray(need, np.int64)
+    lows = np.array([low for low, _ in groups], np.int64)
+    top = np.iinfo(np.int64).max
+    highs = np.array([top if high is None else high for _, high in groups], np.int64)
+    index = np.searchsorted(lows, needs, side="right") - 1
+    outside = (index < 0) | (needs > highs[index])
+    if outside.any():
+        some = int(needs[np.argmax(outside)])
+        raise LogError(
+            f"need {some} is in none of the groups {','.join(map(group_name, groups))} "
+            f"({int(outside.sum())} of {needs.size} jobs are in none): add a group for it, or "
+            f"leave such jobs out by smallest_need or largest_need."
+        )
+    return index.astype(np.uint32)
+
+
+def group_name(group: Group) -> str:
+    """Return the name of a group: "1", "2-4" or "17-"."""
+    low, high = group
+    return str(low) if low == high else f"{low}-{'' if high is None else high}"

@@ -1,0 +1,24 @@
+"""What another policy would have done: the jobs of a log, served again.
+
+`replay` serves a log under one policy, `replay_all` under several and at several loads. A job flows
+from the table of the log through `running` (arrays for the core, and back) into a `schedule` (who
+was served when, and the proof that it could be), from there through `measuring` with the intervals
+of `bootstrap` into a `result`.
+"""
+
+from __future__ import annotations
+
+from quickswap.replays.result import ReplayComparison, ReplayInputs, ReplayResult
+from quickswap.replays.running import as_logged, replay, replay_all
+from quickswap.replays.schedule import Schedule, check_schedule
+
+__all__ = [
+    "ReplayComparison",
+    "ReplayInputs",
+    "ReplayResult",
+    "Schedule",
+    "as_logged",
+    "check_schedule",
+    "replay",
+    "replay_all",
+]

@@ -1,0 +1,273 @@
+"""From a schedule to the quantities of a result, with intervals over the weeks of the log."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from quickswap.estimates import QUANTILES, Estimate
+from quickswap.replays.bootstrap import Pieces
+from quickswap.replays.schedule import History, Schedule
+from quickswap.result import SUMMARIES, ClassResult, Quantities, Summary
+
+__all__ = ["Group", "Table", "measure"]
+
+Floats = NDArray[np.float64]
+NOTHING = Estimate(math.nan, math.nan)
+MOMENTS = 3
+"""Jobs, sum, and sum of squares of a metric."""
+LEVELS = np.unique(np.concatenate([np.linspace(0, 1, 201), 1 - np.geomspace(1e-5, 0.1, 60)]))
+"""Levels whose quantiles are the bins in which draws are counted: closer together in the tail."""
+ENOUGH = 10
+"""Jobs that must lie above a percentile for its interval to be trusted."""
+
+
+@dataclass(frozen=True)
+class Group:
+    """A group of jobs to be told of: its name, and the smallest and largest need in it."""
+
+    name: str
+    smallest: int
+    largest: int
+
+
+@dataclass(frozen=True)
+class Table:
+    """Per piece of time, group and metric: jobs, sum, sum of squares; and the draws."""
+
+    pieces: Pieces
+    moments: Floats  # (pieces, groups, metrics, MOMENTS)
+
+    def means(self, metric: str, group: int | None) -> Floats:
+        """Return the mean of a metric in the whole and in each draw: (1 + draws,)."""
+        at = SUMMARIES.index(metric)
+        part = self.moments[:, :, at] if group is None else self.moments[:, [group], at]
+        sums = self.pieces.sums(part.sum(axis=1))
+        with np.errstate(invalid="ignore", divide="ignore"):
+            means: Floats = sums[:, 1] / sums[:, 0]
+        return means
+
+
+def measure(
+    schedule: Schedule,
+    history: History | None,
+    pieces: Pieces,
+    groups: Sequence[Group],
+    label: str,
+    slowdown_bound: float,
+) -> tuple[Quantities, Table]:
+    """Return the quantities of the jobs that arrive in the span of the pieces, and their table.
+
+    Args:
+        history: of the schedule; None if it is preemptive, so that the servers in use at a moment
+            are not known (these quantities are nan then).
+    """
+    measured = (schedule.arrival >= pieces.edges[0]) & (schedule.arrival <= pieces.edges[-1])
+    jobs = np.flatnonzero(measured)
+    need = schedule.need[jobs]
+    edges = np.array([group.smallest for group in groups])
+    group = np.searchsorted(edges, need, side="right") - 1
+    cell = pieces.index(schedule.arrival[jobs]) * len(groups) + group
+    metrics = _metrics(schedule, jobs, slowdown_bound)
+    table = Table(pieces, _moments(metrics, cell, (len(pieces), len(groups))))
+    summaries = [_summaries(each, cell, table, at) for at, each in enumerate(metrics)]
+    rates = _rates(schedule, groups, pieces)
+    names = [*((each.name, each.largest) for each in groups), ("all", 0)]
+    counts = np.bincount(group, minlength=len(groups))
+    results = [
+        ClassResult(
+            name,
+            servers,
+            int(counts[i]) if i < len(groups) else len(jobs),
+            *(each[i] for each in summaries),
+            *rates[i],
+        )
+        for i, (name, servers) in enumerate(names)
+    ]
+    weighted, jain = _across(schedule, jobs, pieces)
+    used, wasted = _use(schedule, history, pieces)
+    quantities = Quantities(
+        policy_label=label,
+        classes=tuple(results[:-1]),
+        overall=results[-1],
+        weighted_mean_response_time=weighted,
+        jain_index=jain,
+        utilisation=used,
+        wasted_capacity=wasted,
+    )
+    return quantities, table
+
+
+def _metrics(schedule: Schedule, jobs: NDArray[np.int64], bound: float) -> list[Floats]:
+    """Return response time, waiting time, slowdown and bounded slowdown of some jobs."""
+    response, wait, size = schedule.response[jobs], schedule.wait[jobs], schedule.size[jobs]
+    with np.errstate(divide="ignore", invalid="ignore"):
+        slowdown = np.where(response == size, 1.0, response / size)
+    return [response, wait, slowdown, np.maximum(1.0, response / np.maximum(size, bound))]
+
+
+def _moments(
+    metrics: Sequence[Floats], cell: NDArray[np.int64], shape: tuple[int, int]
+) -> Floats:
+    cells = shape[0] * shape[1]
+    count = np.bincount(cell, minlength=cells)
+    out = np.empty((cells, len(metrics), MOMENTS))
+    for at, values in enumerate(metrics):
+        out[:, at, 0] = count
+        out[:, at, 1] = np.bincount(cell, values, cells)
+        out[:, at, 2] = np.bincount(cell, values * values, cells)
+    return out.reshape(*shape, len(metrics), MOMENTS)
+
+
+def _summaries(
+    values: Floats, cell: NDArray[np.int64], table: Table, metric: int
+) -> list[Summary]:
+    """Return the summary of a metric for each group, then for all jobs."""
+    pieces, groups = table.pieces, table.moments.shape[1]
+    moments = table.moments[:, :, metric]
+    moments = np.concatenate([moments, moments.sum(axis=1, keepdims=True)], axis=1)
+    sums = pieces.sums(moments)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        means = sums[..., 1] / sums[..., 0]
+        stds = np.sqrt(np.maximum(sums[..., 2] / sums[..., 0] - means**2, 0))
+    mean, std = pieces.estimates(means), pieces.estimates(stds)
+    group = cell % groups
+    exact = [_exact(values[group == g]) for g in range(groups)] + [_exact(values)]
+    widths = _quantile_widths(values, cell, pieces, groups)
+    out = []
+    for g, levels in enumerate(exact):
+        jobs = sums[0, g, 0]
+        percentiles = [
+            _percentile(Estimate(float(v), float(w)), level, jobs)
+            for v, w, level in zip(levels, widths[g], QUANTILES, strict=True)
+        ]
+        out.append(Summary(mean[g], std[g], *percentiles))
+    return out
+
+
+def _exact(values: Floats) -> Floats:
+    return np.quantile(values, QUANTILES) if len(values) else np.full(len(QUANTILES), math.nan)
+
+
+def _percentile(estimate: Estimate, level: float, jobs: float) -> Estimate:
+    above = jobs * (1 - level)
+    if above < 1:
+        return NOTHING
+    return estimate if above >= ENOUGH else Estimate(estimate.value, math.nan)
+
+
+def _quantile_widths(
+    values: Floats, cell: NDArray[np.int64], pieces: Pieces, groups: int
+) -> Floats:
+    """Return half-widths of the quantiles: (groups + 1, QUANTILES), all jobs last.
+
+    Draws are counted in bins whose edges are quantiles of all values, and are linear inside them.
+    """
+    finite = values[np.isfinite(values)]
+    if not len(finite) or len(pieces) < 2:
+        return np.full((groups + 1, len(QUANTILES)), math.nan)
+    edges = np.unique(np.quantile(finite, LEVELS))
+    bins = np.searchsorted(edges, values)  # bin b holds what is above edge b - 1, up to edge b
+    width = len(edges) + 1
+    counts = np.bincount(cell * width + bins, minlength=len(pieces) * groups * width)
+    table = counts.reshape(len(pieces), groups, width).astype(float)
+    table = np.concatenate([table, table.sum(axis=1, keepdims=True)], axis=1)
+    drawn = np.cumsum(pieces.sums(table), axis=-1)
+    total = drawn[..., -1:]
+    upper = np.append(edges, np.inf)
+    lower = np.concatenate([edges[:1], edges])
+    out = np.empty((*drawn.shape[:2], len(QUANTILES)))
+    for at, level in enumerate(QUANTILES):
+        target = level * total
+        found = np.argmax(drawn >= target, axis=-1)[..., None]
+        upto = np.take_along_axis(drawn, found, -1)
+        before = np.where(found > 0, np.take_along_axis(drawn, np.maximum(found - 1, 0), -1), 0.0)
+        with np.errstate(invalid="ignore", divide="ignore"):
+            share = (target - before) / (upto - before)
+            value = lower[found] + share * (upper[found] - lower[found])
+        out[..., at] = np.where(total > 0, value, math.nan)[..., 0]
+    return pieces.half_widths(out)
+
+
+def _area(ups: Floats, downs: Floats, weights: Floats | None, pieces: Pieces) -> Floats:
+    """Return, per piece of time, the integral of a count that rises and falls at given times."""
+    out = np.zeros(len(pieces.edges))
+    for times, sign in ((ups, 1.0), (downs, -1.0)):
+        order = np.argsort(times, kind="stable")
+        sorted_times = times[order]
+        weight = np.ones(len(times)) if weights is None else weights[order]
+        begun = np.searchsorted(sorted_times, pieces.edges)
+        number = np.concatenate([[0.0], np.cumsum(weight)])[begun]
+        moment = np.concatenate([[0.0], np.cumsum(weight * sorted_times)])[begun]
+        out += sign * (number * pieces.edges - moment)
+    return np.diff(out)
+
+
+def _rates(
+    schedule: Schedule, groups: Sequence[Group], pieces: Pieces
+) -> list[tuple[Estimate, Estimate, Estimate]]:
+    """Return number in system, number waiting and throughput of each group, then of all jobs."""
+    length = np.diff(pieces.edges)
+    rows = []
+    for group in groups:
+        mine = (schedule.need >= group.smallest) & (schedule.need <= group.largest)
+        arrival, start, end = (x[mine] for x in (schedule.arrival, schedule.start, schedule.end))
+        present = _area(arrival, end, None, pieces)
+        # in a preemptive schedule it is only known in sum who waits: see `Schedule.wait`
+        waiting = (
+            np.full(len(pieces), math.nan)
+            if schedule.preemptive
+            else _area(arrival, start, None, pieces)
+        )
+        left = np.histogram(end, pieces.edges)[0]
+        rows.append(np.stack([present, waiting, left], axis=1))
+    rows.append(np.sum(rows, axis=0))
+    out = []
+    for row in rows:
+        sums = pieces.sums(np.column_stack([row, length]))
+        present, waiting, left = pieces.estimates(sums[:, :3] / sums[:, 3:])
+        out.append((present, waiting, left))
+    return out
+
+
+def _across(
+    schedule: Schedule, jobs: NDArray[np.int64], pieces: Pieces
+) -> tuple[Estimate, Estimate]:
+    """Return the weighted mean response time and Jain's index over the needs as classes."""
+    needs, need = np.unique(schedule.need[jobs], return_inverse=True)
+    size, response = schedule.size[jobs], schedule.response[jobs]
+    work = np.bincount(need, size) * needs
+    cell = pieces.index(schedule.arrival[jobs]) * len(needs) + need
+    cells = len(pieces) * len(needs)
+    tables = (np.bincount(cell, minlength=cells), np.bincount(cell, response, cells))
+    count, total = (pieces.sums(t.reshape(len(pieces), -1).astype(float)) for t in tables)
+    present = count > 0
+    means = np.where(present, total / np.where(present, count, 1), 0.0)
+    share = np.where(present, work, 0.0)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        weighted = (share * means).sum(axis=1) / share.sum(axis=1)
+        jain = means.sum(axis=1) ** 2 / (present.sum(axis=1) * np.square(means).sum(axis=1))
+    first, second = pieces.estimates(np.stack([weighted, jain], axis=1))
+    return first, second
+
+
+def _use(
+    schedule: Schedule, history: History | None, pieces: Pieces
+) -> tuple[Estimate, Estimate]:
+    """Return the shares of the servers in use, and idle while jobs wait."""
+    if history is None:
+        return NOTHING, NOTHING
+    idle = np.where(history.waiting > 0, schedule.servers - history.busy, 0)
+    gaps = np.diff(history.time)
+    areas = []
+    for rate in (history.busy, idle):
+        upto = np.concatenate([[0.0], np.cumsum(rate[:-1] * gaps)])
+        areas.append(np.diff(np.interp(pieces.edges, history.time, upto)))
+    capacity = schedule.servers * np.diff(pieces.edges)
+    sums = pieces.sums(np.column_stack([*areas, capacity]))
+    used, wasted = pieces.estimates(sums[:, :2] / sums[:, 2:])
+    return used, wasted

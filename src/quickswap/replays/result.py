@@ -1,0 +1,225 @@
+"""What a replay found, as plain values."""
+
+from __future__ import annotations
+
+import json
+import math
+from dataclasses import dataclass, field, fields
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from quickswap.errors import QuickswapError, unknown
+from quickswap.estimates import Estimate
+from quickswap.replays.measuring import Table
+from quickswap.replays.schedule import Schedule
+from quickswap.result import SUMMARIES, Quantities, plain
+
+if TYPE_CHECKING:
+    import polars
+
+    from quickswap.logs import JobLog
+
+__all__ = ["AS_LOGGED", "ReplayComparison", "ReplayInputs", "ReplayResult"]
+
+AS_LOGGED = "as logged"
+"""In place of a policy: the waits that the log itself tells."""
+FORMAT = 1
+BEHIND = 0.05
+"""Share of all work that still waits at the last submission beyond which a policy falls behind."""
+
+
+@dataclass(frozen=True, slots=True)
+class ReplayInputs:
+    """Everything that, with the log, determines a replay.
+
+    Attributes:
+        source: the file of the log.
+        policy: its spelling.
+        servers: of the machine.
+        load_factor: by which the load is raised, through shorter interarrival times.
+        estimate: "logged", "exact", or a factor of the size.
+        classes: groups of needs that stand for classes, None for one class a need.
+        warmup, cooldown: shares of the log's duration whose jobs are replayed and not measured.
+        slowdown_bound: of the bounded slowdown, seconds.
+        seed: of the bootstrap.
+        version: of quickswap.
+    """
+
+    source: str
+    policy: str
+    servers: int
+    load_factor: float
+    estimate: str | float
+    classes: str | None
+    warmup: float
+    cooldown: float
+    slowdown_bound: float
+    seed: int
+    version: str
+
+
+@dataclass(frozen=True)
+class ReplayResult(Quantities):
+    """What one policy did for the jobs of a log. Intervals are over the weeks of the log.
+
+    Percentiles and means are those of the jobs measured, exactly; a half-width (95 %) says how far
+    they might have been off with other weeks of the same kind (see `quickswap.replays.bootstrap`).
+    Classes are the needs, or groups of them where there are many.
+
+    Attributes:
+        inputs: all that determines it.
+        log: the log that was replayed, its load scaled.
+        schedule: who was served when.
+        load: need times size, summed, over servers times duration.
+        jobs: jobs measured.
+        too_large: jobs left out, as they need more than the machine has.
+        resampled: what was drawn for the intervals: so many pieces of a unit, (48, "week").
+        left_behind: share of all work that still waited at the last submission.
+        seconds: wall-clock time of the replay; not compared.
+    """
+
+    inputs: ReplayInputs
+    log: JobLog = field(compare=False, repr=False)
+    schedule: Schedule = field(compare=False, repr=False)
+    load: float
+    jobs: int
+    too_large: int
+    resampled: tuple[int, str]
+    left_behind: float
+    seconds: float = field(default=math.nan, compare=False)
+    table: Table | None = field(default=None, compare=False, repr=False)
+
+    @property
+    def verdict(self) -> str:
+        """Return "keeps up" or "falls behind": then waits grow with the log, and tell its length."""
+        return "falls behind" if self.left_behind > BEHIND or self.load >= 1 else "keeps up"
+
+    def outcomes(self) -> polars.DataFrame:
+        """Return one row a job, in the order of submission.
+
+        Columns: line, job, user, group, class, queue, partition, estimate as in the log; need,
+        size, submit, start, end, wait, response (seconds after the first submission, or long),
+        slowdown, bounded_slowdown; measured, false in warm-up and cool-down.
+        """
+        import polars as pl
+
+        frame = self.schedule.to_frame(self.log, self.inputs.slowdown_bound)
+        assert self.table is not None
+        edges = self.table.pieces.edges
+        inside = pl.col("submit").is_between(float(edges[0]), float(edges[-1]))
+        return frame.with_columns(inside.alias("measured"))
+
+    def save_outcomes(self, path: str | Path) -> None:
+        """Write the outcomes as Parquet, whole or not at all.
+
+        Raises:
+            QuickswapError: the file cannot be written.
+        """
+        from quickswap.files import write_with
+
+        write_with(path, lambda file: self.outcomes().write_parquet(file))
+
+    def to_frame(self) -> polars.DataFrame:
+        """Return a polars frame with one row for each class and quantity.
+
+        Columns: policy, load_factor, load, class, quantity, value, half_width, verdict.
+        """
+        import polars as pl
+
+        rows = [
+            (self.policy_label, self.inputs.load_factor, self.load, who, what, e.value, e.half_width)
+            for who, what, e in self.quantities()
+        ]
+        columns = ["policy", "load_factor", "load", "class", "quantity", "value", "half_width"]
+        frame = pl.DataFrame(rows, schema=columns, orient="row")
+        return frame.with_columns(pl.lit(self.verdict).alias("verdict"))
+
+    def difference(
+        self, other: ReplayResult, metric: str = "waiting_time", cls: str | None = None
+    ) -> Estimate:
+        """Return this mean less that of another replay, with an interval over the same weeks.
+
+        Args:
+            other: of the same log, measured over the same jobs.
+            metric: "response_time", "waiting_time", "slowdown" or "bounded_slowdown".
+            cls: name of the class meant; default: all jobs.
+
+        Raises:
+            QuickswapError: no such metric or class, or the two cannot be paired.
+        """
+        if metric not in SUMMARIES:
+            unknown("metric", metric, SUMMARIES, QuickswapError)
+        names = [each.name for each in self.classes]
+        if cls is not None and cls not in names:
+            unknown("class", cls, names, QuickswapError)
+        mine, theirs = self.table, other.table
+        if (
+            mine is None
+            or theirs is None
+            or names != [each.name for each in other.classes]
+            or self.jobs != other.jobs
+            or len(mine.pieces) != len(theirs.pieces)
+        ):
+            raise QuickswapError(
+                "these replays cannot be paired: they need the same log, classes, warm-up and "
+                "cool-down."
+            )
+        group = None if cls is None else names.index(cls)
+        gap = mine.means(metric, group) - theirs.means(metric, group)
+        return mine.pieces.estimates(gap[:, None])[0]
+
+
+@dataclass(frozen=True)
+class ReplayComparison:
+    """Replays of one log under several policies, at one or several loads.
+
+    Attributes:
+        results: by load, then by policy in the order given; the waits as logged come first at the
+            load of the log, where the log has them.
+    """
+
+    results: tuple[ReplayResult, ...]
+    seconds: float = field(default=math.nan, compare=False)
+
+    @property
+    def points(self) -> tuple[tuple[ReplayResult, ...], ...]:
+        """The results at each load."""
+        grouped: dict[float, list[ReplayResult]] = {}
+        for each in self.results:
+            grouped.setdefault(each.inputs.load_factor, []).append(each)
+        return tuple(map(tuple, grouped.values()))
+
+    def best(self, point: int, metric: str = "bounded_slowdown") -> tuple[str, ...]:
+        """Return the policy with the least mean of a metric at a point, then those tied with it.
+
+        Two are tied if the interval of their difference holds 0. What was logged does not count.
+        """
+        known = [r for r in self.points[point] if r.policy_label != AS_LOGGED and r.jobs]
+        if not known:
+            return ()
+        first = min(known, key=lambda r: getattr(r.overall, metric).mean.value)
+        tied = [
+            r.policy_label
+            for r in known
+            if r is not first and not r.difference(first, metric).low > 0
+        ]
+        return (first.policy_label, *tied)
+
+    def to_frame(self) -> polars.DataFrame:
+        """Return a polars frame with one row for each result, class and quantity."""
+        import polars as pl
+
+        return pl.concat([each.to_frame() for each in self.results])
+
+    def to_json(self) -> str:
+        """Return inputs and quantities as JSON, without the outcomes of single jobs."""
+        kept = [f.name for f in fields(ReplayResult) if f.compare]
+        data: dict[str, Any] = {
+            "quickswap_replays": FORMAT,
+            "log": self.results[0].log.report.to_dict(),
+            "results": [
+                {name: plain(getattr(each, name)) for name in kept} | {"verdict": each.verdict}
+                for each in self.results
+            ],
+        }
+        return json.dumps(data, indent=1, allow_nan=False)

@@ -1,0 +1,413 @@
+"""Serves the jobs of a log under a policy."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, fields, replace
+from functools import partial
+from typing import Any
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from quickswap._check import items, positive, real, whole
+from quickswap._core import VERSION
+from quickswap._core import replay as serve
+from quickswap._settings import between, check_progress, flag
+from quickswap._words import counted
+from quickswap.distributions import Exponential
+from quickswap.errors import PolicyError, QuickswapError, shown
+from quickswap.jobclass import JobClass
+from quickswap.logs import JobLog
+from quickswap.logs.grouping import group_name, group_of, groups_by_load, parse_groups
+from quickswap.own import own_name
+from quickswap.policies import AdaptiveQuickswap, Policy, StaticQuickswap, spell
+from quickswap.replays.bootstrap import Pieces
+from quickswap.replays.measuring import Group, measure
+from quickswap.replays.result import AS_LOGGED, ReplayComparison, ReplayInputs, ReplayResult
+from quickswap.replays.schedule import History, Schedule, check_schedule
+from quickswap.result import Quantities
+from quickswap.simulation import Interrupted, OwnPolicy, as_policy, label
+from quickswap.system import System
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+__all__ = ["DEFAULT_POLICIES", "as_logged", "replay", "replay_all"]
+
+DEFAULT_POLICIES = ("easy", "conservative", "first-fit", "static-quickswap", "adaptive-quickswap")
+MOST_GROUPS = 8
+"""Classes that a result tells of, where there are more needs than that and no groups are given."""
+KNOWN = 0.9
+"""Share of the jobs whose wait must be known for the log's own waits to be told unasked."""
+TINY = 1e-9
+"""Mean size, seconds, of a class whose jobs have none: a size law must have one."""
+
+
+def replay(
+    log: JobLog,
+    policy: Policy | OwnPolicy | str,
+    servers: int | None = None,
+    *,
+    load_factor: float = 1.0,
+    estimate: str | float = "logged",
+    classes: str | None = None,
+    warmup: float = 0.05,
+    cooldown: float = 0.05,
+    slowdown_bound: float = 10.0,
+    seed: int = 1,
+    debug: bool = False,
+    progress: Callable[[int, int], object] | None = None,
+) -> ReplayResult:
+    """Serve the jobs of a log under a policy, as if they had been submitted to it.
+
+    Every job keeps its submission, need and size; only when it is served changes. The schedule is
+    checked afterwards by `check_schedule`.
+
+    Args:
+        log: what `quickswap.logs.read` returns.
+        policy: any policy of quickswap, its spelling, or one of your own. Those of classes take
+            each need for a class, unless `classes` groups them. MSFQ is for logs with the needs 1
+            and all servers only.
+        servers: of the machine, in place of those of the log. Jobs that need more are left out and
+            counted in `too_large`.
+        load_factor: raises the load by so much, by interarrival times that many times shorter.
+        estimate: what EASY and Conservative believe about sizes: "logged" (the log's own
+            estimates, else the size), "exact" (the sizes), or a factor of the sizes.
+        classes: groups of needs that stand for one class each, as in "1,2-4,5-16,17-", or "auto":
+            up to eight groups of about equal load. Static and Adaptive Quickswap then serve a
+            group in order of arrival, as a class of its largest need; other policies decide as
+            without groups, which are then only those that the result tells of.
+        warmup: share of the log's duration, from its first submission, whose jobs are replayed and
+            not measured.
+        cooldown: likewise before its last submission.
+        slowdown_bound: sizes below this count as this in the bounded slowdown, seconds.
+        seed: of the bootstrap that gives the intervals.
+        debug: let the core check itself at every event.
+        progress: called now and then with the completions so far and those intended.
+
+    Raises:
+        PolicyError: the policy does not suit the log, made a mistake, or leaves jobs waiting for
+            ever.
+        QuickswapError: a setting out of range; no job fits the machine.
+        KeyboardInterrupt: Ctrl-C.
+    """
+    begun = time.perf_counter()
+    check_progress(progress)
+    task = _Task.of(log, servers, load_factor, estimate, classes)
+    chosen = as_policy(policy, task.system)
+    spec = {"system": task.system.to_dict(), "policy": task.resolve(chosen)}
+    own = None if isinstance(chosen, Policy) else chosen
+    jobs = len(task.rows)
+    report = None if progress is None else partial(_report, progress, jobs)
+    try:
+        start, end, _ = serve(
+            json.dumps(spec),
+            task.arrival,
+            task.cls,
+            task.size,
+            policy=own,
+            estimate=task.estimate,
+            debug=flag(debug, "debug"),
+            progress=report,
+        )
+    except ValueError as error:
+        raise PolicyError(f"{label(chosen)}: {error}.") from None
+    schedule = task.schedule(start, end, isinstance(chosen, Policy) and chosen.preemptive)
+    inputs = task.inputs(
+        own_name(chosen) if not isinstance(chosen, Policy) else spell(chosen),
+        warmup,
+        cooldown,
+        slowdown_bound,
+        seed,
+    )
+    return _measured(task, schedule, inputs, label(chosen), begun)
+
+
+def replay_all(
+    log: JobLog,
+    policies: Iterable[Policy | OwnPolicy | str] | Policy | str = DEFAULT_POLICIES,
+    *,
+    load_factors: Sequence[float] = (1.0,),
+    progress: Callable[[int, int], object] | None = None,
+    **settings: Any,
+) -> ReplayComparison:
+    """Serve the jobs of a log under several policies, at several loads.
+
+    Args:
+        log: what `quickswap.logs.read` returns.
+        policies: policies, spellings, or policies of your own; by default EASY, Conservative,
+            First-Fit, Static Quickswap and Adaptive Quickswap.
+        load_factors: by which the load is raised; one result a policy each.
+        progress: called now and then with the completions so far and those intended.
+        settings: all else that `replay` takes, `load_factor` excepted.
+
+    Raises:
+        PolicyError, QuickswapError: as `replay`; a policy given twice.
+        Interrupted: Ctrl-C; its `result` is the comparison as far as it had come.
+    """
+    check_progress(progress)
+    listed = [policies] if isinstance(policies, str | Policy) else items(policies)
+    factors = items(load_factors)
+    if not listed:
+        raise PolicyError(f"give at least one policy to replay, not {shown(policies)}.")
+    if not factors:
+        raise QuickswapError(f"load_factors must be a list of numbers, not {shown(load_factors)}.")
+    begun = time.perf_counter()
+    system = _Task.of(log, settings.get("servers")).system
+    chosen = [as_policy(each, system) for each in listed]
+    for name, times in Counter(map(label, chosen)).items():
+        if times > 1:
+            raise PolicyError(f"policy {name} is given twice: give each once.")
+    results: list[ReplayResult] = []
+    runs = len(factors) * len(chosen)
+
+    def report(done: int, intended: int) -> None:
+        if progress is not None:
+            before = sum(each.policy_label != AS_LOGGED for each in results)
+            progress(before * intended + done, runs * intended)
+
+    logged = {k: v for k, v in settings.items() if k not in ("debug", "estimate")}
+    try:
+        for factor in factors:
+            if real(factor) == 1.0 and log.jobs["wait"].count() >= KNOWN * len(log):
+                results.append(as_logged(log, **logged))
+            for policy in chosen:
+                result = replay(log, policy, load_factor=factor, progress=report, **settings)  # type: ignore[arg-type] # checked there
+                results.append(result)
+    except KeyboardInterrupt:
+        partly = ReplayComparison(tuple(results), time.perf_counter() - begun)
+        raise Interrupted(partly if results else None) from None
+    return ReplayComparison(tuple(results), time.perf_counter() - begun)
+
+
+def as_logged(
+    log: JobLog,
+    servers: int | None = None,
+    *,
+    classes: str | None = None,
+    warmup: float = 0.05,
+    cooldown: float = 0.05,
+    slowdown_bound: float = 10.0,
+    seed: int = 1,
+) -> ReplayResult:
+    """Return what the log itself says of its jobs, measured as a replay is.
+
+    Each job starts when it did where the log was made: after the wait logged. Jobs without one are
+    left out. The result is no replay: the real cluster knew limits, priorities, failures and
+    reservations that no replay knows, and may have had more or fewer servers at times.
+
+    Args:
+        log: what `quickswap.logs.read` returns; its load not scaled.
+        servers, classes, warmup, cooldown, slowdown_bound, seed: as in `replay`.
+
+    Raises:
+        QuickswapError: a setting out of range; the log tells no waits.
+    """
+    begun = time.perf_counter()
+    task = _Task.of(log, servers, classes=classes).with_waits()
+    wait = task.log.jobs["wait"].to_numpy()[task.rows]
+    start = task.arrival + wait
+    schedule = task.schedule(start, start + task.size, preemptive=False)
+    inputs = task.inputs(AS_LOGGED, warmup, cooldown, slowdown_bound, seed)
+    return _measured(task, schedule, inputs, AS_LOGGED, begun)
+
+
+@dataclass(frozen=True)
+class _Task:
+    """The jobs of a log that fit a machine, as arrays for the core: one entry a job."""
+
+    log: JobLog
+    servers: int
+    load_factor: float
+    estimates: str | float
+    classes: str | None
+    rows: Ints
+    arrival: Floats
+    need: Ints
+    size: Floats
+    estimate: Floats
+    needs: Ints
+    cls: NDArray[np.uint32]
+    groups: list[tuple[int, int]]
+
+    @classmethod
+    def of(
+        cls,
+        log: JobLog,
+        servers: int | None = None,
+        load_factor: float = 1.0,
+        estimate: str | float = "logged",
+        classes: str | None = None,
+    ) -> _Task:
+        if not isinstance(log, JobLog):
+            raise QuickswapError(
+                f"a replay needs a log as quickswap.logs.read returns it, not {shown(log)}."
+            )
+        machine = log.servers if servers is None else whole(servers, "servers", 1, 2**24)
+        factor = positive(load_factor, "load_factor", QuickswapError)
+        rows = np.flatnonzero(log.jobs["need"].to_numpy() <= machine)
+        if not len(rows):
+            raise QuickswapError(
+                f"no job of the log fits {counted(machine, 'server')}: the smallest need is "
+                f"{log.jobs['need'].min()}."
+            )
+        log = log if factor == 1.0 else log.scaled(factor)
+        jobs = log.jobs if len(rows) == len(log) else log.jobs[rows]
+        need, size = jobs["need"].to_numpy(), jobs["size"].to_numpy()
+        needs, index = np.unique(need, return_inverse=True)
+        return cls(
+            log=log,
+            servers=machine,
+            load_factor=factor,
+            estimates=estimate,
+            classes=classes,
+            rows=rows,
+            arrival=jobs["submit"].to_numpy(),
+            need=need,
+            size=size,
+            estimate=_estimated(estimate, jobs),
+            needs=needs,
+            cls=index.astype(np.uint32),
+            groups=_groups(classes, need, size),
+        )
+
+    @property
+    def duration(self) -> float:
+        """Seconds from the first submission to the last; one second where there is no time."""
+        return float(self.arrival[-1] - self.arrival[0]) or 1.0
+
+    @property
+    def system(self) -> System:
+        """The log as a system: a class for each need."""
+        counts, work = np.bincount(self.cls), np.bincount(self.cls, self.size)
+        rates, means = counts / self.duration, np.maximum(work / counts, TINY)
+        return System(
+            self.servers,
+            [
+                JobClass(int(need), float(rate), Exponential(mean=float(mean)))
+                for need, rate, mean in zip(self.needs, rates, means, strict=True)
+            ],
+        )
+
+    def resolve(self, policy: Policy | OwnPolicy) -> dict[str, object]:
+        """Return a policy as the core has it, with the groups as its classes if it takes any."""
+        if not isinstance(policy, Policy):
+            return {}
+        if self.classes is None or not isinstance(policy, AdaptiveQuickswap | StaticQuickswap):
+            return policy.resolve(self.system)
+        largest = [int(self.needs[self.needs <= high][-1]) for _, high in self.groups]
+        size = Exponential(mean=1.0)
+        grouped = System(self.servers, [JobClass(need, 1.0, size) for need in largest])
+        first = np.searchsorted(self.needs, [low for low, _ in self.groups])
+        return policy.resolve(grouped) | {"groups": first.tolist()}
+
+    def with_waits(self) -> _Task:
+        """Leave out jobs whose wait the log does not tell."""
+        known = self.log.jobs["wait"].is_not_null().to_numpy()[self.rows]
+        if not known.any():
+            raise QuickswapError(f"{self.log.source} does not tell how long its jobs waited.")
+        kept = {
+            name: getattr(self, name)[known]
+            for name in ("rows", "arrival", "need", "size", "estimate", "cls")
+        }
+        return replace(self, **kept)
+
+    def schedule(self, start: Floats, end: Floats, preemptive: bool) -> Schedule:
+        """Return who was served when."""
+        return Schedule(
+            self.servers, self.rows, self.need, self.size, self.arrival, start, end, preemptive
+        )
+
+    def inputs(
+        self, policy: str, warmup: float, cooldown: float, slowdown_bound: float, seed: int
+    ) -> ReplayInputs:
+        """Return all that determines the result, checked."""
+        edges = [between(x, w, 0, 1) for x, w in ((warmup, "warmup"), (cooldown, "cooldown"))]
+        if sum(edges) >= 1:
+            raise QuickswapError(
+                f"warmup and cooldown are {warmup:g} and {cooldown:g} of the log: together they "
+                "must leave some of it."
+            )
+        return ReplayInputs(
+            source=self.log.source,
+            policy=policy,
+            servers=self.servers,
+            load_factor=self.load_factor,
+            estimate=self.estimates,
+            classes=self.classes,
+            warmup=edges[0],
+            cooldown=edges[1],
+            slowdown_bound=between(slowdown_bound, "slowdown_bound", 0, np.inf),
+            seed=whole(seed, "seed", 0, 2**64 - 1),
+            version=VERSION,
+        )
+
+
+def _measured(
+    task: _Task, schedule: Schedule, inputs: ReplayInputs, name: str, begun: float
+) -> ReplayResult:
+    history = None if schedule.preemptive else History.of(schedule)
+    if name != AS_LOGGED:  # what was logged is no schedule of this machine
+        check_schedule(schedule, history)
+    first, span = float(task.arrival[0]), task.duration
+    begin, end = first + inputs.warmup * span, first + (1 - inputs.cooldown) * span
+    pieces = Pieces.of(begin, end, 1 / task.load_factor, inputs.seed)
+    groups = [Group(group_name((low, high)), low, high) for low, high in task.groups]
+    quantities, table = measure(schedule, history, pieces, groups, name, inputs.slowdown_bound)
+    work = task.need * task.size
+    late = schedule.start > task.arrival[-1]
+    return ReplayResult(
+        **{f.name: getattr(quantities, f.name) for f in fields(Quantities)},
+        inputs=inputs,
+        log=task.log,
+        schedule=schedule,
+        load=float(work.sum() / (task.servers * span)),
+        jobs=quantities.overall.jobs,
+        too_large=len(task.log) - len(task.rows) if name != AS_LOGGED else 0,
+        resampled=(len(pieces), pieces.unit),
+        left_behind=float(work[late].sum() / work.sum()) if work.any() else 0.0,
+        seconds=time.perf_counter() - begun,
+        table=table,
+    )
+
+
+def _report(progress: Callable[[int, int], object], jobs: int, done: int) -> None:
+    progress(done, jobs)
+
+
+def _estimated(estimate: object, jobs: pl.DataFrame) -> Floats:
+    """Return what is believed about the sizes, seconds."""
+    size = jobs["size"].to_numpy()
+    if estimate == "logged":
+        return jobs["estimate"].fill_null(jobs["size"]).to_numpy()
+    if estimate == "exact":
+        return size
+    factor = real(estimate)
+    if factor is None or not 0 < factor < np.inf:
+        raise QuickswapError(
+            f'estimate is {shown(estimate)}; it must be "logged", "exact", or a positive factor of '
+            "the sizes."
+        )
+    scaled: Floats = factor * size
+    return scaled
+
+
+def _groups(classes: object, need: Ints, size: Floats) -> list[tuple[int, int]]:
+    """Return the smallest and the largest need of each class that a result tells of."""
+    if classes is None or classes == "auto":
+        return groups_by_load(need, need * size, MOST_GROUPS)
+    if not isinstance(classes, str):
+        raise QuickswapError(
+            f'classes is {shown(classes)}; it must be groups of needs such as "1,2-4,5-16,17-", '
+            '"auto", or None.'
+        )
+    given = parse_groups(classes)
+    group_of(need, given)  # refuses groups that leave a need out
+    known = np.unique(need)
+    ends = [(low, max(low, int(known[-1])) if high is None else high) for low, high in given]
+    return [(a, b) for a, b in ends if ((known >= a) & (known <= b)).any()]
