@@ -7,7 +7,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, fields, replace
-from functools import partial
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -281,7 +281,7 @@ class _Task:
         """Seconds from the first submission to the last; one second where there is no time."""
         return float(self.arrival[-1] - self.arrival[0]) or 1.0
 
-    @property
+    @cached_property
     def system(self) -> System:
         """The log as a system: a class for each need."""
         counts, work = np.bincount(self.cls), np.bincount(self.cls, self.size)
