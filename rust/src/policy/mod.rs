@@ -8,6 +8,7 @@ mod first_fit;
 mod lsf;
 mod msf;
 mod msfq;
+mod on_groups;
 mod server_filling;
 mod smash;
 mod static_quickswap;
@@ -166,6 +167,8 @@ registry! {
     "msfq" => msfq::Msfq::build,
     "static-quickswap" => static_quickswap::StaticQuickswap::build,
     "adaptive-quickswap" => adaptive_quickswap::AdaptiveQuickswap::build,
+    "static-quickswap-on-groups" => on_groups::StaticOnGroups::build,
+    "adaptive-quickswap-on-groups" => on_groups::AdaptiveOnGroups::build,
     preemptive:
     "server-filling" => server_filling::ServerFilling::build,
 }

@@ -180,6 +180,12 @@ impl Station {
         self.heads.oldest(0, self.cells.len())
     }
 
+    /// The class of the oldest waiting job among classes `first..end`. Needs the order of the heads.
+    #[inline]
+    pub fn oldest_waiting_of(&self, first: u32, end: u32) -> Option<u32> {
+        self.heads.oldest(first as usize, end as usize)
+    }
+
     /// The class of the oldest waiting job among those that fit. Needs the order of the heads.
     #[inline]
     pub fn oldest_fitting(&self) -> Option<u32> {

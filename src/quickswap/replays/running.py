@@ -304,7 +304,8 @@ class _Task:
         size = Exponential(mean=1.0)
         grouped = System(self.servers, [JobClass(need, 1.0, size) for need in largest])
         first = np.searchsorted(self.needs, [low for low, _ in self.groups])
-        return policy.resolve(grouped) | {"groups": first.tolist()}
+        spec = policy.resolve(grouped)
+        return spec | {"name": f"{spec['name']}-on-groups", "groups": first.tolist()}
 
     def with_waits(self) -> _Task:
         """Leave out jobs whose wait the log does not tell."""
