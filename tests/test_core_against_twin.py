@@ -40,6 +40,9 @@ FAMILIES = [
     "msfq/always",
     "static-quickswap/overlap",
     "static-quickswap/exclusive",
+    "adaptive-quickswap-on-groups",
+    "static-quickswap-on-groups/overlap",
+    "static-quickswap-on-groups/exclusive",
 ]
 
 
@@ -53,7 +56,11 @@ def policies(draw: st.DrawFn, family: str, servers: int, needs: list[int]) -> di
     if name == "msfq":
         most = servers if drain == "on_demand" else servers - 1
         policy |= {"threshold": draw(st.integers(0, most)), "drain": drain}
-    if name == "static-quickswap":
+    if name.endswith("-on-groups"):
+        first = draw(st.sets(st.integers(1, len(needs) - 1))) if len(needs) > 1 else set()
+        policy["groups"] = [0, *sorted(first)]
+        needs = [needs[end - 1] for end in [*sorted(first), len(needs)]]  # the largest of each
+    if name.startswith("static-quickswap"):
         policy["drain"] = drain
         policy["order"] = draw(st.permutations(range(len(needs))))
         policy["thresholds"] = [draw(st.integers(0, servers // need - 1)) for need in needs]
@@ -83,6 +90,7 @@ def cases(draw: st.DrawFn, family: str) -> Case:
     else:
         servers = draw(st.integers(1, 12))
         needs = draw(st.lists(st.integers(1, servers), min_size=1, max_size=4))
+        needs = sorted(needs) if "on-groups" in family else needs
     policy = draw(policies(family, servers, needs))
     return servers, needs, policy, draw(traces(len(needs)))
 

@@ -10,6 +10,7 @@ here.
 from collections.abc import Callable
 from typing import Any, Protocol
 
+from twin.groups import AdaptiveOnGroups, StaticOnGroups
 from twin.quickswap import MSFQAlways, MSFQOnDemand, StaticExclusive, StaticOverlap
 from twin.state import Job, State, largest, smallest
 
@@ -135,6 +136,10 @@ def make(servers: int, needs: list[int], policy: dict[str, Any]) -> Policy | Ser
             return Smash(**parameters)
         case "adaptive-quickswap":
             return AdaptiveQuickswap()
+        case "adaptive-quickswap-on-groups":
+            return AdaptiveOnGroups(needs, **parameters)
+        case "static-quickswap-on-groups":
+            return StaticOnGroups(needs, **parameters)
         case "server-filling":
             return ServerFilling()
         case "msfq":
