@@ -49,7 +49,9 @@ def _group(part: str, text: str) -> Group:
     first, dash, last = (word.strip() for word in part.partition("-"))
     numbers = [word for word in (first, last) if word]
     if not first or not all(word.isascii() and word.isdigit() for word in numbers):
-        raise LogError(f"{shown(part.strip())} in the groups {shown(text)} is no group: {_EXAMPLE}.")
+        raise LogError(
+            f"{shown(part.strip())} in the groups {shown(text)} is no group: {_EXAMPLE}."
+        )
     low = int(first)
     high = int(last) if last else None if dash else low
     if low < 1 or (high is not None and high < low):
