@@ -1,0 +1,131 @@
+"""What the commands that take a LOG share: how to read it."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated, Any
+
+from cyclopts import Parameter
+
+from quickswap.cli.run import Whole
+
+if TYPE_CHECKING:
+    from quickswap.logs import JobLog
+
+__all__ = ["Reading", "as_log_options", "given", "read_log"]
+
+
+@Parameter(name="*")
+@dataclass(frozen=True)
+class Reading:
+    """How to read the log, and which of its jobs."""
+
+    format: str | None = None
+    """swf, sacct, csv or parquet; without it the content decides."""
+    servers: Whole | None = None
+    """Servers of the machine, where the log does not say, or in place of what it says."""
+    unit: str = "cpu"
+    """What a server is: cpu, node or gpu."""
+    partition: str | None = None
+    """The partition to read, or several with commas between them; all by default."""
+    timezone: str | None = None
+    """Of the times in the log, and of --from and --to, as in Europe/Berlin; by default UTC."""
+    start: Annotated[str | None, Parameter(name="--from")] = None
+    """The earliest submission: a date, as in 2024-03-01, or seconds after the first job."""
+    end: Annotated[str | None, Parameter(name="--to")] = None
+    """The first moment that is too late for a submission, likewise."""
+    scale_load: float = 1.0
+    """Factor of the load: interarrival times are that many times shorter."""
+    smallest_need: Whole | None = None
+    """Jobs that need fewer servers are left out; the next three likewise."""
+    largest_need: Whole | None = None
+    """Largest need, in servers."""
+    smallest_size: float | None = None
+    """Smallest size, in seconds."""
+    largest_size: float | None = None
+    """Largest size, in seconds."""
+    sacct_format: str | None = None
+    """Of sacct without a header, the fields: what was given to sacct --format."""
+    columns: str | None = None
+    """Of tables, their names of the columns, as in need=cpus,size=runtime."""
+    strict: Annotated[bool, Parameter(negative=())] = False
+    """Refuse a log with a row that would be dropped or repaired."""
+
+
+def read_log(path: str, reading: Reading | None = None) -> JobLog:
+    """Read the log as the options say.
+
+    Raises:
+        LogError: what `quickswap.logs.read` refuses, with options called as on the command line.
+    """
+    from quickswap.logs import LogError, read
+
+    try:
+        return read(path, **_keywords(reading or Reading()))
+    except LogError as error:
+        raise LogError(as_log_options(str(error))) from None
+
+
+def given(reading: Reading | None) -> list[str]:
+    """Return the options that are not as by default, as they are written: `--unit node`."""
+    import shlex
+
+    defaults, found = vars(Reading()), []
+    for name, value in vars(reading or Reading()).items():
+        if value != defaults[name]:
+            option = _option(name)
+            found.append(option if value is True else f"{option} {shlex.quote(str(value))}")
+    return found
+
+
+_NAMES = {"start": "from", "end": "to"}
+"""Options that have another name than the argument of `read`."""
+
+
+def as_log_options(text: str) -> str:
+    """Return what the readers say with their arguments called as on the command line."""
+    names = vars(Reading())
+    any_, compound = "|".join(names), "|".join(name for name in names if "_" in name)
+    text = re.sub(r'\bcolumns=\{"(\w+)": ([^}]*)\}', r"--columns \1=\2", text)
+    text = re.sub(rf'(?<!-)\b({any_})=(?=")', lambda found: f"{_option(found[1])} ", text)
+    text = re.sub(r"\bwithout strict\b", "without --strict", text)
+    for pattern in (
+        rf"(?<!-)\b({any_})=",
+        rf"`({any_})`",
+        rf"\b({compound})\b",
+        r"^(start|end|columns)\b(?= is | has | must )",
+    ):
+        text = re.sub(pattern, lambda found: _option(found[1]), text)
+    return text
+
+
+def _option(name: str) -> str:
+    return "--" + _NAMES.get(name, name.replace("_", "-"))
+
+
+def _keywords(reading: Reading) -> dict[str, Any]:
+    """Return the options as arguments of `quickswap.logs.read`."""
+    return {
+        **vars(reading),
+        "partition": None if reading.partition is None else reading.partition.split(","),
+        "start": _instant(reading.start),
+        "end": _instant(reading.end),
+        "columns": _columns(reading.columns),
+    }
+
+
+def _instant(text: str | None) -> float | str | None:
+    """Return a number if the text is one, else the date as it is."""
+    try:
+        return None if text is None else float(text)
+    except ValueError:
+        return text
+
+
+def _columns(text: str | None) -> dict[str, str] | None:
+    """Return the names of columns that the text gives."""
+    from quickswap._words import split
+    from quickswap.logs import LogError
+
+    return None if text is None else split(f"--columns:{text}", "the option", LogError)[1]
