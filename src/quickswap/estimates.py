@@ -71,6 +71,10 @@ class Estimate:
             return math.inf
         return abs(self.half_width / self.value)
 
+    def over(self, unit: float) -> Estimate:
+        """Return the estimate in another unit, which is `unit` of the present ones."""
+        return Estimate(self.value / unit, self.half_width / unit)
+
     def __str__(self) -> str:
         if math.isnan(self.value):
             return "-"

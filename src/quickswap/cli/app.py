@@ -6,10 +6,11 @@ from cyclopts import App
 
 from quickswap.cli.analyze import analyze
 from quickswap.cli.compare import compare
+from quickswap.cli.replay import replay
 from quickswap.cli.show import show
 from quickswap.cli.simulate import simulate
 
-COMMANDS = (simulate, compare, show, analyze)
+COMMANDS = (simulate, compare, show, analyze, replay)
 """The function of each command; its name, parameters and docstring are what the user sees."""
 
 

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from quickswap.comparison import Comparison
     from quickswap.result import Result
 
-__all__ = ["compare"]
+__all__ = ["compare", "mark", "numbers"]
 
 JOBS = 15_000_000
 """Completions at each point by default: five loads and four policies in less than a minute."""
@@ -115,11 +115,12 @@ def _points(
     if single:
         return {"loads": None, "rates": None}
     if rates is not None:
-        return {"loads": None, "rates": _numbers("--rates", rates)}
-    return {"loads": LOADS if loads is None else _numbers("--loads", loads), "rates": None}
+        return {"loads": None, "rates": numbers("--rates", rates)}
+    return {"loads": LOADS if loads is None else numbers("--loads", loads), "rates": None}
 
 
-def _numbers(option: str, text: str) -> tuple[float, ...]:
+def numbers(option: str, text: str) -> tuple[float, ...]:
+    """Read the numbers that an option gives, separated by commas."""
     from quickswap.errors import QuickswapError
 
     try:
@@ -142,7 +143,7 @@ def _print(comparison: Comparison, note: str | None) -> None:
     rows = []
     for point, results in enumerate(comparison.points):
         best = comparison.best(point)
-        rows += [_row(each, _mark(each.policy_label, best), light, heavy) for each in results]
+        rows += [_row(each, mark(each.policy_label, best), light, heavy) for each in results]
         rows.append([""] * len(columns))
     servers = counted(system.servers, "server")
     print(f"response times on {servers}, seconds, ± is the 95 % half-width\n")
@@ -155,7 +156,8 @@ def _print(comparison: Comparison, note: str | None) -> None:
         print(note)
 
 
-def _mark(label: str, best: tuple[str, ...]) -> str:
+def mark(label: str, best: tuple[str, ...]) -> str:
+    """Return the word for a policy that is the best, or tied with it."""
     if label not in best:
         return ""
     return "best" if label == best[0] else "tied"

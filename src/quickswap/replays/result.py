@@ -211,6 +211,22 @@ class ReplayComparison:
 
         return pl.concat([each.to_frame() for each in self.results])
 
+    def outcomes(self) -> polars.DataFrame:
+        """Return the outcomes of all replays; columns as in `ReplayResult.outcomes`, behind policy
+        and load_factor.
+        """
+        import polars as pl
+
+        frames = [
+            each.outcomes().select(
+                pl.lit(each.policy_label).alias("policy"),
+                pl.lit(each.inputs.load_factor).alias("load_factor"),
+                pl.all(),
+            )
+            for each in self.results
+        ]
+        return pl.concat(frames)
+
     def to_json(self) -> str:
         """Return inputs and quantities as JSON, without the outcomes of single jobs."""
         kept = [f.name for f in fields(ReplayResult) if f.compare]

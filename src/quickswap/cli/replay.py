@@ -1,0 +1,207 @@
+"""`quickswap replay LOG`: what other policies would have done for the jobs of a log."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import chain
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+from cyclopts import Parameter
+
+from quickswap.cli.compare import mark, numbers
+from quickswap.cli.reading import Reading, read_log
+from quickswap.cli.run import Output, Whole, check_writable, progress
+
+if TYPE_CHECKING:
+    from quickswap.replays import ReplayComparison, ReplayResult
+
+__all__ = ["replay"]
+
+REPORT_LOADS = (1.0, 1.1, 1.2)
+"""Factors of the load by default where a report is written."""
+
+
+@Parameter(name="*")
+@dataclass(frozen=True)
+class Serving:
+    """How to replay it."""
+
+    estimate: str = "logged"
+    """What EASY and Conservative believe of sizes: logged, exact, or a factor of them."""
+    classes: str | None = None
+    """Groups of needs that stand for one class each, as in 1,2-4,5-16,17-, or auto."""
+    warmup: float = 0.05
+    """Share of the log's duration at its beginning whose jobs are not measured."""
+    cooldown: float = 0.05
+    """Share of the log's duration at its end whose jobs are not measured."""
+    slowdown_bound: float = 10.0
+    """Sizes below this count as this in the bounded slowdown, seconds."""
+    seed: Whole = 1
+    """Of the draws that give the intervals."""
+    debug: Annotated[bool, Parameter(negative=())] = False
+    """Check every event."""
+
+
+def replay(
+    log: str,
+    /,
+    *,
+    policies: str | None = None,
+    load_factors: str | None = None,
+    reading: Reading | None = None,
+    serving: Serving | None = None,
+    report: Path | None = None,
+    outcomes: Path | None = None,
+    csv: Output = None,
+    json: Output = None,
+    parquet: Path | None = None,
+) -> None:
+    """Serve the jobs of a log again under several policies; print a table, the best marked.
+
+    Parameters
+    ----------
+    log
+        A log in the Standard Workload Format, of Slurm's sacct, or a table in CSV or Parquet;
+        plain, gz or zst.
+    policies
+        Policies, separated by spaces or semicolons, in quotes: "easy adaptive-quickswap". By
+        default EASY, Conservative, First-Fit, Static Quickswap and Adaptive Quickswap.
+    load_factors
+        Factors of the load to replay at, separated by commas: interarrival times are that many
+        times shorter. By default 1; with --report 1,1.1,1.2.
+    reading
+        How to read the log, and which of its jobs.
+    serving
+        How to replay it.
+    report
+        Write a report for others to read to this file, in HTML.
+    outcomes
+        Write what became of each job under each policy to this file, in Parquet.
+    csv
+        Write all quantities to this file, one a line (- for standard output).
+    json
+        Write all quantities and how the log was read to this file (- for standard output).
+    parquet
+        Write all quantities to this file.
+    """
+    from quickswap.cli.output import emit
+    from quickswap.errors import QuickswapError
+    from quickswap.files import write_with
+    from quickswap.replays import replay_all
+    from quickswap.replays.running import DEFAULT_POLICIES
+    from quickswap.simulation import Interrupted
+
+    check_writable(report, outcomes, csv, json, parquet)
+    for option, path in (("report", report), ("outcomes", outcomes), ("parquet", parquet)):
+        if str(path) == "-":
+            raise QuickswapError(f"--{option} is -, which is standard output: give a file.")
+    factors = _factors(load_factors, REPORT_LOADS if report is not None else (1.0,))
+    names = policies.replace(";", " ").split() if policies is not None else DEFAULT_POLICIES
+    read = read_log(log, reading)
+    interruption = None
+    try:
+        with progress("replaying") as shown:
+            comparison = replay_all(
+                read, names, load_factors=factors, progress=shown, **_keywords(serving)
+            )
+    except Interrupted as interrupted:
+        if interrupted.result is None:
+            raise
+        comparison, interruption = _partly(interrupted.result), interrupted
+    if "-" not in {str(csv), str(json)}:
+        _print(comparison)
+        if interruption is not None:
+            print("interrupted: the replays that had ended are shown")
+    emit(csv, lambda: comparison.to_frame().write_csv())
+    emit(json, comparison.to_json)
+    if parquet is not None:
+        write_with(parquet, lambda path: comparison.to_frame().write_parquet(path))
+    if outcomes is not None:
+        write_with(outcomes, lambda path: comparison.outcomes().write_parquet(path))
+    if interruption is not None:
+        raise interruption
+    if report is not None:
+        _report(comparison, report)
+
+
+def _partly(result: object) -> ReplayComparison:
+    from quickswap.replays import ReplayComparison
+
+    assert isinstance(result, ReplayComparison)
+    return result
+
+
+def _report(comparison: ReplayComparison, path: Path) -> None:
+    from quickswap.report import write_report
+
+    write_report(comparison, path)
+    print(f"\nreport: {path}")
+
+
+def _keywords(serving: Serving | None) -> dict[str, Any]:
+    """Return the options as arguments of `quickswap.replay`."""
+    settings = vars(serving or Serving())
+    try:
+        return settings | {"estimate": float(settings["estimate"])}
+    except ValueError:
+        return settings
+
+
+def _factors(text: str | None, default: tuple[float, ...]) -> tuple[float, ...]:
+    return default if text is None else numbers("--load-factors", text)
+
+
+def _print(comparison: ReplayComparison) -> None:
+    from quickswap._words import counted
+    from quickswap.cli.output import print_table
+
+    first = comparison.results[0]
+    quality = first.log.report
+    servers = counted(first.schedule.servers, "server")
+    print(
+        f"{quality.kept:,} of {counted(quality.rows, 'row', ',')} read, on {servers}; "
+        f"{counted(first.jobs, 'job', ',')} measured"
+    )
+    for finding in quality.findings:
+        print(f"  {finding.kind}: {finding.count:,} {finding.text}")
+    too_large = max(each.too_large for each in comparison.results)
+    if too_large:
+        print(f"  left out: {counted(too_large, 'job', ',')} that need more than {servers}")
+    pieces, unit = first.resampled
+    name, seconds = _unit(comparison)
+    print(f"times in {name}; ± is the 95 % half-width over {counted(pieces, unit)} of the log\n")
+    columns = ["load", "policy", "", "mean wait", "P90 wait", "P99 wait", "mean response"]
+    columns += ["weighted mean", "bounded slowdown", "utilisation", "verdict"]
+    rows = []
+    for point, results in enumerate(comparison.points):
+        best = comparison.best(point)
+        rows += [_row(each, best, seconds) for each in results]
+        rows.append([""] * len(columns))
+    print_table(columns, rows[:-1], text=3)
+    print("\nbest: least mean bounded slowdown; tied: not told apart from it")
+    if any("± ?" in cell for cell in chain(*rows)):
+        print("± ?: the log is too short, or the jobs too few, to tell how wide the interval is")
+    if any(each.verdict == "falls behind" for each in comparison.results):
+        print("falls behind: the queue grows, so that waits tell the length of the log")
+    print(f"{counted(len(comparison.results), 'replay')} in {comparison.seconds:.1f} s")
+
+
+def _row(each: ReplayResult, best: tuple[str, ...], second: float) -> list[str]:
+    overall = each.overall
+    waiting = overall.waiting_time
+    times = (waiting.mean, waiting.p90, waiting.p99, overall.response_time.mean)
+    cells = [str(each_time.over(second)) for each_time in (*times, each.weighted_mean_response_time)]
+    rest = (overall.bounded_slowdown.mean, each.utilisation)
+    label = each.policy_label
+    return [f"{each.load:.4g}", label, mark(label, best), *cells, *map(str, rest), each.verdict]
+
+
+def _unit(comparison: ReplayComparison) -> tuple[str, float]:
+    """Return the unit of time in which most mean response times are short numbers: name, seconds.
+    """
+    means = sorted(each.mean_response_time.value for each in comparison.results)
+    for unit, seconds in (("days", 86400.0), ("hours", 3600.0), ("minutes", 60.0)):
+        if means[len(means) // 2] >= 2 * seconds:
+            return unit, seconds
+    return "seconds", 1.0
