@@ -27,6 +27,7 @@ PROFILE = settings(
 
 Jobs = list[tuple[float, int, float]]
 Case = tuple[int, list[int], dict[str, Any], Jobs]
+Replayed = tuple[list[float], list[float], list[int]]
 
 FAMILIES = [
     "fcfs",
@@ -34,6 +35,8 @@ FAMILIES = [
     "msf",
     "lsf",
     "smash",
+    "easy",
+    "conservative",
     "adaptive-quickswap",
     "server-filling",
     "msfq/on_demand",
@@ -95,7 +98,7 @@ def cases(draw: st.DrawFn, family: str) -> Case:
     return servers, needs, policy, draw(traces(len(needs)))
 
 
-def replayed(case: Case) -> tuple[list[float], list[float], list[int]]:
+def replayed(case: Case, estimates: list[float] | None = None) -> Replayed:
     """Start, end and order of starting, by the core."""
     from quickswap._core import replay  # here, so that the module can be read before it is built
 
@@ -110,14 +113,25 @@ def replayed(case: Case) -> tuple[list[float], list[float], list[int]]:
     arrival = np.array([job[0] for job in jobs], dtype=np.float64)
     cls = np.array([job[1] for job in jobs], dtype=np.uint32)
     size = np.array([job[2] for job in jobs], dtype=np.float64)
-    start, end, order = replay(json.dumps(spec), arrival, cls, size)
+    estimate = None if estimates is None else np.array(estimates, dtype=np.float64)
+    start, end, order = replay(json.dumps(spec), arrival, cls, size, estimate=estimate)
     return start.tolist(), end.tolist(), order.tolist()
 
 
-def by_twin(case: Case) -> Schedule:
-    schedule = run(*case)
+def by_twin(case: Case, estimates: list[float] | None = None) -> Schedule:
+    schedule = run(*case, estimates=estimates)
     check(schedule)
     return schedule
+
+
+def assert_agreement(case: Case, estimates: list[float] | None = None) -> None:
+    twin = by_twin(case, estimates)
+    start, end, order = replayed(case, estimates)
+    note(f"core: start {start}, end {end}, order {order}")
+    note(f"twin: start {twin.start}, end {twin.end}, order {twin.order}")
+    assert start == twin.start
+    assert end == twin.end
+    assert twin.preemptive or order == twin.order
 
 
 @pytest.mark.parametrize("family", FAMILIES)
@@ -125,12 +139,29 @@ def test_core_agrees_with_twin(family: str) -> None:
     @PROFILE
     @given(cases(family))
     def agrees(case: Case) -> None:
-        twin = by_twin(case)
-        start, end, order = replayed(case)
-        note(f"core: start {start}, end {end}, order {order}")
-        note(f"twin: start {twin.start}, end {twin.end}, order {twin.order}")
-        assert start == twin.start
-        assert end == twin.end
-        assert twin.preemptive or order == twin.order
+        assert_agreement(case)
+
+    agrees()
+
+
+KINDS = {
+    "over": st.integers(0, 24),
+    "under": st.integers(-24, 0),
+    "any": st.integers(-16, 16),
+    "often exact": st.sampled_from([0, 0, 0, -3, 5]),
+}
+"""By how many eighths of a second the estimates are off."""
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("family", ["easy", "conservative"])
+def test_core_agrees_with_twin_on_estimates(family: str, kind: str) -> None:
+    @PROFILE
+    @given(cases(family), st.data())
+    def agrees(case: Case, data: st.DataObject) -> None:
+        jobs = case[3]
+        errors = data.draw(st.lists(KINDS[kind], min_size=len(jobs), max_size=len(jobs)))
+        pairs = zip(jobs, errors, strict=True)
+        assert_agreement(case, [max(0.0, size + off / 8) for (_, _, size), off in pairs])
 
     agrees()

@@ -144,7 +144,11 @@ impl<P: Policy> Steps for Stepper<P> {
             }
         }
         for (&slot, job) in slots.iter().zip(jobs) {
-            self.station.complete(self.book.job(slot).class);
+            let class = self.book.job(slot).class;
+            if P::ENDS {
+                self.policy.ended(View { station: &self.station, book: &self.book }, class, slot);
+            }
+            self.station.complete(class);
             self.book.leave(slot);
             self.numbers.remove(job);
         }

@@ -38,6 +38,8 @@ _HOME = {
     "MSF": "policies",
     "LSF": "policies",
     "Smash": "policies",
+    "EASY": "policies",
+    "Conservative": "policies",
     "MSFQ": "policies",
     "StaticQuickswap": "policies",
     "AdaptiveQuickswap": "policies",
@@ -104,11 +106,13 @@ if TYPE_CHECKING:
     from quickswap.models import load, presets
     from quickswap.own import OwnPolicy, View
     from quickswap.policies import (
+        EASY,
         FCFS,
         LSF,
         MSF,
         MSFQ,
         AdaptiveQuickswap,
+        Conservative,
         FirstFit,
         Policy,
         ServerFilling,
@@ -124,6 +128,7 @@ if TYPE_CHECKING:
     from quickswap.theory import Stability, stability
 
 __all__ = [
+    "EASY",
     "FCFS",
     "LSF",
     "MSF",
@@ -133,6 +138,7 @@ __all__ = [
     "BoundedPareto",
     "ClassResult",
     "Comparison",
+    "Conservative",
     "Deterministic",
     "Distribution",
     "Empirical",

@@ -78,4 +78,8 @@ def replay(
     cls: NDArray[np.uint32],
     size: NDArray[np.float64],
     policy: object | None = None,
+    *,
+    estimate: NDArray[np.float64] | None = None,
+    debug: bool = True,
+    progress: Callable[[int], object] | None = None,
 ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.uint64]]: ...

@@ -347,8 +347,8 @@ def _no_jumps(system: System, policy: Policy | OwnPolicy) -> str | None:
             return f"the arrivals of {each.name} are not Poisson"
     if not isinstance(policy, Policy):
         return "a policy of your own may look at single jobs"
-    if isinstance(policy, Smash):
-        return "Smash looks at single jobs"
+    if isinstance(policy, Smash) or policy.estimates:
+        return f"{policy.title} looks at single jobs"
     return f"{policy.label} is preemptive" if policy.preemptive else None
 
 

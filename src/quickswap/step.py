@@ -77,6 +77,7 @@ class Scheduler:
         except ValueError as error:
             raise PolicyError(f"{error}.") from None
         self.system = system
+        self._estimating = policy.label if isinstance(policy, Policy) and policy.estimates else None
 
     @property
     def time(self) -> float:
@@ -120,7 +121,7 @@ class Scheduler:
             estimates: estimated sizes, seconds, for policies that look at them.
 
         Raises:
-            QuickswapError: there is no such class.
+            QuickswapError: there is no such class, or the policy needs an estimate that is missing.
             PolicyError: a policy of your own made a mistake.
         """
         each = [self._class(cls) for cls in _listed(classes)]
@@ -131,6 +132,11 @@ class Scheduler:
             raise QuickswapError(
                 f"{counted(len(each), 'job')} {'arrives' if len(each) == 1 else 'arrive'} with "
                 f"{counted(len(known), 'estimate')}: give one each."
+            )
+        if self._estimating is not None and not all(map(math.isfinite, known)):
+            raise QuickswapError(
+                f"{self._estimating} looks at estimated sizes: give one for each job that arrives, "
+                "in seconds, as in arrive(0, 60.0)."
             )
         try:
             return self._core.arrive(each, known)
@@ -183,7 +189,12 @@ class Scheduler:
 
     @property
     def state(self) -> State:
-        """The state, to be compared, kept, or restored."""
+        """The state, to be compared, kept, or restored.
+
+        Raises:
+            PolicyError: the policy looks at estimated sizes, which are not part of a State.
+        """
+        self._check_restorable()
         try:
             waiting, running, order, policy = self._core.state()
         except ValueError as error:
@@ -196,7 +207,9 @@ class Scheduler:
 
         Raises:
             QuickswapError: it is no state of this system under this policy.
+            PolicyError: the policy looks at estimated sizes, which are not part of a State.
         """
+        self._check_restorable()
         if not isinstance(state, State):
             raise QuickswapError(f"a Scheduler is put into a State, not into {shown(state)}.")
         waiting = _whole_numbers(state.waiting, "waiting", 0, MOST_JOBS)
@@ -215,6 +228,15 @@ class Scheduler:
             self._core.restore((waiting, running, order, own))
         except (ValueError, OverflowError) as error:
             _refuse(error)
+
+
+    def _check_restorable(self) -> None:
+        """Refuse states where the numbers and the order of jobs do not tell the future."""
+        if self._estimating is not None:
+            raise PolicyError(
+                f"{self._estimating} looks at estimated sizes, and a State holds none: its "
+                "Scheduler can be moved, but its state neither kept nor restored."
+            )
 
 
 def _refuse(error: Exception) -> NoReturn:

@@ -12,7 +12,7 @@ def check(schedule: Schedule) -> None:
     no_start_before_arrival(schedule)
     sizes_kept(schedule)
     no_server_over_used(schedule)
-    if not schedule.preemptive:
+    if schedule.in_order:
         fifo_in_class(schedule)
 
 

@@ -6,11 +6,13 @@ in a further round (completions, then decisions; the arrivals of the instant are
 and so on until nothing is due any more.
 """
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
+from twin.backfilling import EASY, Conservative
 from twin.policies import Policy, ServerFilling, make
 from twin.state import Job, State
 
@@ -32,6 +34,7 @@ class Schedule:
     needs: list[int]
     jobs: list[tuple[float, int, float]]
     preemptive: bool
+    in_order: bool  # within a class; not where jobs are chosen by their estimates
     start: list[float]
     end: list[float]
     order: list[int]  # job numbers in the order of their (first) start
@@ -45,16 +48,22 @@ def run(
     policy: dict[str, Any],
     jobs: Sequence[tuple[float, int, float]],
     *,
+    estimates: Sequence[float] | None = None,
     log: bool = False,
 ) -> Schedule:
     """Serve a trace to its end.
 
     `jobs` are (arrival, class, size), arrivals not decreasing; a job's number is its position.
+    `estimates` are the sizes as policies may see them, by default the sizes.
     `policy` is the canonical dictionary ({"name": "msfq", "threshold": 3, "drain": "always"}).
     Raises ValueError on an unsorted trace and on a policy that does not suit the system,
     RuntimeError on an answer of the policy that cannot be carried out.
     """
-    arrivals = [Job(n, at, cls, needs[cls], size, size) for n, (at, cls, size) in enumerate(jobs)]
+    seen = [size for _, _, size in jobs] if estimates is None else estimates
+    arrivals = [
+        Job(n, at, cls, needs[cls], size, estimate, size)
+        for n, ((at, cls, size), estimate) in enumerate(zip(jobs, seen, strict=True))
+    ]
     if any(a.arrival > b.arrival for a, b in pairwise(arrivals)):
         raise ValueError("the arrival times of the trace decrease somewhere")
     return _Run(
@@ -80,11 +89,8 @@ class _Run:
 
     def finish(self) -> Schedule:
         while self.arrivals or self.state.running:
-            self._instant(
-                min(
-                    [job.due for job in self.state.running] + [job.arrival for job in self.arrivals]
-                )
-            )
+            due = [job.due for job in self.state.running]
+            self._instant(min([*due, *(job.arrival for job in self.arrivals), self._wake()]))
         if self.state.waiting:
             raise RuntimeError(
                 f"{self.policy} leaves jobs waiting in an idle system for ever: {self.state}"
@@ -95,6 +101,7 @@ class _Run:
             self.state.needs,
             self.jobs,
             isinstance(self.policy, ServerFilling),
+            not isinstance(self.policy, EASY | Conservative | ServerFilling),
             [self.start[n] for n in numbers],
             [self.end[n] for n in numbers],
             list(self.start),
@@ -102,7 +109,12 @@ class _Run:
             self.states,
         )
 
+    def _wake(self) -> float:
+        """When the policy wants to be asked even if nothing happens."""
+        return self.policy.wake_at(self.state) if hasattr(self.policy, "wake_at") else math.inf
+
     def _instant(self, now: float) -> None:
+        self.state.now = now
         while True:
             self._completions(now)
             self._arrivals(now)
@@ -119,6 +131,7 @@ class _Run:
     def _completions(self, now: float) -> None:
         for job in [job for job in self.state.running if job.due <= now]:
             self.state.running.remove(job)
+            self.state.ended.append(job)
             self.segments.append((job.number, self.held_since[job.number], now))
             self.end[job.number] = now
 
@@ -142,7 +155,7 @@ class _Run:
             raise RuntimeError(f"{self.policy} starts {job}, which cannot start now: {self.state}")
         self.state.waiting.remove(job)
         self.state.running = _by_age([*self.state.running, job])
-        job.due = now + job.remaining
+        job.begun, job.due = now, now + job.remaining
         self.start.setdefault(job.number, now)
         self.held_since[job.number] = now
 

@@ -10,6 +10,7 @@ here.
 from collections.abc import Callable
 from typing import Any, Protocol
 
+from twin.backfilling import EASY, Conservative
 from twin.groups import AdaptiveOnGroups, StaticOnGroups
 from twin.quickswap import MSFQAlways, MSFQOnDemand, StaticExclusive, StaticOverlap
 from twin.state import Job, State, largest, smallest
@@ -132,6 +133,10 @@ def make(servers: int, needs: list[int], policy: dict[str, Any]) -> Policy | Ser
             return MSF()
         case "lsf":
             return LSF()
+        case "easy":
+            return EASY()
+        case "conservative":
+            return Conservative()
         case "smash":
             return Smash(**parameters)
         case "adaptive-quickswap":

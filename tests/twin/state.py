@@ -7,14 +7,18 @@ from dataclasses import dataclass, field
 
 @dataclass
 class Job:
-    """One job: its number (position in the trace), arrival time, class, server need and size."""
+    """One job: its number (position in the trace), arrival time, class, server need, size and
+    estimated size.
+    """
 
     number: int
     arrival: float
     cls: int
     need: int
     size: float
+    estimate: float
     remaining: float = 0.0  # service still owed, as of the last (re)start
+    begun: float = 0.0  # while running: the time of its last (re)start
     due: float = 0.0  # while running: the time at which it completes
 
 
@@ -28,6 +32,8 @@ class State:
     needs: list[int]
     waiting: list[Job] = field(default_factory=list)
     running: list[Job] = field(default_factory=list)
+    now: float = 0.0
+    ended: list[Job] = field(default_factory=list)  # for who looks at it, and clears it
 
     def free(self) -> int:
         """Servers that hold no job."""

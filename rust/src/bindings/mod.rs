@@ -227,11 +227,12 @@ fn drive(
     })
 }
 
-/// Serves the jobs of a trace to the end; gives start and end of each job (seconds), the jobs in order of their start, and
+/// Serves the jobs of a trace to the end, with their sizes as estimates unless others are given; `progress(completions)` is
+/// called now and then, `debug` asks for checks at every event. Gives start and end of each job (seconds), the jobs in order of their start, and
 /// the reason of the stop ("empty" if all were served).
 #[pyfunction]
-#[pyo3(signature = (spec, arrival, cls, size, policy=None))]
-#[allow(clippy::type_complexity, reason = "a tuple is what Python wants")]
+#[pyo3(signature = (spec, arrival, cls, size, policy=None, *, estimate=None, debug=true, progress=None))]
+#[allow(clippy::type_complexity, clippy::too_many_arguments, reason = "what Python wants")]
 fn replay<'py>(
     py: Python<'py>,
     spec: &str,
@@ -239,6 +240,9 @@ fn replay<'py>(
     cls: PyReadonlyArray1<'py, u32>,
     size: PyReadonlyArray1<'py, f64>,
     policy: Option<Py<PyAny>>,
+    estimate: Option<PyReadonlyArray1<'py, f64>>,
+    debug: bool,
+    progress: Option<Py<PyAny>>,
 ) -> PyResult<(Bound<'py, PyArray1<f64>>, Bound<'py, PyArray1<f64>>, Bound<'py, PyArray1<u64>>)> {
     #[derive(serde::Deserialize)]
     struct Short {
@@ -254,16 +258,17 @@ fn replay<'py>(
         arrival: arrival.as_slice()?.to_vec(),
         class: class.collect::<Result<_, _>>().map_err(|c| refuse(format!("there is no class {c}")))?,
         size: size.as_slice()?.to_vec(),
+        estimate: estimate.as_ref().unwrap_or(&size).as_slice()?.to_vec(),
     };
     let jobs = trace.arrival.len();
-    if trace.class.len() != jobs || trace.size.len() != jobs {
-        return Err(refuse("arrival, cls and size must be of one length".into()));
+    if [trace.class.len(), trace.size.len(), trace.estimate.len()] != [jobs; 3] {
+        return Err(refuse("arrival, cls, size and estimate must be of one length".into()));
     }
     if !trace.arrival.is_sorted() || trace.arrival.first().is_some_and(|&t| t < 0.0) {
         return Err(refuse("arrival times must be sorted and not negative".into()));
     }
-    if trace.size.iter().any(|&size| !(size.is_finite() && size >= 0.0)) {
-        return Err(refuse("sizes must be finite and not negative".into()));
+    if trace.size.iter().chain(&trace.estimate).any(|&size| !(size.is_finite() && size >= 0.0)) {
+        return Err(refuse("sizes and estimates must be finite and not negative".into()));
     }
     let spec = Spec {
         system: crate::system::SystemSpec { servers: system.servers, classes: Vec::new() },
@@ -275,7 +280,7 @@ fn replay<'py>(
         trajectory: 0,
         slowdown_bound: 10.0,
         crowd: u64::MAX,
-        debug: true,
+        debug,
     };
     let mut hire = spec.hire(&system, 0);
     hire.trace = Some(trace);
@@ -285,7 +290,7 @@ fn replay<'py>(
         Some(object) => hire.employ(PythonPolicy::new(object, &system, &fault)),
     };
     let mut runs = [run.map_err(refuse)?];
-    let stop = drive(py, &mut runs, u64::MAX, 1, None)?[0];
+    let stop = drive(py, &mut runs, u64::MAX, 1, progress.as_ref())?[0];
     let [mut run] = runs;
     if matches!(stop, Stop::Fault | Stop::Broken) {
         let what = fault.take().map(|(what, _)| what).or_else(|| run.failure());

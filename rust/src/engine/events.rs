@@ -76,6 +76,9 @@ impl<P: Policy> Events<P> {
     fn complete(&mut self, slot: Slot, now: f64) {
         let job = self.book.job(slot);
         let (class, arrival, start, size, number) = (job.class, job.arrival, job.start, job.size, job.number);
+        if P::ENDS {
+            self.policy.ended(View { station: &self.frame.station, book: &self.book }, class, slot);
+        }
         self.frame.station.complete(class);
         self.book.leave(slot);
         if let Some(schedule) = &mut self.schedule {

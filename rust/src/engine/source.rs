@@ -29,6 +29,8 @@ pub struct Trace {
     pub class: Vec<u32>,
     /// Sizes, seconds.
     pub size: Vec<f64>,
+    /// Estimated sizes, seconds.
+    pub estimate: Vec<f64>,
 }
 
 /// The jobs to come. The j-th job is the same whatever the policy: nothing that a policy does draws from these streams.
@@ -124,8 +126,7 @@ impl Source {
             Self::Trace { trace, next } => {
                 let job = *next;
                 *next += 1;
-                let size = trace.size[job];
-                Arrival { class: trace.class[job], size, estimate: size }
+                Arrival { class: trace.class[job], size: trace.size[job], estimate: trace.estimate[job] }
             }
         }
     }

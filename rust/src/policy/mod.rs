@@ -3,6 +3,9 @@
 //! Adding one: a file here, a line in the registry below, a description in Python.
 
 mod adaptive_quickswap;
+mod conservative;
+mod easy;
+mod estimates;
 mod fcfs;
 mod first_fit;
 mod lsf;
@@ -59,6 +62,8 @@ pub trait Policy: Clone + Send + Sync {
     const TIMERS: bool = false;
     /// It wants to be told of arrivals and starts.
     const HOOKS: bool = false;
+    /// It wants to be told of jobs that end; not in the loop over jumps.
+    const ENDS: bool = false;
 
     /// What it looks at. Asked once, before the run.
     fn sight(&self) -> Sight {
@@ -87,6 +92,9 @@ pub trait Policy: Clone + Send + Sync {
 
     /// A job is about to start (and is still counted as waiting).
     fn starting(&mut self, _view: View<'_>, _class: u32, _slot: Slot) {}
+
+    /// A job in service has ended (and still stands in the book, and is counted).
+    fn ended(&mut self, _view: View<'_>, _class: u32, _slot: Slot) {}
 
     /// When it wants to be asked next even if nothing happens, seconds. Read after every instant.
     fn wake_at(&mut self, _view: View<'_>) -> f64 {
@@ -164,6 +172,8 @@ registry! {
     "msf" => msf::Msf::build,
     "lsf" => lsf::Lsf::build,
     "smash" => smash::Smash::build,
+    "easy" => easy::Easy::build,
+    "conservative" => conservative::Conservative::build,
     "msfq" => msfq::Msfq::build,
     "static-quickswap" => static_quickswap::StaticQuickswap::build,
     "adaptive-quickswap" => adaptive_quickswap::AdaptiveQuickswap::build,

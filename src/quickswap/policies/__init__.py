@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from quickswap.policies.backfilling import EASY, Conservative
 from quickswap.policies.base import Policy
 from quickswap.policies.orders import FCFS, LSF, MSF, FirstFit, Smash
 from quickswap.policies.preemptive import ServerFilling
@@ -9,12 +10,14 @@ from quickswap.policies.quickswap import MSFQ, AdaptiveQuickswap, StaticQuickswa
 from quickswap.policies.spelling import POLICIES, parse, spell
 
 __all__ = [
+    "EASY",
     "FCFS",
     "LSF",
     "MSF",
     "MSFQ",
     "POLICIES",
     "AdaptiveQuickswap",
+    "Conservative",
     "FirstFit",
     "Policy",
     "ServerFilling",

@@ -26,6 +26,8 @@ class Policy(ABC):
     """Name in tables and figures."""
     preemptive: ClassVar[bool] = False
     """Whether it interrupts jobs in service."""
+    estimates: ClassVar[bool] = False
+    """Whether it looks at the estimated sizes of jobs."""
 
     @final
     def resolve(self, system: System) -> dict[str, object]:

@@ -12,6 +12,7 @@ from dataclasses import MISSING, fields, is_dataclass
 
 from quickswap._words import split
 from quickswap.errors import PolicyError, shown, unknown
+from quickswap.policies.backfilling import EASY, Conservative
 from quickswap.policies.base import Policy, no_policy
 from quickswap.policies.orders import FCFS, LSF, MSF, FirstFit, Smash
 from quickswap.policies.preemptive import ServerFilling
@@ -23,6 +24,8 @@ POLICIES: tuple[type[Policy], ...] = (
     MSF,
     LSF,
     Smash,
+    EASY,
+    Conservative,
     MSFQ,
     StaticQuickswap,
     AdaptiveQuickswap,

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from quickswap._check import positive, whole
-from quickswap.errors import QuickswapError, UnstableError, unknown
+from quickswap.errors import PolicyError, QuickswapError, UnstableError, unknown
 from quickswap.own import OwnPolicy
 from quickswap.policies import Policy, parse
 from quickswap.system import System
@@ -116,6 +116,11 @@ def exact(
 
     policy = parse(policy) if isinstance(policy, str) else policy
     check_policy(policy, system)
+    if isinstance(policy, Policy) and policy.estimates:
+        raise PolicyError(
+            f"{policy.label} looks at the estimated sizes of jobs, so that the numbers of jobs are "
+            "no Markov chain under it: simulate."
+        )
     check_markovian(system, "chain.exact")
     tolerance = positive(tolerance, "tolerance")
     if not LEAST <= tolerance < 1:

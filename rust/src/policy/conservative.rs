@@ -1,0 +1,151 @@
+//! Conservative backfilling: every waiting job has a reservation, and starts when it comes.
+//!
+//! The profile says how many servers nobody has been promised, at each time to come: a job in service holds its servers
+//! until its estimated end, a waiting one from its reservation on for its estimated size. In an instant with events, in this
+//! order:
+//!
+//! 1. If a reservation lies in the past it was missed, since a job in service has outlived its estimate. Then all
+//!    reservations are void: step 2 gives new ones, as to jobs that arrive now.
+//! 2. A job without a reservation gets the earliest one that leaves its servers free in the profile for its estimated size.
+//!    If a job has ended before its estimate since the last decision, each waiting job, in order of arrival, first gives its
+//!    reservation back and takes the earliest one; that is never a later one.
+//! 3. The oldest job starts whose reservation is now and that fits. One that does not fit waits for a job that has outlived
+//!    its estimate, and which the profile takes to end now.
+//!
+//! It asks to be woken at the next reservation: where estimates are exact a job ends then anyway.
+
+use std::collections::BTreeSet;
+
+use super::estimates::Profile;
+use super::{Choice, Parameters, Policy, Sight, View};
+use crate::book::{Job, Slot};
+
+/// Conservative.
+#[derive(Clone)]
+pub struct Conservative {
+    profile: Profile,
+    /// Reservation of each waiting job, seconds, by slot.
+    reserved: Vec<f64>,
+    /// The same in order: time (bits of seconds, which are in the order of their values), number of the job, slot.
+    agenda: BTreeSet<(u64, u64, Slot)>,
+    /// Jobs that have no reservation yet, in order of arrival.
+    fresh: Vec<Slot>,
+    /// Some job has ended before its estimate.
+    early: bool,
+}
+
+impl Conservative {
+    pub(super) fn build(parameters: &Parameters<'_>) -> Result<Self, String> {
+        Ok(Self {
+            profile: Profile::new(parameters.system().servers),
+            reserved: Vec::new(),
+            agenda: BTreeSet::new(),
+            fresh: Vec::new(),
+            early: false,
+        })
+    }
+
+    /// Gives a job that has no reservation the earliest one.
+    fn place(&mut self, slot: Slot, job: &Job, need: u32, now: f64) {
+        let time = self.profile.earliest(now, need, job.expected, f64::INFINITY).unwrap_or(f64::INFINITY);
+        self.profile.take(time, time + job.expected, need);
+        self.agenda.insert((time.to_bits(), job.number, slot));
+        self.reserved[slot as usize] = time;
+    }
+
+    /// Takes each job in order of arrival out of the profile, and puts it in again as early as it can be.
+    fn compress(&mut self, view: View<'_>) {
+        let now = view.station.now();
+        for (slot, job) in view.book.walk(view.book.order()) {
+            let (need, old) = (view.station.need(job.class), self.reserved[slot as usize]);
+            if old <= now || old.is_nan() {
+                continue;
+            }
+            // from its reservation on its own servers are free, once it has given them back
+            let Some(time) = self.profile.earliest(now, need, job.expected, old) else { continue };
+            self.profile.give(old, old + job.expected, need);
+            self.profile.take(time, time + job.expected, need);
+            self.agenda.remove(&(old.to_bits(), job.number, slot));
+            self.agenda.insert((time.to_bits(), job.number, slot));
+            self.reserved[slot as usize] = time;
+        }
+    }
+
+    /// Forgets all reservations.
+    #[cold]
+    fn start_afresh(&mut self, view: View<'_>) {
+        let now = view.station.now();
+        self.agenda.clear();
+        self.profile.clear(now);
+        for (_, job) in view.book.walk(view.book.running()) {
+            self.profile.take(now, job.start + job.expected, view.station.need(job.class));
+        }
+        self.fresh.clear();
+        self.fresh.extend(view.book.walk(view.book.order()).map(|(slot, _)| slot));
+        self.early = false;
+    }
+}
+
+impl Policy for Conservative {
+    const TIMERS: bool = true;
+    const HOOKS: bool = true;
+    const ENDS: bool = true;
+
+    fn sight(&self) -> Sight {
+        Sight::Jobs
+    }
+
+    #[inline]
+    fn next(&mut self, view: View<'_>) -> Choice {
+        let (free, now) = (view.station.free(), view.station.now());
+        if self.agenda.first().is_some_and(|&(time, ..)| f64::from_bits(time) < now) {
+            self.start_afresh(view);
+        }
+        if std::mem::take(&mut self.early) {
+            self.compress(view);
+        }
+        self.profile.forget(now);
+        for place in 0..self.fresh.len() {
+            let slot = self.fresh[place];
+            let job = view.book.job(slot);
+            self.place(slot, job, view.station.need(job.class), now);
+        }
+        self.fresh.clear();
+        let due = self.agenda.iter().take_while(|&&(time, ..)| f64::from_bits(time) <= now);
+        let mut fitting = due.filter(|&&(.., slot)| view.station.need(view.book.job(slot).class) <= free);
+        fitting.next().map_or(Choice::Wait, |&(.., slot)| Choice::Job(slot))
+    }
+
+    #[inline]
+    fn arrived(&mut self, _: View<'_>, _: u32, slot: Slot) {
+        if self.reserved.len() <= slot as usize {
+            self.reserved.resize(slot as usize + 1, f64::NAN);
+        }
+        self.reserved[slot as usize] = f64::NAN;
+        self.fresh.push(slot);
+    }
+
+    #[inline]
+    fn starting(&mut self, view: View<'_>, _: u32, slot: Slot) {
+        self.agenda.remove(&(self.reserved[slot as usize].to_bits(), view.book.job(slot).number, slot));
+    }
+
+    #[inline]
+    fn ended(&mut self, view: View<'_>, class: u32, slot: Slot) {
+        let (job, now) = (view.book.job(slot), view.station.now());
+        let end = job.start + job.expected;
+        if end > now {
+            self.profile.give(now, end, view.station.need(class));
+            self.early = true;
+        }
+    }
+
+    fn wake_at(&mut self, view: View<'_>) -> f64 {
+        let now = view.station.now();
+        self.agenda.iter().map(|&(time, ..)| f64::from_bits(time)).find(|&time| time > now).unwrap_or(f64::INFINITY)
+    }
+
+    fn restore(&mut self, _: &[i64], _: View<'_>) -> Result<(), String> {
+        Err("policy conservative looks at estimated sizes, which a state does not hold".into())
+    }
+}

@@ -1,0 +1,138 @@
+//! The waiting jobs in order of arrival, searched for the first one that is small enough.
+
+use crate::book::{NOBODY, Slot};
+
+/// Places to begin with.
+const PLACES: usize = 64;
+
+/// The least need (servers) and the least estimated size (seconds) among some jobs; of nobody, more than anything.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Least {
+    pub need: u32,
+    pub expected: f64,
+}
+
+const NONE: Least = Least { need: u32::MAX, expected: f64::INFINITY };
+
+impl Least {
+    fn of(self, other: Self) -> Self {
+        Self { need: self.need.min(other.need), expected: self.expected.min(other.expected) }
+    }
+}
+
+/// A binary tree over places in order of arrival, which knows the least need and estimate below each node.
+#[derive(Clone, Debug)]
+pub struct Line {
+    /// The root is 1, the children of `n` are `2n` and `2n + 1`, the second half are the leaves.
+    tree: Vec<Least>,
+    /// Whose place it is.
+    slots: Vec<Slot>,
+    /// Place of each slot.
+    places: Vec<u32>,
+    next: usize,
+}
+
+impl Default for Line {
+    fn default() -> Self {
+        Self { tree: vec![NONE; 2 * PLACES], slots: vec![NOBODY; PLACES], places: Vec::new(), next: 0 }
+    }
+}
+
+impl Line {
+    /// A job arrives.
+    pub fn push(&mut self, slot: Slot, need: u32, expected: f64) {
+        if self.next == self.slots.len() {
+            self.close_ranks();
+        }
+        if self.places.len() <= slot as usize {
+            self.places.resize(slot as usize + 1, 0);
+        }
+        let place = self.next;
+        self.slots[place] = slot;
+        self.places[slot as usize] = place as u32;
+        self.set(place, Least { need, expected });
+        self.next += 1;
+    }
+
+    /// A job leaves the line.
+    pub fn remove(&mut self, slot: Slot) {
+        let place = self.places[slot as usize] as usize;
+        self.slots[place] = NOBODY;
+        self.set(place, NONE);
+    }
+
+    /// The oldest job of which `small` is true. Of any smaller need or estimate it must be true as well.
+    pub fn first(&self, small: impl Fn(Least) -> bool) -> Option<Slot> {
+        self.search(1, &small)
+    }
+
+    fn search(&self, node: usize, small: &impl Fn(Least) -> bool) -> Option<Slot> {
+        if !small(self.tree[node]) {
+            return None;
+        }
+        match node.checked_sub(self.slots.len()) {
+            Some(place) => Some(self.slots[place]),
+            None => self.search(2 * node, small).or_else(|| self.search(2 * node + 1, small)),
+        }
+    }
+
+    fn set(&mut self, place: usize, least: Least) {
+        let mut node = place + self.slots.len();
+        self.tree[node] = least;
+        while node > 1 {
+            node /= 2;
+            let both = self.tree[2 * node].of(self.tree[2 * node + 1]);
+            if self.tree[node] == both {
+                break;
+            }
+            self.tree[node] = both;
+        }
+    }
+
+    /// Moves the waiting jobs to the front, and makes room for as many again.
+    #[cold]
+    fn close_ranks(&mut self) {
+        let old = self.slots.len();
+        let kept: Vec<(Slot, Least)> = (0..old)
+            .filter(|&place| self.slots[place] != NOBODY)
+            .map(|place| (self.slots[place], self.tree[old + place]))
+            .collect();
+        let places = (2 * kept.len()).next_power_of_two().max(PLACES);
+        self.slots = vec![NOBODY; places];
+        self.tree = vec![NONE; 2 * places];
+        for (place, &(slot, least)) in kept.iter().enumerate() {
+            self.slots[place] = slot;
+            self.places[slot as usize] = place as u32;
+            self.tree[places + place] = least;
+        }
+        for node in (1..places).rev() {
+            self.tree[node] = self.tree[2 * node].of(self.tree[2 * node + 1]);
+        }
+        self.next = kept.len();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn finds_the_oldest_that_is_small_enough(
+            moves in prop::collection::vec((1u32..9, 0u32..9, 0usize..9), 1..600), need in 0u32..9, expected in 0u32..9,
+        ) {
+            let (mut line, mut list) = (Line::default(), Vec::new());
+            for (slot, &(need, expected, leaving)) in (0..).zip(&moves) {
+                let job = Least { need, expected: f64::from(expected) };
+                line.push(slot, job.need, job.expected);
+                list.push((slot, job));
+                if leaving > 3 && leaving < list.len() {
+                    line.remove(list.remove(leaving).0);
+                }
+            }
+            let small = |job: Least| job.need <= need || job.expected <= f64::from(expected) && job.need <= need + 3;
+            prop_assert_eq!(line.first(small), list.iter().find(|(_, job)| small(*job)).map(|job| job.0));
+        }
+    }
+}

@@ -1,0 +1,9 @@
+//! What policies keep that look at estimated sizes: waiting jobs, running jobs, and the servers promised to either.
+
+mod ends;
+mod line;
+mod profile;
+
+pub use ends::Ends;
+pub use line::Line;
+pub use profile::Profile;

@@ -1,0 +1,215 @@
+//! The servers that nobody has been promised, over the time to come.
+
+/// Steps of a chunk, at most.
+const CHUNK: usize = 128;
+
+/// From this time on, seconds, so many servers are free (less what the chunk adds).
+type Step = (f64, i64);
+
+/// Some steps that follow one another.
+#[derive(Clone, Debug)]
+struct Chunk {
+    steps: Vec<Step>,
+    /// What is to be added to each of its steps.
+    added: i64,
+    least: i64,
+    most: i64,
+}
+
+impl Chunk {
+    fn new(steps: Vec<Step>, added: i64) -> Self {
+        let mut chunk = Self { steps, added, least: 0, most: 0 };
+        chunk.measure();
+        chunk
+    }
+
+    fn measure(&mut self) {
+        (self.least, self.most) =
+            self.steps.iter().fold((i64::MAX, i64::MIN), |(least, most), s| (least.min(s.1), most.max(s.1)));
+    }
+
+    fn start(&self) -> f64 {
+        self.steps[0].0
+    }
+
+    fn free(&self, at: usize) -> i64 {
+        self.steps[at].1 + self.added
+    }
+}
+
+/// A step function of time in sorted chunks, of which each knows its least and its most.
+#[derive(Clone, Debug)]
+pub struct Profile {
+    servers: i64,
+    chunks: Vec<Chunk>,
+}
+
+impl Profile {
+    /// All servers are free from time 0 on.
+    pub fn new(servers: u32) -> Self {
+        let servers = i64::from(servers);
+        Self { servers, chunks: vec![Chunk::new(vec![(0.0, servers)], 0)] }
+    }
+
+    /// All servers are free from `now` on, seconds.
+    pub fn clear(&mut self, now: f64) {
+        self.chunks.clear();
+        self.chunks.push(Chunk::new(vec![(now, self.servers)], 0));
+    }
+
+    /// Forgets what lies before `now`, as far as that is quick.
+    pub fn forget(&mut self, now: f64) {
+        let past = self.chunks.iter().skip(1).take_while(|chunk| chunk.start() <= now).count();
+        self.chunks.drain(..past);
+    }
+
+    /// `need` servers are promised from one time to another, seconds.
+    pub fn take(&mut self, from: f64, to: f64, need: u32) {
+        self.add(from, to, -i64::from(need));
+    }
+
+    /// They are free again.
+    pub fn give(&mut self, from: f64, to: f64, need: u32) {
+        self.add(from, to, i64::from(need));
+    }
+
+    /// The first time from `now` on, and before `limit`, at which `need` servers are free, and from which on they are free for
+    /// `length`, or until `limit`; all in seconds.
+    pub fn earliest(&self, now: f64, need: u32, length: f64, limit: f64) -> Option<f64> {
+        let need = i64::from(need);
+        let (mut place, mut at) = self.find(now);
+        let mut found: Option<f64> = None;
+        while let Some(chunk) = self.chunks.get(place) {
+            // a chunk that changes nothing is passed over
+            let dull = match found {
+                None => chunk.most + chunk.added < need,
+                Some(start) if start + length <= chunk.start() => return found,
+                Some(_) => chunk.least + chunk.added >= need,
+            };
+            if dull && at == 0 {
+                if chunk.start() >= limit {
+                    return found;
+                }
+                place += 1;
+                continue;
+            }
+            for &(time, free) in &chunk.steps[at..] {
+                if time >= limit || found.is_some_and(|start| start + length <= time) {
+                    return found;
+                }
+                if free + chunk.added < need {
+                    found = None;
+                } else if found.is_none() {
+                    found = Some(time.max(now));
+                }
+            }
+            (place, at) = (place + 1, 0);
+        }
+        found
+    }
+
+    fn add(&mut self, from: f64, to: f64, servers: i64) {
+        if from >= to {
+            return;
+        }
+        self.split(from);
+        self.split(to);
+        let ((first, begin), (last, end)) = (self.find(from), self.find(to));
+        for place in first..=last {
+            let chunk = &mut self.chunks[place];
+            let begin = if place == first { begin } else { 0 };
+            let end = if place == last { end } else { chunk.steps.len() };
+            if end - begin == chunk.steps.len() {
+                chunk.added += servers;
+            } else if begin < end {
+                chunk.steps[begin..end].iter_mut().for_each(|step| step.1 += servers);
+                chunk.measure();
+            }
+        }
+        self.join(from);
+        self.join(to);
+    }
+
+    /// The chunk and the step that a time falls into.
+    fn find(&self, time: f64) -> (usize, usize) {
+        let place = self.chunks.partition_point(|chunk| chunk.start() <= time).max(1) - 1;
+        let at = self.chunks[place].steps.partition_point(|step| step.0 <= time).max(1) - 1;
+        (place, at)
+    }
+
+    /// Makes a step at that time, if there is none.
+    fn split(&mut self, time: f64) {
+        let (place, at) = self.find(time);
+        let chunk = &mut self.chunks[place];
+        if chunk.steps[at].0 >= time {
+            return;
+        }
+        chunk.steps.insert(at + 1, (time, chunk.steps[at].1));
+        if chunk.steps.len() > CHUNK {
+            let behind = Chunk::new(chunk.steps.split_off(CHUNK / 2), chunk.added);
+            chunk.measure();
+            self.chunks.insert(place + 1, behind);
+        }
+    }
+
+    /// Removes the step at that time, if nothing changes there.
+    fn join(&mut self, time: f64) {
+        let (place, at) = self.find(time);
+        let before = match (place, at) {
+            (0, 0) => return,
+            (_, 0) => self.chunks[place - 1].free(self.chunks[place - 1].steps.len() - 1),
+            _ => self.chunks[place].free(at - 1),
+        };
+        let chunk = &mut self.chunks[place];
+        if chunk.free(at) == before {
+            chunk.steps.remove(at);
+            if chunk.steps.is_empty() {
+                self.chunks.remove(place);
+            } else {
+                chunk.measure();
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    const SPAN: usize = 1000;
+
+    proptest! {
+        #[test]
+        fn it_is_that_of_a_plain_table(
+            moves in prop::collection::vec((0usize..SPAN, 0usize..300, 1u32..40), 0..400),
+            now in 0usize..SPAN, need in 1u32..100, length in 0usize..60, room in 1usize..SPAN,
+        ) {
+            let (mut profile, limit) = (Profile::new(100), now + room);
+            let mut table = [100i64; 3 * SPAN];
+            let mut taken = Vec::new();
+            for &(from, length, need) in &moves {
+                if taken.len() > 3 && length % 3 == 0 {
+                    let (from, to, need) = taken.swap_remove(length % taken.len());
+                    profile.give(from as f64, to as f64, need);
+                    table[from..to].iter_mut().for_each(|free| *free += i64::from(need));
+                } else {
+                    profile.take(from as f64, (from + length) as f64, need);
+                    table[from..from + length].iter_mut().for_each(|free| *free -= i64::from(need));
+                    taken.push((from, from + length, need));
+                }
+            }
+            profile.forget(now as f64);
+            let fits = |start: usize| {
+                let end = (start + length).min(limit).max(start + 1);
+                table[start..end].iter().all(|&free| free >= i64::from(need))
+            };
+            let expected = (now..limit).find(|&start| fits(start)).map(|start| start as f64);
+            prop_assert_eq!(profile.earliest(now as f64, need, length as f64, limit as f64), expected);
+            for chunk in &profile.chunks {
+                let values = || chunk.steps.iter().map(|step| step.1);
+                prop_assert_eq!((values().min(), values().max()), (Some(chunk.least), Some(chunk.most)));
+            }
+        }
+    }
+}

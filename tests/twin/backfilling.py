@@ -1,0 +1,92 @@
+"""EASY and Conservative, by their definitions alone. The estimated end of a job in service is its
+start plus its estimate; once that is past, it is now ("now, at any moment").
+"""
+
+import math
+from collections.abc import Iterable
+
+from twin.state import Job, State
+
+
+def estimated_end(job: Job, now: float) -> float:
+    """When a job in service is expected to end, as seen now."""
+    return max(job.begun + job.estimate, now)
+
+
+class EASY:
+    """The head of the waiting jobs starts if it fits. Else its shadow is the first time at which it
+    fits by the estimated ends of the jobs in service, and extra is what is free then beyond its
+    need. The oldest later job starts that fits now and ends by the shadow or needs at most extra.
+    """
+
+    def next_job(self, state: State) -> Job | None:
+        if not state.waiting:
+            return None
+        head, *later = state.waiting
+        if state.fits(head):
+            return head
+        ends = {job.number: estimated_end(job, state.now) for job in state.running}
+
+        def free_at(time: float) -> int:
+            return state.free() + sum(job.need for job in state.running if ends[job.number] <= time)
+
+        shadow = min(time for time in [state.now, *ends.values()] if free_at(time) >= head.need)
+        extra = free_at(shadow) - head.need
+        for job in later:
+            in_time = state.now + job.estimate <= shadow
+            if state.fits(job) and (in_time or job.need <= extra):
+                return job
+        return None
+
+
+class Conservative:
+    """Every waiting job has a reservation and starts when it comes. In an instant:
+
+    1. If a reservation has been missed, all are void.
+    2. If a job has ended before its estimate since the last decision, each job in order of arrival
+       gives its reservation back and gets the earliest one; otherwise only the jobs without one do.
+       The profile that decides: the jobs in service until their estimated ends, and all
+       reservations that stand.
+    3. The oldest job starts whose reservation is now and that fits.
+    """
+
+    def __init__(self) -> None:
+        self.reserved: dict[int, float] = {}  # by number of the job
+
+    def next_job(self, state: State) -> Job | None:
+        waiting = {job.number for job in state.waiting}
+        self.reserved = {n: time for n, time in self.reserved.items() if n in waiting}
+        if any(time < state.now for time in self.reserved.values()):
+            self.reserved = {}
+        early = any(job.begun + job.estimate > state.now for job in state.ended)
+        state.ended = []
+        for job in state.waiting:
+            if early or job.number not in self.reserved:
+                self.reserved.pop(job.number, None)
+                self.reserved[job.number] = self.earliest(state, job)
+        due = [job for job in state.waiting if self.reserved[job.number] == state.now]
+        return next((job for job in due if state.fits(job)), None)
+
+    def wake_at(self, state: State) -> float:
+        """The next reservation."""
+        to_come = [time for time in self.reserved.values() if time > state.now]
+        return min(to_come, default=math.inf)
+
+    def earliest(self, state: State, job: Job) -> float:
+        """The first time from now on from which on the job finds its servers free in the profile
+        for as long as it is estimated to take.
+        """
+        promised = [(state.now, estimated_end(run, state.now), run.need) for run in state.running]
+        for other in state.waiting:
+            if (start := self.reserved.get(other.number)) is not None:
+                promised.append((start, start + other.estimate, other.need))
+
+        def free_at(time: float) -> int:
+            return state.servers - sum(need for a, b, need in promised if a <= time < b)
+
+        def holds(start: float) -> bool:
+            changes = [a for a, _, _ in promised if start < a < start + job.estimate]
+            return all(free_at(time) >= job.need for time in [start, *changes])
+
+        ends: Iterable[float] = (end for _, end, _ in promised)
+        return min(time for time in [state.now, *ends] if time >= state.now and holds(time))
