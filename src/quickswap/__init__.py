@@ -59,6 +59,11 @@ _HOME = {
     "Verdict": "result",
     "Trajectory": "result",
     "Estimate": "estimates",
+    # Replays of logs
+    "replay": "replays",
+    "replay_all": "replays",
+    "ReplayComparison": "replays",
+    "ReplayResult": "replays",
     # Policies step by step, and of your own
     "Scheduler": "step",
     "State": "step",
@@ -77,7 +82,7 @@ _HOME = {
 """The module of each public name."""
 
 if TYPE_CHECKING:
-    from quickswap import logs, theory
+    from quickswap import logs, replays, theory
     from quickswap.arrivals import Arrivals, MarkovModulatedPoisson, Poisson, Renewal
     from quickswap.comparison import Comparison, compare, difference
     from quickswap.distributions import (
@@ -121,6 +126,7 @@ if TYPE_CHECKING:
         parse,
         spell,
     )
+    from quickswap.replays import ReplayComparison, ReplayResult, replay, replay_all
     from quickswap.result import ClassResult, Result, Stop, Summary, Trajectory, Verdict
     from quickswap.simulation import Interrupted, simulate
     from quickswap.step import Scheduler, State
@@ -161,6 +167,8 @@ __all__ = [
     "PolicyError",
     "QuickswapError",
     "Renewal",
+    "ReplayComparison",
+    "ReplayResult",
     "Result",
     "Scheduler",
     "ServerFilling",
@@ -183,6 +191,9 @@ __all__ = [
     "logs",
     "parse",
     "presets",
+    "replay",
+    "replay_all",
+    "replays",
     "simulate",
     "spell",
     "stability",
@@ -196,7 +207,7 @@ def __getattr__(name: str) -> Any:
 
     if name in _HOME:
         value = getattr(import_module(f"quickswap.{_HOME[name]}"), name)
-    elif name in ("logs", "theory"):
+    elif name in ("logs", "replays", "theory"):
         value = import_module(f"quickswap.{name}")
     else:
         raise AttributeError(f"module 'quickswap' has no attribute {name!r}")

@@ -30,6 +30,7 @@ from quickswap.verdict import Known, judge, known_stability
 
 if TYPE_CHECKING:
     from quickswap.comparison import Comparison
+    from quickswap.replays import ReplayComparison
 
 __all__ = ["Interrupted", "OwnPolicy", "rerun", "simulate"]
 
@@ -49,10 +50,11 @@ OWN = "own:"
 class Interrupted(KeyboardInterrupt):
     """Ctrl-C during a simulation; `result` is what had been measured, None if that is nothing.
 
-    From `compare` it is a `Comparison`, its last result being the one that was interrupted.
+    From `compare` it is a `Comparison`, its last result being the one that was interrupted; from
+    `replay_all` a `ReplayComparison` of the replays that had ended.
     """
 
-    def __init__(self, result: Result | Comparison | None) -> None:
+    def __init__(self, result: Result | Comparison | ReplayComparison | None) -> None:
         super().__init__("the simulation was interrupted; what it has measured is in .result")
         self.result = result
 

@@ -229,7 +229,6 @@ class Scheduler:
         except (ValueError, OverflowError) as error:
             _refuse(error)
 
-
     def _check_restorable(self) -> None:
         """Refuse states where the numbers and the order of jobs do not tell the future."""
         if self._estimating is not None:

@@ -71,7 +71,9 @@ class StaticOnGroups:
         drain: Literal["overlap", "exclusive"],
     ) -> None:
         self.groups, self.order = Groups(needs, groups), order
-        self.most = [l * n for l, n in zip(thresholds, self.groups.largest, strict=True)]
+        self.most = [
+            slots * need for slots, need in zip(thresholds, self.groups.largest, strict=True)
+        ]
         self.exclusive = drain == "exclusive"
         self.visited: int | None = None if self.exclusive else order[0]
         self.draining = False

@@ -191,15 +191,16 @@ def _row(each: ReplayResult, best: tuple[str, ...], second: float) -> list[str]:
     overall = each.overall
     waiting = overall.waiting_time
     times = (waiting.mean, waiting.p90, waiting.p99, overall.response_time.mean)
-    cells = [str(each_time.over(second)) for each_time in (*times, each.weighted_mean_response_time)]
+    cells = [
+        str(each_time.over(second)) for each_time in (*times, each.weighted_mean_response_time)
+    ]
     rest = (overall.bounded_slowdown.mean, each.utilisation)
     label = each.policy_label
     return [f"{each.load:.4g}", label, mark(label, best), *cells, *map(str, rest), each.verdict]
 
 
 def _unit(comparison: ReplayComparison) -> tuple[str, float]:
-    """Return the unit of time in which most mean response times are short numbers: name, seconds.
-    """
+    """Return name and seconds of the unit in which most mean response times are short numbers."""
     means = sorted(each.mean_response_time.value for each in comparison.results)
     for unit, seconds in (("days", 86400.0), ("hours", 3600.0), ("minutes", 60.0)):
         if means[len(means) // 2] >= 2 * seconds:

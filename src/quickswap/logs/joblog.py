@@ -55,6 +55,7 @@ class JobLog:
         origin: Unix time of submit time 0, in seconds; None if the log does not say.
         zone: the time zone in which the log tells its times, or None.
         header: what the log says about itself, by key.
+        load_factor: factor by which its load was raised; `wait` is as in the log all the same.
     """
 
     jobs: pl.DataFrame = field(repr=False)
@@ -64,6 +65,7 @@ class JobLog:
     origin: float | None = None
     zone: str | None = None
     header: dict[str, str] = field(default_factory=dict, repr=False)
+    load_factor: float = 1.0
 
     @property
     def duration(self) -> float:
@@ -89,7 +91,8 @@ class JobLog:
             LogError: the factor is not positive.
         """
         by = positive(factor, "the factor of the load", LogError)
-        return replace(self, jobs=self.jobs.with_columns(pl.col("submit", "eligible") / by))
+        jobs = self.jobs.with_columns(pl.col("submit", "eligible") / by)
+        return replace(self, jobs=jobs, load_factor=self.load_factor * by)
 
     def __len__(self) -> int:
         return self.jobs.height
@@ -106,6 +109,7 @@ class JobLog:
             "origin": self.origin,
             "zone": self.zone,
             "header": self.header,
+            "load_factor": self.load_factor,
             "report": self.report.to_dict(),
         }
         metadata = {KEY: json.dumps(facts)}
@@ -131,6 +135,7 @@ class JobLog:
             origin=facts["origin"],
             zone=facts["zone"],
             header=facts["header"],
+            load_factor=facts["load_factor"],
         )
 
 

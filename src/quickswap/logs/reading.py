@@ -94,6 +94,7 @@ def read(
         origin=None if parsed.clock is None else parsed.clock + first,
         zone=options.timezone or parsed.zone,
         header=parsed.header,
+        load_factor=scale_load,
     )
 
 

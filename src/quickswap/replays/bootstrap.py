@@ -50,12 +50,9 @@ class Pieces:
     def of(cls, begin: float, end: float, unit_length: float = 1.0, seed: int = 1) -> Pieces:
         """Cut a span, seconds; `unit_length` shrinks all units as a change of the load does."""
         span = end - begin
-        for unit, length in UNITS.items():
-            count = round(span / (length * unit_length))
-            if count >= FEWEST:
-                break
-        else:
-            unit, count = "whole", 1
+        counts = {unit: round(span / (unit_length * length)) for unit, length in UNITS.items()}
+        found = (each for each in counts.items() if each[1] >= FEWEST)
+        unit, count = next(found, ("whole", 1))
         edges = np.linspace(begin, end, count + 1)
         drawn = np.random.default_rng(seed).multinomial(count, np.full(count, 1 / count), DRAWS)
         weights = np.concatenate([np.ones((1, count)), drawn.astype(float)])

@@ -112,9 +112,7 @@ def _metrics(schedule: Schedule, jobs: NDArray[np.int64], bound: float) -> list[
     return [response, wait, slowdown, np.maximum(1.0, response / np.maximum(size, bound))]
 
 
-def _moments(
-    metrics: Sequence[Floats], cell: NDArray[np.int64], shape: tuple[int, int]
-) -> Floats:
+def _moments(metrics: Sequence[Floats], cell: NDArray[np.int64], shape: tuple[int, int]) -> Floats:
     cells = shape[0] * shape[1]
     count = np.bincount(cell, minlength=cells)
     out = np.empty((cells, len(metrics), MOMENTS))
@@ -125,9 +123,7 @@ def _moments(
     return out.reshape(*shape, len(metrics), MOMENTS)
 
 
-def _summaries(
-    values: Floats, cell: NDArray[np.int64], table: Table, metric: int
-) -> list[Summary]:
+def _summaries(values: Floats, cell: NDArray[np.int64], table: Table, metric: int) -> list[Summary]:
     """Return the summary of a metric for each group, then for all jobs."""
     pieces, groups = table.pieces, table.moments.shape[1]
     moments = table.moments[:, :, metric]
@@ -258,9 +254,7 @@ def _across(
     return first, second
 
 
-def _use(
-    schedule: Schedule, history: History | None, pieces: Pieces
-) -> tuple[Estimate, Estimate]:
+def _use(schedule: Schedule, history: History | None, pieces: Pieces) -> tuple[Estimate, Estimate]:
     """Return the shares of the servers in use, and idle while jobs wait."""
     if history is None:
         return NOTHING, NOTHING

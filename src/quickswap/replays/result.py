@@ -91,7 +91,7 @@ class ReplayResult(Quantities):
 
     @property
     def verdict(self) -> str:
-        """Return "keeps up" or "falls behind": then waits grow with the log, and tell its length."""
+        """Return "keeps up", or "falls behind": then waits only tell how long the log is."""
         return "falls behind" if self.left_behind > BEHIND or self.load >= 1 else "keeps up"
 
     def outcomes(self) -> polars.DataFrame:
@@ -127,7 +127,15 @@ class ReplayResult(Quantities):
         import polars as pl
 
         rows = [
-            (self.policy_label, self.inputs.load_factor, self.load, who, what, e.value, e.half_width)
+            (
+                self.policy_label,
+                self.inputs.load_factor,
+                self.load,
+                who,
+                what,
+                e.value,
+                e.half_width,
+            )
             for who, what, e in self.quantities()
         ]
         columns = ["policy", "load_factor", "load", "class", "quantity", "value", "half_width"]

@@ -100,31 +100,33 @@ def replay(
     check_progress(progress)
     task = _Task.of(log, servers, load_factor, estimate, classes)
     chosen = as_policy(policy, task.system)
-    spec = {"system": task.system.to_dict(), "policy": task.resolve(chosen)}
-    own = None if isinstance(chosen, Policy) else chosen
-    jobs = len(task.rows)
-    report = None if progress is None else partial(_report, progress, jobs)
-    try:
-        start, end, _ = serve(
-            json.dumps(spec),
-            task.arrival,
-            task.cls,
-            task.size,
-            policy=own,
-            estimate=task.estimate,
-            debug=flag(debug, "debug"),
-            progress=report,
-        )
-    except ValueError as error:
-        raise PolicyError(f"{label(chosen)}: {error}.") from None
-    schedule = task.schedule(start, end, isinstance(chosen, Policy) and chosen.preemptive)
     inputs = task.inputs(
-        own_name(chosen) if not isinstance(chosen, Policy) else spell(chosen),
+        spell(chosen) if isinstance(chosen, Policy) else own_name(chosen),
         warmup,
         cooldown,
         slowdown_bound,
         seed,
     )
+    spec = {"system": task.system.to_dict(), "policy": task.resolve(chosen)}
+    try:
+        start, end, order = serve(
+            json.dumps(spec),
+            task.arrival,
+            task.cls,
+            task.size,
+            policy=None if isinstance(chosen, Policy) else chosen,
+            estimate=task.estimate,
+            debug=flag(debug, "debug"),
+            progress=None if progress is None else partial(_report, progress, len(task.rows)),
+        )
+    except ValueError as error:
+        raise PolicyError(f"{label(chosen)}: {error}.") from None
+    if len(order) < len(task.rows):
+        left = counted(len(task.rows) - len(order), "job", ",")
+        raise PolicyError(
+            f"{label(chosen)} leaves {left} waiting for ever: it starts none of them."
+        )
+    schedule = task.schedule(start, end, isinstance(chosen, Policy) and chosen.preemptive)
     return _measured(task, schedule, inputs, label(chosen), begun)
 
 
@@ -174,7 +176,7 @@ def replay_all(
     logged = {k: v for k, v in settings.items() if k not in ("debug", "estimate")}
     try:
         for factor in factors:
-            if real(factor) == 1.0 and log.jobs["wait"].count() >= KNOWN * len(log):
+            if real(factor) == log.load_factor == 1.0 and _tells_waits(log):
                 results.append(as_logged(log, **logged))
             for policy in chosen:
                 result = replay(log, policy, load_factor=factor, progress=report, **settings)  # type: ignore[arg-type] # checked there
@@ -202,11 +204,11 @@ def as_logged(
     reservations that no replay knows, and may have had more or fewer servers at times.
 
     Args:
-        log: what `quickswap.logs.read` returns; its load not scaled.
+        log: what `quickswap.logs.read` returns.
         servers, classes, warmup, cooldown, slowdown_bound, seed: as in `replay`.
 
     Raises:
-        QuickswapError: a setting out of range; the log tells no waits.
+        QuickswapError: a setting out of range; the log tells no waits, or its load was changed.
     """
     begun = time.perf_counter()
     task = _Task.of(log, servers, classes=classes).with_waits()
@@ -254,7 +256,7 @@ class _Task:
         if not len(rows):
             raise QuickswapError(
                 f"no job of the log fits {counted(machine, 'server')}: the smallest need is "
-                f"{log.jobs['need'].min()}."
+                f"{min(log.needs)}."
             )
         log = log if factor == 1.0 else log.scaled(factor)
         jobs = log.jobs if len(rows) == len(log) else log.jobs[rows]
@@ -309,6 +311,11 @@ class _Task:
 
     def with_waits(self) -> _Task:
         """Leave out jobs whose wait the log does not tell."""
+        if self.log.load_factor != 1.0:
+            raise QuickswapError(
+                f"the load of {self.log.source} was changed by a factor {self.log.load_factor:g}, "
+                "and the waits that it tells are of another load: read it with scale_load=1."
+            )
         known = self.log.jobs["wait"].is_not_null().to_numpy()[self.rows]
         if not known.any():
             raise QuickswapError(f"{self.log.source} does not tell how long its jobs waited.")
@@ -328,11 +335,11 @@ class _Task:
         self, policy: str, warmup: float, cooldown: float, slowdown_bound: float, seed: int
     ) -> ReplayInputs:
         """Return all that determines the result, checked."""
-        edges = [between(x, w, 0, 1) for x, w in ((warmup, "warmup"), (cooldown, "cooldown"))]
-        if sum(edges) >= 1:
+        begin, end = _share(warmup, "warmup"), _share(cooldown, "cooldown")
+        if begin + end >= 1:
             raise QuickswapError(
-                f"warmup and cooldown are {warmup:g} and {cooldown:g} of the log: together they "
-                "must leave some of it."
+                f"warmup and cooldown are {begin:g} and {end:g} of the log: together they must "
+                "leave some of it."
             )
         return ReplayInputs(
             source=self.log.source,
@@ -341,8 +348,8 @@ class _Task:
             load_factor=self.load_factor,
             estimate=self.estimates,
             classes=self.classes,
-            warmup=edges[0],
-            cooldown=edges[1],
+            warmup=begin,
+            cooldown=end,
             slowdown_bound=between(slowdown_bound, "slowdown_bound", 0, np.inf),
             seed=whole(seed, "seed", 0, 2**64 - 1),
             version=VERSION,
@@ -375,6 +382,19 @@ def _measured(
         seconds=time.perf_counter() - begun,
         table=table,
     )
+
+
+def _share(value: object, what: str) -> float:
+    number = real(value)
+    if number is None or not 0 <= number < 1:
+        raise QuickswapError(
+            f"{what} is {shown(value)}; it must be a share of the duration, from 0 to below 1."
+        )
+    return number
+
+
+def _tells_waits(log: JobLog) -> bool:
+    return log.jobs["wait"].count() >= KNOWN * len(log)
 
 
 def _report(progress: Callable[[int, int], object], jobs: int, done: int) -> None:

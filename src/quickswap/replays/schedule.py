@@ -167,6 +167,6 @@ def _running_through(schedule: Schedule, times: Floats) -> Ints:
 
 def _refuse(schedule: Schedule, job: int, what: str) -> None:
     raise RuntimeError(
-        f"the job of row {schedule.rows[job]} {what}: it arrives at {schedule.arrival[job]}, starts "
-        f"at {schedule.start[job]}, ends at {schedule.end[job]}, size {schedule.size[job]}."
+        f"the job of row {schedule.rows[job]} {what}: it arrives at {schedule.arrival[job]}, "
+        f"starts at {schedule.start[job]}, ends at {schedule.end[job]}, size {schedule.size[job]}."
     )

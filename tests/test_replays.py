@@ -1,0 +1,440 @@
+"""Replays of logs: schedules worked out by hand, the proof of a schedule, and the quantities."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+
+import quickswap as qs
+from quickswap import logs, replays
+from quickswap.replays.bootstrap import Pieces
+from quickswap.replays.schedule import History, Schedule, check_schedule
+
+DAY = 86400.0
+
+
+def log_of(folder: Path, rows: list[dict[str, Any]], servers: int) -> logs.JobLog:
+    path = folder / "log.parquet"
+    pl.DataFrame(rows).write_parquet(path)
+    return logs.read(path, servers=servers)
+
+
+def jobs(*rows: tuple[float, int, float]) -> list[dict[str, Any]]:
+    return [dict(zip(("submit", "need", "size"), row, strict=True)) for row in rows]
+
+
+def random_log(folder: Path, count: int = 2000, seed: int = 1, days: float = 70) -> logs.JobLog:
+    """Ten weeks of jobs that need 1 to 8 of 16 servers, in use by about .8."""
+    draw = np.random.default_rng(seed)
+    need = draw.choice([1, 2, 3, 4, 8], count, p=[0.4, 0.2, 0.1, 0.2, 0.1])
+    size = draw.lognormal(0, 1.2, count)
+    size *= 0.8 * 16 * days * DAY / (need * size).sum()
+    submit = np.sort(draw.uniform(0, days * DAY, count))
+    frame = pl.DataFrame(
+        {
+            "submit": submit,
+            "need": need,
+            "size": size,
+            "estimate": size * draw.uniform(1, 4, count),
+            "wait": draw.exponential(1000, count),
+            "user": draw.choice(["ann", "bob", "cy"], count),
+        }
+    )
+    path = folder / "random.parquet"
+    frame.write_parquet(path)
+    return logs.read(path, servers=16)
+
+
+@pytest.fixture
+def busy(tmp_path: Path) -> logs.JobLog:
+    return random_log(tmp_path)
+
+
+# Two servers. A wide job (2) waits behind a narrow one (1), and a narrow one comes after it.
+STARTS = {
+    "fcfs": [0, 10, 20],
+    "first-fit": [0, 10, 2],
+    "easy": [0, 10, 2],
+    "conservative": [0, 10, 2],
+    "msf": [0, 10, 2],
+    "adaptive-quickswap": [0, 10, 20],
+}
+
+
+@pytest.mark.parametrize("policy", STARTS)
+def test_starts_worked_out_by_hand(policy: str, tmp_path: Path) -> None:
+    log = log_of(tmp_path, jobs((0, 1, 10), (1, 2, 10), (2, 1, 5)), 2)
+    result = qs.replay(log, policy, warmup=0, cooldown=0)
+    assert result.schedule.start.tolist() == STARTS[policy]
+    waits = [start - arrival for start, arrival in zip(STARTS[policy], (0, 1, 2), strict=True)]
+    assert result.mean_waiting_time.value == pytest.approx(sum(waits) / 3)
+    assert result.mean_response_time.value == pytest.approx((sum(waits) + 25) / 3)
+    assert math.isnan(result.mean_response_time.half_width)  # of so short a log nobody can tell
+    assert result.jobs == 3
+
+
+def test_estimates(tmp_path: Path) -> None:
+    """The narrow job ends before the wide one could start, but is said to take longer."""
+    rows = jobs((0, 1, 10), (1, 2, 10), (2, 1, 5))
+    log = log_of(tmp_path, [row | {"estimate": 10 * row["size"]} for row in rows[:1]] + rows[1:], 2)
+    late = [row | {"estimate": 50} for row in rows]
+    pessimistic = log_of(tmp_path, [*late[:2], late[2] | {"estimate": 60}], 2)
+    assert qs.replay(log, "easy").schedule.start.tolist() == [0, 10, 2]
+    assert qs.replay(pessimistic, "easy").schedule.start.tolist() == [0, 10, 20]
+    for estimate in ("exact", 3.0):
+        assert qs.replay(pessimistic, "easy", estimate=estimate).schedule.start[2] == 2
+
+
+def test_quantities_are_those_of_the_outcomes(busy: logs.JobLog) -> None:
+    result = qs.replay(busy, "first-fit", warmup=0.1, cooldown=0.2)
+    frame = result.outcomes()
+    inside = frame.filter("measured")
+    first, last = 0.1 * busy.duration, 0.8 * busy.duration
+    assert inside["submit"].is_between(first, last).all()
+    assert len(inside) == result.jobs == sum(each.jobs for each in result.classes)
+    assert result.mean_waiting_time.value == pytest.approx(inside["wait"].mean())
+    for level, name in ((0.5, "p50"), (0.9, "p90"), (0.99, "p99")):
+        expected = np.quantile(inside["response"].to_numpy(), level)
+        assert getattr(result.overall.response_time, name).value == pytest.approx(expected)
+    mean, spread = inside["bounded_slowdown"].mean(), inside["bounded_slowdown"].std(ddof=0)
+    assert result.overall.bounded_slowdown.mean.value == pytest.approx(mean)
+    assert result.overall.bounded_slowdown.std.value == pytest.approx(spread)
+    for each in result.classes:
+        mine = inside.filter(pl.col("need") == each.need)
+        assert each.mean_response_time.value == pytest.approx(mine["response"].mean())
+    share = inside.group_by("need").agg(
+        (pl.col("need") * pl.col("size")).sum().alias("work"), pl.col("response").mean()
+    )
+    work, means = share["work"].to_numpy(), share["response"].to_numpy()
+    weighted = (work * means).sum() / work.sum()
+    assert result.weighted_mean_response_time.value == pytest.approx(weighted)
+    jain = means.sum() ** 2 / (len(means) * (means**2).sum())
+    assert result.jain_index.value == pytest.approx(jain)
+
+
+def test_time_averages_are_those_of_a_sweep(busy: logs.JobLog) -> None:
+    result = qs.replay(busy, "easy")
+    s = result.schedule
+    first, last = 0.05 * busy.duration, 0.95 * busy.duration
+    times = np.linspace(first, last, 20_001)[:-1] + (last - first) / 40_000
+    held = [(s.start <= t) & (t < s.end) for t in times]
+    waits = np.array([((s.arrival <= t) & (t < s.start)).sum() for t in times])
+    used = np.array([s.need[mine].sum() for mine in held])
+    assert result.utilisation.value == pytest.approx(used.mean() / 16, rel=2e-3)
+    wasted = np.where(waits > 0, 16 - used, 0).mean() / 16
+    assert result.wasted_capacity.value == pytest.approx(wasted, rel=1e-2)
+    assert result.overall.number_waiting.value == pytest.approx(waits.mean(), rel=1e-2)
+    present = np.mean([mine.sum() for mine in held]) + waits.mean()
+    assert result.overall.number_in_system.value == pytest.approx(present, rel=1e-2)
+
+
+@pytest.mark.parametrize("policy", ["fcfs", "easy", "conservative", "static-quickswap", "lsf"])
+def test_schedules_are_checked_and_can_be_found_wrong(policy: str, busy: logs.JobLog) -> None:
+    schedule = qs.replay(busy, policy, debug=True).schedule
+    check_schedule(schedule)
+    moved = schedule.start.copy()
+    moved[5] = schedule.arrival[5] - 1
+    early = replace(schedule, start=moved, end=moved + schedule.size)
+    with pytest.raises(RuntimeError, match="of row 5 starts before it arrives"):
+        check_schedule(early)
+    with pytest.raises(RuntimeError, match="is not served for its size"):
+        check_schedule(replace(schedule, end=schedule.end + np.where(schedule.rows == 7, 1, 0)))
+    with pytest.raises(RuntimeError, match="does not complete"):
+        check_schedule(replace(schedule, end=np.where(schedule.rows == 7, np.inf, schedule.end)))
+    busiest = History.of(schedule).busy.max()
+    with pytest.raises(RuntimeError, match=f"of {busiest - 1} servers are in use"):
+        check_schedule(replace(schedule, servers=int(busiest) - 1))
+
+
+def test_jobs_of_size_zero_must_fit_beside_those_that_run_through() -> None:
+    def schedule(start: float) -> Schedule:
+        starts, sizes = np.array([0.0, start, 4.0]), np.array([4.0, 0.0, 1.0])
+        return Schedule(
+            2,
+            np.arange(3),
+            np.array([1, 2, 2]),
+            sizes,
+            np.zeros(3),
+            starts,
+            starts + sizes,
+        )
+
+    check_schedule(schedule(4.0))
+    check_schedule(schedule(5.0))
+    for within in (0.5, 4.5):
+        with pytest.raises(RuntimeError, match="of size zero does not fit"):
+            check_schedule(schedule(within))
+
+
+def test_load_factor_shortens_interarrival_times(busy: logs.JobLog) -> None:
+    once, twice = (qs.replay(busy, "easy", load_factor=factor) for factor in (1.0, 1.25))
+    assert twice.load == pytest.approx(1.25 * once.load)
+    assert np.allclose(twice.schedule.arrival * 1.25, once.schedule.arrival)
+    assert np.array_equal(twice.schedule.size, once.schedule.size)
+    assert twice.jobs == once.jobs
+    assert twice.difference(once).low > 0
+    assert twice.verdict == "falls behind"
+    assert once.verdict == "keeps up"
+
+
+def test_jobs_larger_than_the_machine_are_left_out_and_counted(busy: logs.JobLog) -> None:
+    result = qs.replay(busy, "easy", servers=7)
+    large = int((busy.jobs["need"] > 7).sum())
+    assert result.too_large == large > 0
+    assert len(result.outcomes()) == len(busy) - large
+    assert (
+        result.outcomes()["line"].to_list()
+        == busy.jobs.filter(pl.col("need") < 8)["line"].to_list()
+    )
+
+
+def test_groups_take_the_place_of_classes(busy: logs.JobLog) -> None:
+    for name in ("static-quickswap", "static-quickswap:drain=exclusive", "adaptive-quickswap"):
+        plain = qs.replay(busy, name)
+        single = qs.replay(busy, name, classes="1,2,3,4,8")
+        assert np.array_equal(plain.schedule.start, single.schedule.start)
+        grouped = qs.replay(busy, name, classes="1-4,5-")
+        assert not np.array_equal(plain.schedule.start, grouped.schedule.start)
+        assert [each.name for each in grouped.classes] == ["1-4", "5-8"]
+        if "exclusive" not in name:  # which drains its only group
+            everybody = qs.replay(busy, name, classes="1-")
+            assert np.array_equal(everybody.schedule.start, qs.replay(busy, "fcfs").schedule.start)
+    easy, grouped = qs.replay(busy, "easy"), qs.replay(busy, "easy", classes="1-4,5-")
+    assert np.array_equal(easy.schedule.start, grouped.schedule.start)
+
+
+def test_many_needs_are_told_in_few_classes(tmp_path: Path) -> None:
+    rows = jobs(*((60 * i, 1 + i % 50, 100 + i % 7) for i in range(500)))
+    log = log_of(tmp_path, rows, 64)
+    result = qs.replay(log, "adaptive-quickswap")
+    assert 1 < len(result.classes) <= 8
+    assert sum(each.jobs for each in result.classes) == result.jobs
+    auto = qs.replay(log, "adaptive-quickswap", classes="auto")
+    assert [each.name for each in auto.classes] == [each.name for each in result.classes]
+    assert not np.array_equal(auto.schedule.start, result.schedule.start)
+
+
+def test_preemptive_policies(busy: logs.JobLog) -> None:
+    result = qs.replay(busy, "server-filling")
+    assert (result.schedule.wait >= -1e-6).all()
+    assert math.isnan(result.utilisation.value)
+    assert math.isnan(result.overall.number_waiting.value)
+    assert result.mean_waiting_time.value < qs.replay(busy, "fcfs").mean_waiting_time.value
+
+
+def test_msfq_where_it_applies(tmp_path: Path, busy: logs.JobLog) -> None:
+    two = log_of(tmp_path, jobs((0, 1, 5), (0, 4, 5), (1, 1, 5)), 4)
+    assert qs.replay(two, "msfq").schedule.start.tolist() == [0, 5, 10]  # a drain begins at once
+    with pytest.raises(qs.PolicyError, match="MSFQ serves systems of two classes"):
+        qs.replay(busy, "msfq")
+
+
+class Lazy:
+    """Starts the jobs of the first class only."""
+
+    def start(self, view: qs.View) -> int | None:
+        return 0 if view.waiting[0] and view.needs[0] <= view.free else None
+
+
+class Oldest:
+    sees_jobs = True
+
+    def start(self, view: qs.View) -> Any:
+        return view.queue[0] if view.queue and view.queue[0].need <= view.free else None
+
+
+def test_policies_of_your_own(busy: logs.JobLog) -> None:
+    own, fcfs = qs.replay(busy, Oldest()), qs.replay(busy, "fcfs")
+    assert own.policy_label == "Oldest"
+    assert np.array_equal(own.schedule.start, fcfs.schedule.start)
+    with pytest.raises(qs.PolicyError, match=r"Lazy leaves 1,[0-9]{3} jobs waiting for ever"):
+        qs.replay(busy, Lazy())
+
+
+def test_what_was_logged(busy: logs.JobLog) -> None:
+    result = replays.as_logged(busy)
+    assert result.policy_label == "as logged"
+    inside = busy.jobs.filter(
+        pl.col("submit").is_between(0.05 * busy.duration, 0.95 * busy.duration)
+    )
+    assert result.mean_waiting_time.value == pytest.approx(inside["wait"].mean())
+    with pytest.raises(qs.QuickswapError, match=r"was changed by a factor 1\.2"):
+        replays.as_logged(busy.scaled(1.2))
+
+
+def test_a_log_without_waits(tmp_path: Path) -> None:
+    log = log_of(tmp_path, jobs((0, 1, 5), (1, 1, 5)), 1)
+    assert [r.policy_label for r in qs.replay_all(log, "fcfs").results] == ["FCFS"]
+    with pytest.raises(qs.QuickswapError, match="does not tell how long its jobs waited"):
+        replays.as_logged(log)
+
+
+def test_several_policies_at_several_loads(busy: logs.JobLog) -> None:
+    seen: list[tuple[int, int]] = []
+    both = qs.replay_all(
+        busy,
+        ["easy", qs.FCFS()],
+        load_factors=(1, 1.1),
+        progress=lambda done, whole: seen.append((done, whole)),
+    )
+    labels = [[each.policy_label for each in point] for point in both.points]
+    assert labels == [["as logged", "EASY", "FCFS"], ["EASY", "FCFS"]]
+    assert both.best(0)[0] == "EASY"
+    assert seen == sorted(seen)
+    assert {whole for _, whole in seen} == {4 * len(busy)}
+    assert seen[-1][0] <= 4 * len(busy)
+    single = qs.replay(busy, "easy", load_factor=1.1)
+    assert both.points[1][0] == single
+    assert both.points[1][0].to_frame().equals(single.to_frame())
+    assert len(both.outcomes()) == 5 * len(busy)
+    told = json.loads(both.to_json())
+    assert [each["inputs"]["policy"] for each in told["results"]][1:] == ["easy", "fcfs"] * 2
+    assert told["log"]["rows"] == len(busy)
+
+
+def test_differences_are_paired(busy: logs.JobLog) -> None:
+    easy, first = qs.replay(busy, "easy"), qs.replay(busy, "first-fit")
+    gap = easy.difference(first)
+    assert gap.value == pytest.approx(easy.mean_waiting_time.value - first.mean_waiting_time.value)
+    apart = math.hypot(easy.mean_waiting_time.half_width, first.mean_waiting_time.half_width)
+    assert gap.half_width < apart
+    name = easy.classes[-1].name
+    expected = (
+        easy.classes[-1].mean_response_time.value - first.classes[-1].mean_response_time.value
+    )
+    assert easy.difference(first, "response_time", name).value == pytest.approx(expected)
+    assert easy.difference(easy).value == easy.difference(easy).half_width == 0
+
+
+def test_outcomes_go_to_a_file(busy: logs.JobLog, tmp_path: Path) -> None:
+    result = qs.replay(busy, "easy")
+    result.save_outcomes(tmp_path / "jobs.parquet")
+    frame = pl.read_parquet(tmp_path / "jobs.parquet")
+    assert frame.equals(result.outcomes())
+    assert set(frame["user"].unique()) == {"ann", "bob", "cy"}
+    assert ((frame["end"] - frame["start"] - frame["size"]).abs() < 1e-6).all()
+    assert (frame["response"] >= frame["size"] - 1e-6).all()
+
+
+def test_equal_seeds_give_equal_results(busy: logs.JobLog) -> None:
+    one, other = qs.replay(busy, "conservative"), qs.replay(busy, "conservative")
+    assert one == other
+    assert one.mean_waiting_time != qs.replay(busy, "conservative", seed=2).mean_waiting_time
+
+
+def test_interrupted(busy: logs.JobLog) -> None:
+    def strike(done: int, whole: int) -> None:
+        if done > whole / 2:
+            raise KeyboardInterrupt
+
+    with pytest.raises(qs.Interrupted) as caught:
+        qs.replay_all(busy, ["easy", "fcfs", "msf"], progress=strike)
+    partly = caught.value.result
+    assert isinstance(partly, replays.ReplayComparison)
+    assert [each.policy_label for each in partly.results] == ["as logged", "EASY"]
+
+
+MISTAKES: list[tuple[dict[str, Any], str]] = [
+    ({"servers": 0}, "servers must be a whole number from 1"),
+    ({"servers": 1, "log": "wide"}, "no job of the log fits 1 server: the smallest need is 2"),
+    ({"load_factor": 0}, "load_factor must be a positive finite number, not 0"),
+    ({"load_factor": "x"}, "load_factor must be a positive finite number"),
+    ({"estimate": "x"}, 'estimate is \'x\'; it must be "logged", "exact", or a positive factor'),
+    ({"estimate": -1}, "estimate is -1"),
+    ({"classes": "1-2"}, "is in none of the groups 1-2"),
+    ({"classes": "x"}, "'x' in the groups 'x' is no group"),
+    ({"classes": 3}, "classes is 3; it must be groups of needs"),
+    ({"warmup": 0.6, "cooldown": 0.4}, "together they must leave some of it"),
+    ({"warmup": 1}, "warmup"),
+    ({"cooldown": -0.1}, "cooldown"),
+    ({"slowdown_bound": -1}, "slowdown_bound"),
+    ({"seed": 1.5}, "seed must be a whole number"),
+    ({"debug": "yes"}, "debug"),
+    ({"progress": 3}, "progress"),
+    ({"policy": "nobody"}, "nobody"),
+    ({"log": None}, "a replay needs a log as quickswap.logs.read returns it, not None"),
+]
+
+
+@pytest.mark.parametrize(("wrong", "words"), MISTAKES, ids=[str(each[0]) for each in MISTAKES])
+def test_mistakes_are_told_in_a_sentence(
+    wrong: dict[str, Any], words: str, busy: logs.JobLog, tmp_path: Path
+) -> None:
+    given: dict[str, Any] = {"log": busy, "policy": "easy"} | wrong
+    if given["log"] == "wide":
+        given["log"] = log_of(tmp_path, jobs((0, 2, 5), (1, 3, 5)), 4)
+    with pytest.raises(qs.QuickswapError, match=re.escape(words)):
+        qs.replay(**given)
+
+
+def test_mistakes_with_several_policies(busy: logs.JobLog) -> None:
+    for policies, words in (
+        ([], "give at least one policy"),
+        (["easy", "easy"], "EASY is given twice"),
+        (7, "give at least one policy"),
+    ):
+        with pytest.raises(qs.PolicyError, match=words):
+            qs.replay_all(busy, policies)  # type: ignore[arg-type] # wrong on purpose
+    none: list[float] = []
+    for factors in (none, 1.0):
+        with pytest.raises(qs.QuickswapError, match="load_factors must be a list of numbers"):
+            qs.replay_all(busy, "easy", load_factors=factors)  # type: ignore[arg-type] # likewise
+    easy, short = qs.replay(busy, "easy"), qs.replay(busy, "easy", warmup=0.5)
+    with pytest.raises(qs.QuickswapError, match="cannot be paired"):
+        easy.difference(short)
+    with pytest.raises(qs.QuickswapError, match="waiting_time"):
+        easy.difference(easy, "waiting_tim")
+    with pytest.raises(qs.QuickswapError, match="class"):
+        easy.difference(easy, cls="nobody")
+
+
+@pytest.mark.parametrize(
+    "rows",
+    [
+        jobs((0, 1, 5)),
+        jobs((0, 1, 5), (0, 2, 5), (0, 1, 5)),
+        jobs((0, 3, 1e-3), (1e7, 3, 1e7)),
+    ],
+    ids=["one job", "one instant", "far apart"],
+)
+def test_odd_logs(rows: list[dict[str, Any]], tmp_path: Path) -> None:
+    log = log_of(tmp_path, rows, 3)
+    for policy in replays.running.DEFAULT_POLICIES:
+        result = qs.replay(log, policy, warmup=0, cooldown=0)
+        assert result.jobs == len(rows)
+        assert math.isfinite(result.mean_response_time.value)
+
+
+class TestPieces:
+    @pytest.mark.parametrize(
+        ("days", "expected"),
+        [(100, (14, "week")), (41, (6, "week")), (30, (30, "day")), (1, (24, "hour"))],
+    )
+    def test_units(self, days: float, expected: tuple[int, str]) -> None:
+        pieces = Pieces.of(0, days * DAY)
+        assert (len(pieces), pieces.unit) == expected
+
+    def test_too_short_for_an_interval(self) -> None:
+        pieces = Pieces.of(0, 3 * 3600)
+        assert (len(pieces), pieces.unit) == (1, "whole")
+
+    def test_coverage_of_a_mean_of_independent_weeks(self) -> None:
+        """Of 600 logs of twelve weeks about 95 % must hold the true mean."""
+        draw = np.random.default_rng(7)
+        held = 0
+        for seed in range(600):
+            pieces = Pieces.of(0, 12 * 7 * DAY, seed=seed)
+            jobs_of_week = draw.poisson(50, 12)
+            total = np.array([draw.exponential(1.0, n).sum() for n in jobs_of_week])
+            sums = pieces.sums(np.column_stack([jobs_of_week, total]).astype(float))
+            mean = pieces.estimates((sums[:, 1] / sums[:, 0])[:, None])[0]
+            held += mean.low <= 1.0 <= mean.high
+        assert 0.92 <= held / 600 <= 0.98
