@@ -10,7 +10,7 @@ from quickswap.cli.replay import replay
 from quickswap.cli.show import show
 from quickswap.cli.simulate import simulate
 
-COMMANDS = (simulate, compare, show, analyze, replay)
+COMMANDS = (simulate, compare, show, analyze, fit, replay)
 """The function of each command; its name, parameters and docstring are what the user sees."""
 
 

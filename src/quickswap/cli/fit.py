@@ -1,0 +1,115 @@
+"""`quickswap fit LOG`: a model of a log, and how good it is."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+from cyclopts import Parameter
+
+from quickswap.cli.reading import Reading, as_log_options, given, read_log
+from quickswap.cli.run import Output, Whole, check_writable
+
+if TYPE_CHECKING:
+    from quickswap.logs import Goodness, JobLog
+    from quickswap.system import System
+
+__all__ = ["fit"]
+
+
+def fit(
+    log: str,
+    /,
+    *,
+    output: Annotated[Output, Parameter(name=("--output", "-o"))] = None,
+    classes: str = "load",
+    at_most: Whole = 10,
+    size: str = "best",
+    csv: Output = None,
+    reading: Reading | None = None,
+) -> None:
+    """Make a model of a cluster's log, and tell how well it describes the log.
+
+    Parameters
+    ----------
+    log
+        The log: SWF, what Slurm's sacct prints, or a table in CSV or Parquet; also compressed.
+    output
+        Write the model to this TOML file, for simulate, compare, show and analyze (- for standard
+        output, in place of the tables).
+    classes
+        load (groups of needs with about equal loads), need (a class for each need), or the groups,
+        as in 1,2-4,5-16,17-.
+    at_most
+        With load, the most groups.
+    size
+        best (by AIC), exponential, gamma, hyperexponential, lognormal or empirical.
+    csv
+        Write the comparison of model and log to this file, a class a line (- as above).
+    reading
+        How to read the log, and which of its jobs.
+    """
+    from quickswap.cli.output import emit
+    from quickswap.logs import LogError, goodness
+    from quickswap.logs.fitting import fit as fitted
+
+    check_writable(output, csv)
+    jobs = read_log(log, reading)
+    try:
+        system = fitted(jobs, classes, size, at_most=at_most)  # type: ignore[arg-type]  # checked
+    except LogError as error:
+        raise LogError(as_log_options(str(error))) from None
+    found = goodness(jobs, system)
+    options = [f"--classes {classes}", f"--size {size}"]
+    options += [f"--at-most {at_most}"] if classes == "load" else []
+    if "-" not in map(str, (output, csv)):
+        _print(jobs, found, output)
+    emit(output, lambda: model_file(jobs, system, [*options, *given(reading)]))
+    emit(csv, lambda: found.to_frame().write_csv())
+
+
+def model_file(log: JobLog, system: System, options: list[str]) -> str:
+    """Return a model file, which says in comments what was fitted to what, when and how."""
+    from datetime import UTC, datetime
+    from importlib.metadata import version
+
+    today = datetime.now(UTC).strftime("%Y-%m-%d")
+    lines = [
+        f"A model of {log.source}, by quickswap fit {version('quickswap')} on {today}.",
+        f"{len(log):,} jobs, submitted {_span(log)}; load {log.load:.6g}.",
+        f"Options: {' '.join(options)}",
+        "A class is called after the needs of its jobs; sizes are in seconds.",
+    ]
+    return "".join(f"# {_printable(line)}\n" for line in lines) + "\n" + system.to_toml()
+
+
+def _span(log: JobLog) -> str:
+    from datetime import UTC, datetime
+
+    if log.origin is None:
+        return f"within {log.duration / 86400:,.4g} days"
+    ends = (
+        datetime.fromtimestamp(moment, UTC).strftime("%Y-%m-%d %H:%M")
+        for moment in (log.origin, log.origin + log.duration)
+    )
+    return f"from {' to '.join(ends)} UTC"
+
+
+def _printable(line: str) -> str:
+    """Return a line without what a comment in TOML must not hold."""
+    return "".join(letter if letter.isprintable() else "?" for letter in line)
+
+
+def _print(log: JobLog, found: Goodness, output: Path | None) -> None:
+    from quickswap.cli.output import print_table
+    from quickswap.logs.telling import sentences, tables
+
+    print(as_log_options(str(log.report)))
+    for table in tables(found):
+        print(f"\n{table.title}")
+        print_table(table.columns, table.rows)
+    print()
+    for sentence in sentences(found):
+        print(sentence)
+    if output is not None:
+        print(f"\nThe model is in {output}.")

@@ -1,0 +1,264 @@
+"""How well a system describes the log that it is for: class by class, and the arrivals."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+import polars as pl
+
+from quickswap.distributions import Distribution
+from quickswap.errors import shown
+from quickswap.estimates import Estimate, jackknife
+from quickswap.logs.arriving import WEEKDAYS, Hours, Swing, dispersion
+from quickswap.logs.errors import LogError
+from quickswap.logs.fitting import Jobs, need_factor
+from quickswap.logs.grouping import Group, group_name, parse_groups
+from quickswap.logs.joblog import JobLog
+from quickswap.logs.laws import Candidate, candidates, ks_distance, quantile
+from quickswap.logs.sample import Floats, Sample
+from quickswap.system import System
+
+__all__ = ["ClassGoodness", "Goodness", "goodness"]
+
+SHARES = (0.5, 0.9, 0.99)
+"""The percentiles reported."""
+STRETCHES = 16
+"""Parts of the log, of equal duration, whose differences give the intervals."""
+KOLMOGOROV = 1.358
+"""sqrt(n) times the KS distance that a sample of the law itself exceeds in 5 % of all cases."""
+
+
+@dataclass(frozen=True)
+class Against:
+    """A quantity in the log, with its 95 % interval, and in the model, where it is exact."""
+
+    log: Estimate
+    model: float
+
+
+@dataclass(frozen=True)
+class ClassGoodness:
+    """A class of a system beside the jobs of the log that it stands for.
+
+    Sizes of the log are multiplied by `size_factor` before they are compared.
+
+    Attributes:
+        name: of the class.
+        group: the needs of its jobs in the log.
+        need: servers that a job of the class needs in the system.
+        size_factor: by how much longer jobs are for this one need at the same load; 1 for a
+            class of one need.
+        jobs, job_share, load_share: how many jobs it has in the log, and what shares of all.
+        rate: jobs per second.
+        dispersion: of the log, variance over mean of the jobs per hour; 1 if Poisson.
+        mean, scv: of the size: seconds, and the squared coefficient of variation.
+        p50, p90, p99: percentiles of the size, seconds.
+        law: of the size in the system.
+        ks: Kolmogorov-Smirnov distance of that law from the sizes, and `ks_chance` what only 5 %
+            of samples of the law would exceed by chance.
+        candidates: the laws that `fit` chooses from, the best first; none if all sizes are equal.
+    """
+
+    name: str
+    group: Group
+    need: int
+    size_factor: float
+    jobs: int
+    job_share: float
+    load_share: float
+    rate: Against
+    dispersion: Estimate
+    mean: Against
+    scv: Against
+    p50: Against
+    p90: Against
+    p99: Against
+    law: Distribution
+    ks: float
+    ks_chance: float
+    candidates: tuple[Candidate, ...] = field(repr=False)
+
+    def row(self) -> dict[str, object]:
+        """Return the class as a row of `Goodness.to_frame`."""
+        row: dict[str, object] = {
+            "class": self.name,
+            "need": self.need,
+            "size_factor": self.size_factor,
+            "jobs": self.jobs,
+            "job_share": self.job_share,
+            "load_share": self.load_share,
+            "dispersion": self.dispersion.value,
+            "dispersion_half_width": self.dispersion.half_width,
+        }
+        for name in ("rate", "mean", "scv", "p50", "p90", "p99"):
+            each: Against = getattr(self, name)
+            row |= {
+                f"{name}_log": each.log.value,
+                f"{name}_log_half_width": each.log.half_width,
+                f"{name}_model": each.model,
+            }
+        row |= {"law": self.law.law, "ks": self.ks, "ks_chance": self.ks_chance}
+        for found in sorted(self.candidates, key=lambda each: each.law.law):
+            row[f"log_likelihood_{found.law.law}"] = found.log_likelihood
+            row[f"aic_{found.law.law}"] = found.aic
+            row[f"ks_{found.law.law}"] = found.ks
+        return row
+
+
+@dataclass(frozen=True)
+class Goodness:
+    """A system beside the log that it is for; printed as text.
+
+    Attributes:
+        source: the file of the log.
+        jobs: jobs of the log, and `duration` its seconds from the first submission to the last.
+        load: of the log, and of the system.
+        classes: class by class.
+        dispersion: variance over mean of the jobs per hour, all classes; 1 if Poisson.
+        hours, weekdays: how the rate goes up and down; None for a log of less than a day.
+        clock: whether the log says when it began, so that hours are those of a clock.
+    """
+
+    source: str
+    jobs: int
+    duration: float
+    load: Against
+    classes: tuple[ClassGoodness, ...]
+    dispersion: Estimate
+    hours: Swing | None = field(repr=False)
+    weekdays: Swing | None = field(repr=False)
+    clock: bool = True
+
+    def to_frame(self) -> pl.DataFrame:
+        """Return a row a class; `_log` are values of the log, `_half_width` 95 % intervals."""
+        return pl.DataFrame([each.row() for each in self.classes], infer_schema_length=None)
+
+    def __str__(self) -> str:
+        from quickswap.logs.telling import text
+
+        return text(self)
+
+
+def goodness(log: JobLog, system: System, classes: Sequence[Group] | None = None) -> Goodness:
+    """Compare a system with a log: rates, sizes, and what Poisson arrivals leave out.
+
+    Intervals of values of the log are from 16 stretches of equal duration, by the jackknife, so
+    that bursts and busy weeks widen them; they are unknown for classes of few jobs. A test of
+    goodness with a verdict is left out on purpose: with thousands of jobs no simple law passes,
+    and what matters is how far off it is.
+
+    Args:
+        log: the log.
+        system: what `fit` has made of it, also after changes, or read from a file.
+        classes: the needs of each class, as (low, high), in the order of the classes; without it
+            their names tell, as in "2-4".
+
+    Raises:
+        LogError: the classes do not tell which jobs they stand for, or leave out a job; a law that
+            `fit` knows nothing of.
+    """
+    jobs = Jobs(log, _groups(system, classes))
+    hours = Hours(log)
+    counts = hours.counts(jobs.submit)
+    names = tuple(f"{hour:02}:00" for hour in range(24))
+    days = WEEKDAYS if hours.known else tuple(f"day {1 + i} of 7" for i in range(7))
+    return Goodness(
+        source=log.source,
+        jobs=len(log),
+        duration=log.duration,
+        load=Against(_load(jobs), system.load),
+        classes=tuple(_class(jobs, index, system, hours) for index in range(len(jobs.groups))),
+        dispersion=dispersion(counts),
+        hours=Swing.of(counts, hours.hour, names),
+        weekdays=Swing.of(counts, hours.weekday, days) if hours.count >= 7 * 24 else None,
+        clock=hours.known,
+    )
+
+
+def _groups(system: System, classes: Sequence[Group] | None) -> list[Group]:
+    if classes is None:
+        try:
+            return parse_groups(",".join(system.names))
+        except LogError as error:
+            raise LogError(
+                f"the classes are called {shown(', '.join(system.names))}, which does not tell "
+                f"their needs in the log: give classes, as in [(1, 1), (2, 4), (5, None)]."
+            ) from error
+    groups = parse_groups(",".join(map(group_name, classes)))
+    if len(groups) != len(system.classes):
+        raise LogError(
+            f"classes must give the needs of each of the {len(system.classes)} classes of the "
+            f"system, not of {len(groups)}."
+        )
+    return groups
+
+
+def _class(jobs: Jobs, index: int, system: System, hours: Hours) -> ClassGoodness:
+    """Compare one class."""
+    of = jobs.index == index
+    each = system.classes[index]
+    factor = need_factor(jobs.need[of], jobs.size[of], each.need)
+    sample = Sample.of(jobs.size[of]).scaled(factor)
+    law = each.size
+    log = _estimates(jobs.submit[of], jobs.size[of] * factor, jobs.log.duration)
+    model = [each.arrival_rate, law.mean, law.scv, *(quantile(law, share) for share in SHARES)]
+    rate, mean, scv, p50, p90, p99 = map(Against, log, model)
+    return ClassGoodness(
+        name=str(each.name),
+        group=jobs.groups[index],
+        need=each.need,
+        size_factor=factor,
+        jobs=int(of.sum()),
+        job_share=float(of.mean()),
+        load_share=float(jobs.loads[index] / jobs.loads.sum()),
+        rate=rate,
+        dispersion=dispersion(hours.counts(jobs.submit[of])),
+        mean=mean,
+        scv=scv,
+        p50=p50,
+        p90=p90,
+        p99=p99,
+        law=law,
+        ks=ks_distance(law, sample),
+        ks_chance=KOLMOGOROV / math.sqrt(sample.jobs),
+        candidates=tuple(candidates(sample)),
+    )
+
+
+def _estimates(submit: Floats, size: Floats, duration: float) -> list[Estimate]:
+    """Return rate, mean, scv and percentiles of a class of the log."""
+    part = _stretch(submit, duration)
+    values = [_quantities(size, duration)]
+    if len(size) < 2 * STRETCHES:
+        return [Estimate(value, math.nan) for value in values[0]]
+    rest = duration * (STRETCHES - 1) / STRETCHES
+    for each in range(STRETCHES):
+        left = size[part != each]
+        if not len(left):
+            return [Estimate(value, math.nan) for value in values[0]]
+        values.append(_quantities(left, rest))
+    return jackknife(np.array(values), [STRETCHES])
+
+
+def _quantities(size: Floats, duration: float) -> list[float]:
+    mean = float(size.mean())
+    percentiles = np.quantile(size, SHARES, method="inverted_cdf")
+    return [len(size) / duration, mean, float(size.var()) / mean**2, *map(float, percentiles)]
+
+
+def _stretch(submit: Floats, duration: float) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
+    """Return the stretch of the log in which each job was submitted."""
+    return np.minimum(submit / duration * STRETCHES, STRETCHES - 1).astype(np.int64)
+
+
+def _load(jobs: Jobs) -> Estimate:
+    """Return the load of the log."""
+    work = np.bincount(_stretch(jobs.submit, jobs.log.duration), jobs.need * jobs.size, STRETCHES)
+    loads = work * STRETCHES / (jobs.log.servers * jobs.log.duration)
+    less = (loads.sum() - loads) / (STRETCHES - 1)
+    if len(jobs.size) < 2 * STRETCHES:
+        return Estimate(float(loads.mean()), math.nan)
+    return jackknife(np.concatenate([[loads.mean()], less])[:, None], [STRETCHES])[0]

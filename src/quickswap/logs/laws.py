@@ -1,0 +1,266 @@
+"""Laws of job sizes fitted to a sample by maximum likelihood, all with the mean of the sample.
+
+The mean is kept because the load is: a law that fits the short jobs well and misses the mean would
+make another system. For exponential, gamma and hyperexponential laws the likelihood is largest at
+the mean of the sample anyway; of lognormal laws those with that mean are searched.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.optimize import brentq
+from scipy.special import gammainc, gammaincinv, gammaln, logsumexp, ndtr, ndtri, psi
+
+from quickswap.distributions import (
+    Deterministic,
+    Distribution,
+    Empirical,
+    Exponential,
+    Gamma,
+    Hyperexponential,
+    LogNormal,
+)
+from quickswap.errors import unknown
+from quickswap.logs.errors import LogError
+from quickswap.logs.sample import Floats, Sample
+
+__all__ = [
+    "SIZES",
+    "Candidate",
+    "best",
+    "candidates",
+    "cdf",
+    "fitted",
+    "ks_distance",
+    "quantile",
+]
+
+POINTS = 200
+"""Most values of an empirical law."""
+CONSTANT = 1e-9
+"""Squared coefficient of variation up to which sizes count as equal."""
+TAIL = 10.0
+"""How many times the scv of the sample that of the best law is at most."""
+EM_POINTS = 1000
+"""Most values that the EM algorithm sees."""
+EM_STEPS = 5000
+EM_GAIN = 1e-11
+"""Gain of log-likelihood a job at which the EM algorithm ends."""
+
+
+def _exponential(sample: Sample) -> Exponential:
+    return Exponential(mean=sample.mean)
+
+
+def _gamma(sample: Sample) -> Gamma:
+    """Solve log a - psi(a) = log E[S] - E[log S] for the shape a."""
+    gap = math.log(sample.mean) - float(np.log(sample.values) @ sample.counts) / sample.jobs
+    # 1 / (2 a) < log a - psi(a) < 1 / a
+    low, high = 0.4 / gap, 1.1 / gap
+    shape = brentq(lambda a: math.log(a) - float(psi(a)) - gap, low, high, xtol=1e-300, rtol=1e-12)
+    return Gamma(shape=float(shape), scale=sample.mean / float(shape))
+
+
+def _lognormal(sample: Sample) -> LogNormal:
+    """Among the laws with the mean m of the sample: mu = log m - sigma^2 / 2.
+
+    Their log-likelihood is largest where v^2 / 4 + v = E[(log S / m)^2] with v = sigma^2.
+    """
+    square = float(np.square(np.log(sample.values / sample.mean)) @ sample.counts) / sample.jobs
+    variance = 2 * square / (1 + math.sqrt(1 + square))
+    return LogNormal(mu=math.log(sample.mean) - variance / 2, sigma=math.sqrt(variance))
+
+
+def _hyperexponential(sample: Sample) -> Hyperexponential:
+    """Two phases by the EM algorithm, from the best of a few starts."""
+    points = sample.thinned(EM_POINTS)
+    starts = [(share, points.quantile(share)) for share in (0.1, 0.3, 0.5, 0.7, 0.9, 0.99)]
+    ends = [_phases(points, p, max(cut, points.values[0])) for p, cut in starts]
+    _, share, fast, slow = max(ends)
+    return Hyperexponential([share, 1 - share], [1 / fast, 1 / slow])
+
+
+def _phases(sample: Sample, share: float, cut: float) -> tuple[float, float, float, float]:
+    """Return log-likelihood a job, share of the first phase and both means, from this start.
+
+    The start has the sizes up to `cut` in the first phase. Every step keeps the mean of the sample.
+    """
+    x, weights = sample.values, sample.counts / sample.jobs
+    mean = sample.mean
+    first = min(float(np.average(np.minimum(x, cut), weights=weights)), 0.99 * mean) * share
+    means = np.array([first / share, (mean - first) / (1 - share)])
+    shares = np.array([share, 1 - share])
+    before = -math.inf
+    for _ in range(EM_STEPS):
+        logs = np.log(shares / means)[:, None] - x / means[:, None]
+        total = np.logaddexp(logs[0], logs[1])
+        likelihood = float(total @ weights)
+        if likelihood - before < EM_GAIN:
+            break
+        before = likelihood
+        belongs = np.exp(logs - total) * weights
+        shares = np.clip(belongs.sum(axis=1), 1e-12, None)
+        means = np.clip(belongs @ x / shares, 1e-300, None)
+        shares /= shares.sum()
+    means *= mean / float(shares @ means)  # rounding, and shares that were clipped
+    return likelihood, float(shares[0]), float(means[0]), float(means[1])
+
+
+def _empirical(sample: Sample) -> Empirical:
+    points = sample.thinned(POINTS)
+    return Empirical(points.values.tolist(), points.counts.tolist())
+
+
+_FITS: dict[str, tuple[Callable[[Sample], Distribution], int]] = {
+    "exponential": (_exponential, 1),
+    "gamma": (_gamma, 2),
+    "hyperexponential": (_hyperexponential, 3),
+    "lognormal": (_lognormal, 2),
+}
+"""How each law is fitted, and its number of parameters."""
+
+SIZES = ("best", *_FITS, "empirical")
+"""What may be asked for."""
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A law fitted to a sample, and how well.
+
+    Attributes:
+        law: the law, with the mean of the sample.
+        log_likelihood: of the sample under its density, sizes in seconds.
+        aic: Akaike's criterion, 2 x parameters - 2 x log-likelihood: the less the better.
+        ks: Kolmogorov-Smirnov distance, the largest difference of the shares of jobs up to a size.
+    """
+
+    law: Distribution
+    log_likelihood: float
+    aic: float
+    ks: float
+
+
+def candidates(sample: Sample) -> list[Candidate]:
+    """Return the laws fitted to a sample, the best by AIC first; none where all sizes are equal."""
+    result = []
+    if sample.scv > CONSTANT:
+        for fit, parameters in _FITS.values():
+            law = fit(sample)
+            likelihood = float(_log_density(law, sample.values) @ sample.counts)
+            aic = 2 * parameters - 2 * likelihood
+            result.append(Candidate(law, likelihood, aic, ks_distance(law, sample)))
+    return sorted(result, key=lambda each: each.aic)
+
+
+def best(found: Sequence[Candidate], sample: Sample) -> Candidate:
+    """Return the candidate with the least AIC, but none with a tail that the sample does not have.
+
+    A lognormal law may suit the many short jobs best and have a hundred times the variance of the
+    log, where time limits cut the tail. Laws with more than `TAIL` times its scv are passed over,
+    unless all are.
+    """
+    modest = [each for each in found if each.law.scv <= TAIL * sample.scv]
+    return min(modest or found, key=lambda each: each.aic)
+
+
+def fitted(sample: Sample, size: str) -> Distribution:
+    """Return the law that `size` asks for, one of `SIZES`; where all sizes are equal, that size.
+
+    Raises:
+        LogError: an unknown law.
+    """
+    if size not in SIZES:
+        unknown("law to fit", size, SIZES, LogError)
+    if sample.scv <= CONSTANT and size != "exponential":
+        return Deterministic(sample.mean)
+    if size == "best":
+        return best(candidates(sample), sample).law
+    return _empirical(sample) if size == "empirical" else _FITS[size][0](sample)
+
+
+def _log_density(law: Distribution, x: Floats) -> Floats:
+    """Return the logarithm of the density of a law of `_FITS`, x in seconds, above 0."""
+    if isinstance(law, Exponential):
+        return np.asarray(-x / law.mean - math.log(law.mean))
+    if isinstance(law, Gamma):
+        shape, scale = law.shape, law.scale
+        constant = float(gammaln(shape)) + shape * math.log(scale)
+        return np.asarray((shape - 1) * np.log(x) - x / scale - constant)
+    if isinstance(law, LogNormal):
+        z = (np.log(x) - law.mu) / law.sigma
+        return np.asarray(-z * z / 2 - np.log(x) - math.log(law.sigma * math.sqrt(2 * math.pi)))
+    assert isinstance(law, Hyperexponential)
+    shares, rates = np.array(law.probabilities), np.array(law.rates)
+    return np.asarray(logsumexp(np.log(shares * rates)[:, None] - x * rates[:, None], axis=0))
+
+
+def cdf(law: Distribution, x: Floats, below: bool = False) -> Floats:
+    """Return the probability that a size is at most x seconds; `below`: less than x.
+
+    Raises:
+        LogError: a law that is not fitted to logs.
+    """
+    if isinstance(law, Exponential):
+        return np.asarray(-np.expm1(-x / law.mean))
+    if isinstance(law, Gamma):
+        return np.asarray(gammainc(law.shape, x / law.scale))
+    if isinstance(law, LogNormal):
+        return np.asarray(ndtr((np.log(x) - law.mu) / law.sigma))
+    if isinstance(law, Hyperexponential):
+        shares, rates = np.array(law.probabilities), np.array(law.rates)
+        return np.asarray(-shares @ np.expm1(-x * rates[:, None]))
+    points = _points(law)
+    at = np.searchsorted(points.values, x, side="left" if below else "right")
+    return np.concatenate([[0.0], points.cumulative])[at]
+
+
+def quantile(law: Distribution, share: float) -> float:
+    """Return the size in seconds that a job does not exceed with probability `share`.
+
+    Raises:
+        LogError: a law that is not fitted to logs.
+    """
+    if isinstance(law, Exponential):
+        return -law.mean * math.log1p(-share)
+    if isinstance(law, Gamma):
+        return law.scale * float(gammaincinv(law.shape, share))
+    if isinstance(law, LogNormal):
+        return math.exp(law.mu + law.sigma * float(ndtri(share)))
+    if isinstance(law, Hyperexponential):
+        each = [-math.log1p(-share) / rate for rate in law.rates]
+        if min(each) == max(each):
+            return each[0]
+        low, high = min(each) * (1 - 1e-9), max(each) * (1 + 1e-9)
+        return float(brentq(lambda x: float(cdf(law, np.array([x]))[0]) - share, low, high))
+    return _points(law).quantile(share)
+
+
+def _points(law: Distribution) -> Sample:
+    """Return the values of a law that has few, and their weights."""
+    if isinstance(law, Deterministic):
+        return Sample(np.array([law.value]), np.ones(1))
+    if not isinstance(law, Empirical):
+        raise LogError(
+            f"a law of the kind {law.law} is not fitted to logs, so it cannot be compared with "
+            f"one; laws that can are deterministic, {', '.join(SIZES[1:])}."
+        )
+    values, where = np.unique(np.array(law.values), return_inverse=True)
+    weights = np.bincount(where, np.array(law.weights)).astype(float)
+    return Sample(values[weights > 0], weights[weights > 0])
+
+
+def ks_distance(law: Distribution, sample: Sample) -> float:
+    """Return the Kolmogorov-Smirnov distance of a law from a sample, from 0 to 1."""
+    x = sample.values
+    if isinstance(law, Empirical | Deterministic):
+        x = np.union1d(x, _points(law).values)
+    share = np.concatenate([[0.0], sample.cumulative])
+    upto = share[np.searchsorted(sample.values, x, side="right")]
+    less = share[np.searchsorted(sample.values, x, side="left")]
+    return float(
+        max(np.abs(cdf(law, x) - upto).max(), np.abs(cdf(law, x, below=True) - less).max())
+    )

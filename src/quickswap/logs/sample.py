@@ -1,0 +1,79 @@
+"""A sample of job sizes, kept as its distinct values: what laws are fitted to and measured against.
+
+Logs tell whole seconds, so a million jobs have some ten thousand distinct sizes at most.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+__all__ = ["Floats", "Sample"]
+
+Floats = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Sample:
+    """Distinct values in seconds, ascending and positive, and how often each occurs.
+
+    Both are float64 of the same length, at least 1; counts need not be whole numbers.
+    """
+
+    values: Floats
+    counts: Floats
+
+    @classmethod
+    def of(cls, sizes: npt.ArrayLike) -> Sample:
+        """Return the sample of these sizes, in seconds, at least one of them."""
+        values, counts = np.unique(np.asarray(sizes, float), return_counts=True)
+        return cls(values, counts.astype(float))
+
+    @property
+    def jobs(self) -> float:
+        """How many values there are, repeated ones included."""
+        return float(self.counts.sum())
+
+    @property
+    def mean(self) -> float:
+        """Mean in seconds."""
+        return float(self.values @ self.counts) / self.jobs
+
+    @property
+    def scv(self) -> float:
+        """Squared coefficient of variation, of the sample as a law: without Bessel's correction."""
+        centred = self.values - self.mean
+        return float(np.square(centred) @ self.counts) / self.jobs / self.mean**2
+
+    @property
+    def cumulative(self) -> Floats:
+        """Share of jobs with at most each of the values."""
+        return np.asarray(np.cumsum(self.counts) / self.jobs)
+
+    def quantile(self, share: float) -> float:
+        """Return the smallest value that at least this share of the jobs does not exceed."""
+        at = int(np.searchsorted(self.cumulative, share * (1 - 1e-12)))
+        return float(self.values[min(at, len(self.values) - 1)])
+
+    def scaled(self, factor: float) -> Sample:
+        """Return the sample of the sizes times `factor`."""
+        return Sample(self.values * factor, self.counts)
+
+    def thinned(self, most: int) -> Sample:
+        """Return a sample of at most `most` values with the same number of jobs and the same mean.
+
+        Neighbouring values are replaced by their mean. A value stands for at most 2 / `most` of
+        the jobs and of the total size, so that the few long jobs, which carry the load, stay apart
+        as well; only the variance becomes a little smaller.
+        """
+        if len(self.values) <= most:
+            return self
+        work = self.values * self.counts
+        before_jobs = np.cumsum(self.counts) - self.counts / 2
+        before_work = np.cumsum(work) - work / 2
+        place = (before_jobs / self.jobs + before_work / work.sum()) / 2
+        _, part = np.unique((place * most).astype(np.int64), return_inverse=True)
+        counts = np.bincount(part, self.counts).astype(float)
+        return Sample(np.bincount(part, work) / counts, counts)
