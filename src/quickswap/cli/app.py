@@ -6,6 +6,7 @@ from cyclopts import App
 
 from quickswap.cli.analyze import analyze
 from quickswap.cli.compare import compare
+from quickswap.cli.fit import fit
 from quickswap.cli.replay import replay
 from quickswap.cli.show import show
 from quickswap.cli.simulate import simulate
