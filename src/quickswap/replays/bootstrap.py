@@ -61,6 +61,10 @@ class Pieces:
     def __len__(self) -> int:
         return len(self.edges) - 1
 
+    def inside(self, times: Floats) -> NDArray[np.bool_]:
+        """Whether each time is in the span."""
+        return (times >= self.edges[0]) & (times <= self.edges[-1])
+
     def index(self, times: Floats) -> NDArray[np.int64]:
         """Return the piece of each time of the span."""
         found = np.searchsorted(self.edges, times, side="right") - 1

@@ -14,7 +14,7 @@ from quickswap.replays.bootstrap import Pieces
 from quickswap.replays.schedule import History, Schedule
 from quickswap.result import SUMMARIES, ClassResult, Quantities, Summary
 
-__all__ = ["Group", "Table", "measure"]
+__all__ = ["Group", "Table", "area", "measure", "tabulate"]
 
 Floats = NDArray[np.float64]
 NOTHING = Estimate(math.nan, math.nan)
@@ -53,6 +53,11 @@ class Table:
             means: Floats = sums[:, 1] / sums[:, 0]
         return means
 
+    def difference(self, other: Table, metric: str, group: int | None) -> Estimate:
+        """Return this mean less that of another table of the same pieces and groups."""
+        gap = self.means(metric, group) - other.means(metric, group)
+        return self.pieces.estimates(gap[:, None])[0]
+
 
 def measure(
     schedule: Schedule,
@@ -68,8 +73,7 @@ def measure(
         history: of the schedule; None if it is preemptive, so that the servers in use at a moment
             are not known (these quantities are nan then).
     """
-    measured = (schedule.arrival >= pieces.edges[0]) & (schedule.arrival <= pieces.edges[-1])
-    jobs = np.flatnonzero(measured)
+    jobs = np.flatnonzero(pieces.inside(schedule.arrival))
     need = schedule.need[jobs]
     edges = np.array([group.smallest for group in groups])
     group = np.searchsorted(edges, need, side="right") - 1
@@ -102,6 +106,20 @@ def measure(
         wasted_capacity=wasted,
     )
     return quantities, table
+
+
+def tabulate(
+    schedule: Schedule,
+    pieces: Pieces,
+    group: NDArray[np.int64],
+    groups: int,
+    slowdown_bound: float,
+) -> Table:
+    """Return the table of any grouping: `group` holds, for each job, a number below `groups`."""
+    jobs = np.flatnonzero(pieces.inside(schedule.arrival))
+    cell = pieces.index(schedule.arrival[jobs]) * groups + group[jobs]
+    metrics = _metrics(schedule, jobs, slowdown_bound)
+    return Table(pieces, _moments(metrics, cell, (len(pieces), groups)))
 
 
 def _metrics(schedule: Schedule, jobs: NDArray[np.int64], bound: float) -> list[Floats]:
@@ -192,17 +210,17 @@ def _quantile_widths(
     return pieces.half_widths(out)
 
 
-def _area(ups: Floats, downs: Floats, weights: Floats | None, pieces: Pieces) -> Floats:
-    """Return, per piece of time, the integral of a count that rises and falls at given times."""
-    out = np.zeros(len(pieces.edges))
+def area(ups: Floats, downs: Floats, weights: Floats | None, edges: Floats) -> Floats:
+    """Return the integral of a count that rises and falls at given times, between edges in time."""
+    out = np.zeros(len(edges))
     for times, sign in ((ups, 1.0), (downs, -1.0)):
         order = np.argsort(times, kind="stable")
         sorted_times = times[order]
         weight = np.ones(len(times)) if weights is None else weights[order]
-        begun = np.searchsorted(sorted_times, pieces.edges)
+        begun = np.searchsorted(sorted_times, edges)
         number = np.concatenate([[0.0], np.cumsum(weight)])[begun]
         moment = np.concatenate([[0.0], np.cumsum(weight * sorted_times)])[begun]
-        out += sign * (number * pieces.edges - moment)
+        out += sign * (number * edges - moment)
     return np.diff(out)
 
 
@@ -215,12 +233,12 @@ def _rates(
     for group in groups:
         mine = (schedule.need >= group.smallest) & (schedule.need <= group.largest)
         arrival, start, end = (x[mine] for x in (schedule.arrival, schedule.start, schedule.end))
-        present = _area(arrival, end, None, pieces)
+        present = area(arrival, end, None, pieces.edges)
         # in a preemptive schedule it is only known in sum who waits: see `Schedule.wait`
         waiting = (
             np.full(len(pieces), math.nan)
             if schedule.preemptive
-            else _area(arrival, start, None, pieces)
+            else area(arrival, start, None, pieces.edges)
         )
         left = np.histogram(end, pieces.edges)[0]
         rows.append(np.stack([present, waiting, left], axis=1))

@@ -173,8 +173,7 @@ class ReplayResult(Quantities):
                 "cool-down."
             )
         group = None if cls is None else names.index(cls)
-        gap = mine.means(metric, group) - theirs.means(metric, group)
-        return mine.pieces.estimates(gap[:, None])[0]
+        return mine.difference(theirs, metric, group)
 
 
 @dataclass(frozen=True)
