@@ -77,9 +77,11 @@ class Conservative:
         for as long as it is estimated to take.
         """
         promised = [(state.now, estimated_end(run, state.now), run.need) for run in state.running]
-        for other in state.waiting:
-            if (start := self.reserved.get(other.number)) is not None:
-                promised.append((start, start + other.estimate, other.need))
+        promised += [
+            (start, start + other.estimate, other.need)
+            for other in state.waiting
+            if (start := self.reserved.get(other.number)) is not None
+        ]
 
         def free_at(time: float) -> int:
             return state.servers - sum(need for a, b, need in promised if a <= time < b)

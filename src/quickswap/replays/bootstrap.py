@@ -63,7 +63,8 @@ class Pieces:
 
     def inside(self, times: Floats) -> NDArray[np.bool_]:
         """Whether each time is in the span."""
-        return (times >= self.edges[0]) & (times <= self.edges[-1])
+        inside: NDArray[np.bool_] = (times >= self.edges[0]) & (times <= self.edges[-1])
+        return inside
 
     def index(self, times: Floats) -> NDArray[np.int64]:
         """Return the piece of each time of the span."""

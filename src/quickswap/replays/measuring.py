@@ -80,17 +80,22 @@ def measure(
     cell = pieces.index(schedule.arrival[jobs]) * len(groups) + group
     metrics = _metrics(schedule, jobs, slowdown_bound)
     table = Table(pieces, _moments(metrics, cell, (len(pieces), len(groups))))
-    summaries = [_summaries(each, cell, table, at) for at, each in enumerate(metrics)]
+    summaries = {
+        name: _summaries(metric, cell, table, at)
+        for at, (name, metric) in enumerate(zip(SUMMARIES, metrics, strict=True))
+    }
     rates = _rates(schedule, groups, pieces)
     names = [*((each.name, each.largest) for each in groups), ("all", 0)]
     counts = np.bincount(group, minlength=len(groups))
     results = [
         ClassResult(
-            name,
-            servers,
-            int(counts[i]) if i < len(groups) else len(jobs),
-            *(each[i] for each in summaries),
-            *rates[i],
+            name=name,
+            need=servers,
+            jobs=int(counts[i]) if i < len(groups) else len(jobs),
+            **{metric: each[i] for metric, each in summaries.items()},
+            number_in_system=rates[i][0],
+            number_waiting=rates[i][1],
+            throughput=rates[i][2],
         )
         for i, (name, servers) in enumerate(names)
     ]
@@ -246,8 +251,8 @@ def _rates(
     out = []
     for row in rows:
         sums = pieces.sums(np.column_stack([row, length]))
-        present, waiting, left = pieces.estimates(sums[:, :3] / sums[:, 3:])
-        out.append((present, waiting, left))
+        first, second, third = pieces.estimates(sums[:, :3] / sums[:, 3:])
+        out.append((first, second, third))
     return out
 
 
