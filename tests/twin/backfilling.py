@@ -43,10 +43,9 @@ class Conservative:
     """Every waiting job has a reservation and starts when it comes. In an instant:
 
     1. If a reservation has been missed, all are void.
-    2. If a job has ended before its estimate since the last decision, each job in order of arrival
-       gives its reservation back and gets the earliest one; otherwise only the jobs without one do.
-       The profile that decides: the jobs in service until their estimated ends, and all
-       reservations that stand.
+    2. Each job in order of arrival gives its reservation back and gets the earliest one, if that is
+       earlier; and again, until nothing changes. Then each job without one gets the earliest one. The profile that
+       decides: the jobs in service until their estimated ends, and all reservations that stand.
     3. The oldest job starts whose reservation is now and that fits.
     """
 
@@ -58,11 +57,14 @@ class Conservative:
         self.reserved = {n: time for n, time in self.reserved.items() if n in waiting}
         if any(time < state.now for time in self.reserved.values()):
             self.reserved = {}
-        early = any(job.begun + job.estimate > state.now for job in state.ended)
-        state.ended = []
+        before = None
+        while before != self.reserved:
+            before = dict(self.reserved)
+            for job in state.waiting:
+                if (old := self.reserved.pop(job.number, None)) is not None:
+                    self.reserved[job.number] = min(old, self.earliest(state, job))
         for job in state.waiting:
-            if early or job.number not in self.reserved:
-                self.reserved.pop(job.number, None)
+            if job.number not in self.reserved:
                 self.reserved[job.number] = self.earliest(state, job)
         due = [job for job in state.waiting if self.reserved[job.number] == state.now]
         return next((job for job in due if state.fits(job)), None)

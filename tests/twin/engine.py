@@ -131,7 +131,6 @@ class _Run:
     def _completions(self, now: float) -> None:
         for job in [job for job in self.state.running if job.due <= now]:
             self.state.running.remove(job)
-            self.state.ended.append(job)
             self.segments.append((job.number, self.held_since[job.number], now))
             self.end[job.number] = now
 

@@ -33,7 +33,6 @@ class State:
     waiting: list[Job] = field(default_factory=list)
     running: list[Job] = field(default_factory=list)
     now: float = 0.0
-    ended: list[Job] = field(default_factory=list)  # for who looks at it, and clears it
 
     def free(self) -> int:
         """Servers that hold no job."""

@@ -6,9 +6,9 @@
 //!
 //! 1. If a reservation lies in the past it was missed, since a job in service has outlived its estimate. Then all
 //!    reservations are void: step 2 gives new ones, as to jobs that arrive now.
-//! 2. A job without a reservation gets the earliest one that leaves its servers free in the profile for its estimated size.
-//!    If a job has ended before its estimate since the last decision, each waiting job, in order of arrival, first gives its
-//!    reservation back and takes the earliest one; that is never a later one.
+//! 2. Each waiting job that has a reservation, in order of arrival, gives it back and takes the earliest one that finds its
+//!    servers free in the profile for its estimated size, which is never a later one; and again, until none is earlier than
+//!    before. (Nothing comes of it unless a job has ended before its estimate.) Then the other jobs get the earliest one.
 //! 3. The oldest job starts whose reservation is now and that fits. One that does not fit waits for a job that has outlived
 //!    its estimate, and which the profile takes to end now.
 //!
@@ -18,7 +18,7 @@ use std::collections::BTreeSet;
 
 use super::estimates::Profile;
 use super::{Choice, Parameters, Policy, Sight, View};
-use crate::book::{Job, Slot};
+use crate::book::{Job, NOBODY, Slot};
 
 /// Conservative.
 #[derive(Clone)]
@@ -30,8 +30,8 @@ pub struct Conservative {
     agenda: BTreeSet<(u64, u64, Slot)>,
     /// Jobs that have no reservation yet, in order of arrival.
     fresh: Vec<Slot>,
-    /// Some job has ended before its estimate.
-    early: bool,
+    /// From when on nothing has been freed since the last decision, seconds: jobs have ended before their estimates.
+    changed: f64,
 }
 
 impl Conservative {
@@ -41,34 +41,55 @@ impl Conservative {
             reserved: Vec::new(),
             agenda: BTreeSet::new(),
             fresh: Vec::new(),
-            early: false,
+            changed: 0.0,
         })
     }
 
     /// Gives a job that has no reservation the earliest one.
     fn place(&mut self, slot: Slot, job: &Job, need: u32, now: f64) {
-        let time = self.profile.earliest(now, need, job.expected, f64::INFINITY).unwrap_or(f64::INFINITY);
+        let time =
+            self.profile.earliest(now, need, job.expected, f64::INFINITY, f64::INFINITY).unwrap_or(f64::INFINITY);
         self.profile.take(time, time + job.expected, need);
         self.agenda.insert((time.to_bits(), job.number, slot));
         self.reserved[slot as usize] = time;
     }
 
-    /// Takes each job in order of arrival out of the profile, and puts it in again as early as it can be.
+    /// Takes each job in order of arrival out of the profile, and puts it in again as early as it can be; again and again,
+    /// until all have been looked at since the last of them was moved.
     fn compress(&mut self, view: View<'_>) {
         let now = view.station.now();
-        for (slot, job) in view.book.walk(view.book.order()) {
-            let (need, old) = (view.station.need(job.class), self.reserved[slot as usize]);
-            if old <= now || old.is_nan() {
-                continue;
+        let mut last = NOBODY;
+        loop {
+            let mut moved = false;
+            for (slot, job) in view.book.walk(view.book.order()) {
+                if self.hasten(slot, job, view.station.need(job.class), now) {
+                    (last, moved) = (slot, true);
+                } else if slot == last {
+                    return;
+                }
             }
-            // from its reservation on its own servers are free, once it has given them back
-            let Some(time) = self.profile.earliest(now, need, job.expected, old) else { continue };
-            self.profile.give(old, old + job.expected, need);
-            self.profile.take(time, time + job.expected, need);
-            self.agenda.remove(&(old.to_bits(), job.number, slot));
-            self.agenda.insert((time.to_bits(), job.number, slot));
-            self.reserved[slot as usize] = time;
+            if !moved {
+                return;
+            }
         }
+    }
+
+    /// Gives a job an earlier reservation, if it can be had.
+    #[inline]
+    fn hasten(&mut self, slot: Slot, job: &Job, need: u32, now: f64) -> bool {
+        let old = self.reserved[slot as usize];
+        if old <= now || old.is_nan() {
+            return false;
+        }
+        // from its reservation on its own servers are free, once it has given them back; and what has been as it was is in vain
+        let Some(time) = self.profile.earliest(now, need, job.expected, old, self.changed) else { return false };
+        self.profile.give(old, old + job.expected, need);
+        self.profile.take(time, time + job.expected, need);
+        self.changed = self.changed.max(old + job.expected);
+        self.agenda.remove(&(old.to_bits(), job.number, slot));
+        self.agenda.insert((time.to_bits(), job.number, slot));
+        self.reserved[slot as usize] = time;
+        true
     }
 
     /// Forgets all reservations.
@@ -82,7 +103,7 @@ impl Conservative {
         }
         self.fresh.clear();
         self.fresh.extend(view.book.walk(view.book.order()).map(|(slot, _)| slot));
-        self.early = false;
+        self.changed = 0.0;
     }
 }
 
@@ -101,8 +122,9 @@ impl Policy for Conservative {
         if self.agenda.first().is_some_and(|&(time, ..)| f64::from_bits(time) < now) {
             self.start_afresh(view);
         }
-        if std::mem::take(&mut self.early) {
+        if self.changed > 0.0 {
             self.compress(view);
+            self.changed = 0.0;
         }
         self.profile.forget(now);
         for place in 0..self.fresh.len() {
@@ -136,7 +158,7 @@ impl Policy for Conservative {
         let end = job.start + job.expected;
         if end > now {
             self.profile.give(now, end, view.station.need(class));
-            self.early = true;
+            self.changed = self.changed.max(end);
         }
     }
 

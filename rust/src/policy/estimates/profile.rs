@@ -73,15 +73,16 @@ impl Profile {
         self.add(from, to, i64::from(need));
     }
 
-    /// The first time from `now` on, and before `limit`, at which `need` servers are free, and from which on they are free for
-    /// `length`, or until `limit`; all in seconds.
-    pub fn earliest(&self, now: f64, need: u32, length: f64, limit: f64) -> Option<f64> {
+    /// The first time from `now` on, and before `limit` and `last`, at which `need` servers are free, and from which on they
+    /// are free for `length`, or until `limit`; all in seconds.
+    pub fn earliest(&self, now: f64, need: u32, length: f64, limit: f64, last: f64) -> Option<f64> {
         let need = i64::from(need);
         let (mut place, mut at) = self.find(now);
         let mut found: Option<f64> = None;
         while let Some(chunk) = self.chunks.get(place) {
             // a chunk that changes nothing is passed over
             let dull = match found {
+                None if chunk.start() >= last => return None,
                 None => chunk.most + chunk.added < need,
                 Some(start) if start + length <= chunk.start() => return found,
                 Some(_) => chunk.least + chunk.added >= need,
@@ -99,7 +100,13 @@ impl Profile {
                 }
                 if free + chunk.added < need {
                     found = None;
+                    if time >= last {
+                        return None;
+                    }
                 } else if found.is_none() {
+                    if time >= last {
+                        return None;
+                    }
                     found = Some(time.max(now));
                 }
             }
@@ -183,9 +190,9 @@ mod tests {
         #[test]
         fn it_is_that_of_a_plain_table(
             moves in prop::collection::vec((0usize..SPAN, 0usize..300, 1u32..40), 0..400),
-            now in 0usize..SPAN, need in 1u32..100, length in 0usize..60, room in 1usize..SPAN,
+            now in 0usize..SPAN, need in 1u32..100, length in 0usize..60, room in 1usize..SPAN, chance in 1usize..SPAN,
         ) {
-            let (mut profile, limit) = (Profile::new(100), now + room);
+            let (mut profile, limit, last) = (Profile::new(100), now + room, now + chance);
             let mut table = [100i64; 3 * SPAN];
             let mut taken = Vec::new();
             for &(from, length, need) in &moves {
@@ -204,8 +211,8 @@ mod tests {
                 let end = (start + length).min(limit).max(start + 1);
                 table[start..end].iter().all(|&free| free >= i64::from(need))
             };
-            let expected = (now..limit).find(|&start| fits(start)).map(|start| start as f64);
-            prop_assert_eq!(profile.earliest(now as f64, need, length as f64, limit as f64), expected);
+            let expected = (now..limit.min(last)).find(|&start| fits(start)).map(|start| start as f64);
+            prop_assert_eq!(profile.earliest(now as f64, need, length as f64, limit as f64, last as f64), expected);
             for chunk in &profile.chunks {
                 let values = || chunk.steps.iter().map(|step| step.1);
                 prop_assert_eq!((values().min(), values().max()), (Some(chunk.least), Some(chunk.most)));
