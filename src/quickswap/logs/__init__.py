@@ -6,13 +6,17 @@ in CSV or Parquet. `fit` makes a model of a log, and `goodness` tells how good i
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Any
+
 from quickswap.logs.errors import LogError
-from quickswap.logs.fitting import fit
-from quickswap.logs.goodness import ClassGoodness, Goodness, goodness
 from quickswap.logs.joblog import JobLog
 from quickswap.logs.quality import Finding, QualityReport
 from quickswap.logs.reading import read
 from quickswap.logs.rules import RULES, Rule
+
+if TYPE_CHECKING:
+    from quickswap.logs.assessing import ClassGoodness, Goodness, goodness
+    from quickswap.logs.fitting import fit
 
 __all__ = [
     "RULES",
@@ -27,3 +31,23 @@ __all__ = [
     "goodness",
     "read",
 ]
+
+
+_HOME = {
+    "ClassGoodness": "assessing",
+    "Goodness": "assessing",
+    "goodness": "assessing",
+    "fit": "fitting",
+}
+"""Modules imported when first asked for: they take SciPy, which reading does not."""
+
+
+def __getattr__(name: str) -> Any:
+    """Import what fits models when it is first asked for."""
+    from importlib import import_module
+
+    if name not in _HOME:
+        raise AttributeError(f"module 'quickswap.logs' has no attribute {name!r}")
+    value = getattr(import_module(f"quickswap.logs.{_HOME[name]}"), name)
+    globals()[name] = value
+    return value

@@ -89,7 +89,7 @@ def chosen(log: JobLog, classes: str | Sequence[Group], at_most: int) -> list[Gr
         return [*groups_by_load(need, need * log.jobs["size"].to_numpy(), at_most)]
     if not any(letter.isdigit() for letter in classes):
         raise LogError(
-            f"classes must be load, need or groups as in 1,2-4,5-, not {shown(classes)}."
+            f"classes must be load, need, or groups as in 1,2-4,5-16,17-, not {shown(classes)}."
         )
     return parse_groups(classes)
 

@@ -45,10 +45,10 @@ CONSTANT = 1e-9
 """Squared coefficient of variation up to which sizes count as equal."""
 TAIL = 10.0
 """How many times the scv of the sample that of the best law is at most."""
-EM_POINTS = 1000
+EM_POINTS = 500
 """Most values that the EM algorithm sees."""
-EM_STEPS = 5000
-EM_GAIN = 1e-11
+FIRST_STEPS, EM_STEPS = 50, 3000
+EM_GAIN = 1e-10
 """Gain of log-likelihood a job at which the EM algorithm ends."""
 
 
@@ -76,38 +76,53 @@ def _lognormal(sample: Sample) -> LogNormal:
 
 
 def _hyperexponential(sample: Sample) -> Hyperexponential:
-    """Two phases by the EM algorithm, from the best of a few starts."""
+    """Two phases by the EM algorithm: a few steps from several starts, then on from the best."""
     points = sample.thinned(EM_POINTS)
-    starts = [(share, points.quantile(share)) for share in (0.1, 0.3, 0.5, 0.7, 0.9, 0.99)]
-    ends = [_phases(points, p, max(cut, points.values[0])) for p, cut in starts]
-    _, share, fast, slow = max(ends)
-    return Hyperexponential([share, 1 - share], [1 / fast, 1 / slow])
+    starts = [_start(points, share) for share in (0.1, 0.3, 0.5, 0.7, 0.9, 0.99)]
+    first = max((_em(points, *start, FIRST_STEPS) for start in starts), key=lambda end: end[0])
+    _, shares, means = _em(points, *first[1:], EM_STEPS)
+    means *= sample.mean / float(shares @ means)  # but for rounding, each step keeps the mean
+    return Hyperexponential(shares.tolist(), (1 / means).tolist())
 
 
-def _phases(sample: Sample, share: float, cut: float) -> tuple[float, float, float, float]:
-    """Return log-likelihood a job, share of the first phase and both means, from this start.
+def _start(sample: Sample, share: float) -> tuple[Floats, Floats]:
+    """Return shares and means of phases of which the first holds this share of jobs, the shorter.
 
-    The start has the sizes up to `cut` in the first phase. Every step keeps the mean of the sample.
+    As in a mixture the phases overlap, both are moved towards the mean of all.
     """
+    weights = sample.counts / sample.jobs
+    place = np.cumsum(weights) - weights / 2
+    short = np.where(place <= share, weights, 0.0)
+    shares = np.clip([short.sum(), 1 - short.sum()], 0.01, None)
+    shares /= shares.sum()
+    low = 0.9 * float(short @ sample.values) / max(float(short.sum()), 0.01)
+    low = min(max(low, 1e-3 * sample.mean), 0.9 * sample.mean)
+    return shares, np.array([low, (sample.mean - shares[0] * low) / shares[1]])
+
+
+def _em(sample: Sample, shares: Floats, means: Floats, steps: int) -> tuple[float, Floats, Floats]:
+    """Return log-likelihood a job, shares and means after so many steps, or where they end."""
     x, weights = sample.values, sample.counts / sample.jobs
-    mean = sample.mean
-    first = min(float(np.average(np.minimum(x, cut), weights=weights)), 0.99 * mean) * share
-    means = np.array([first / share, (mean - first) / (1 - share)])
-    shares = np.array([share, 1 - share])
     before = -math.inf
-    for _ in range(EM_STEPS):
-        logs = np.log(shares / means)[:, None] - x / means[:, None]
-        total = np.logaddexp(logs[0], logs[1])
-        likelihood = float(total @ weights)
+    for _ in range(steps):
+        rates = 1 / means
+        # the longer phase is the reference: its density is never too small for a float
+        slow = int(np.argmax(means))
+        other = 1 - slow
+        ratio = shares[other] * rates[other] / (shares[slow] * rates[slow])
+        odds = ratio * np.exp(-x * (rates[other] - rates[slow]))
+        constant = math.log(shares[slow] * rates[slow])
+        likelihood = constant - float(rates[slow] * (x @ weights)) + float(np.log1p(odds) @ weights)
         if likelihood - before < EM_GAIN:
             break
         before = likelihood
-        belongs = np.exp(logs - total) * weights
-        shares = np.clip(belongs.sum(axis=1), 1e-12, None)
-        means = np.clip(belongs @ x / shares, 1e-300, None)
-        shares /= shares.sum()
-    means *= mean / float(shares @ means)  # rounding, and shares that were clipped
-    return likelihood, float(shares[0]), float(means[0]), float(means[1])
+        mine = weights * (odds / (1 + odds))
+        share = min(max(float(mine.sum()), 1e-12), 1 - 1e-12)
+        mean = max(float(mine @ x) / share, 1e-300)
+        rest = max(float(x @ weights) - share * mean, 1e-300) / (1 - share)
+        shares, means = np.empty(2), np.empty(2)
+        shares[[other, slow]], means[[other, slow]] = (share, 1 - share), (mean, rest)
+    return likelihood, shares, means
 
 
 def _empirical(sample: Sample) -> Empirical:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from quickswap.estimates import Estimate
 
 if TYPE_CHECKING:
-    from quickswap.logs.goodness import Against, ClassGoodness, Goodness
+    from quickswap.logs.assessing import Against, ClassGoodness, Goodness
 
 __all__ = ["Table", "sentences", "tables", "text"]
 
@@ -92,6 +92,11 @@ def _laws(each: ClassGoodness, names: list[str]) -> list[str]:
 def sentences(found: Goodness) -> Iterator[str]:
     """Yield what the tables do not show."""
     yield f"Load {found.load.log} in the log, {found.load.model:.6g} in the model."
+    yield from _arrivals(found)
+    yield from _warnings(found)
+
+
+def _arrivals(found: Goodness) -> Iterator[str]:
     if found.hours is None:
         yield "The log is shorter than a day: too short to tell whether arrivals are Poisson."
         return
@@ -107,6 +112,9 @@ def sentences(found: Goodness) -> Iterator[str]:
                 f"By {what}{clock}: from {low} times the mean rate ({least}) to {high} times "
                 f"({most}); the model has 1 throughout."
             )
+
+
+def _warnings(found: Goodness) -> Iterator[str]:
     thick = [each.name for each in found.classes if _off(each) > THICK]
     if thick:
         yield (
