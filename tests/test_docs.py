@@ -111,7 +111,7 @@ def test_every_key_of_a_model_is_explained() -> None:
     assert missing("model-file.md", told) == []
 
 
-@pytest.mark.parametrize("command", ["simulate", "compare", "show", "analyze"])
+@pytest.mark.parametrize("command", ["simulate", "compare", "show", "analyze", "fit", "replay"])
 def test_every_option_is_explained(command: str, capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit):
         main([command, "--help"])

@@ -1,0 +1,168 @@
+"""`quickswap replay`: the table, the files, what is refused, and Ctrl-C."""
+
+from __future__ import annotations
+
+import io
+import json
+import re
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+
+import quickswap as qs
+from quickswap.cli import main
+from quickswap.replays import running
+
+
+def run(capsys: pytest.CaptureFixture[str], *tokens: str) -> tuple[int, str, str]:
+    with pytest.raises(SystemExit) as stop:
+        main(["replay", *tokens])
+    out, err = capsys.readouterr()
+    assert isinstance(stop.value.code, int)
+    return stop.value.code, out, err
+
+
+@pytest.fixture
+def log(tmp_path: Path) -> str:
+    """Three weeks of jobs on 16 servers, in SWF."""
+    draw = np.random.default_rng(3)
+    submit = np.sort(draw.integers(0, 21 * 86400, 800))
+    need, size = draw.choice([1, 2, 4, 16], 800), draw.integers(0, 8000, 800)
+    wait = draw.integers(0, 900, 800)
+    rows = [
+        f"{i} {at} {w} {r} {n} -1 -1 {n} {2 * r} -1 1 {i % 5} 1 -1 1 1 -1 -1"
+        for i, (at, w, r, n) in enumerate(zip(submit, wait, size, need, strict=True))
+    ]
+    path = tmp_path / "log.swf"
+    path.write_text("; MaxProcs: 16\n" + "\n".join(rows) + "\n")
+    return str(path)
+
+
+def test_the_table(log: str, capsys: pytest.CaptureFixture[str]) -> None:
+    code, out, err = run(capsys, log)
+    assert (code, err) == (0, "")
+    for words in (
+        "800 of 800 rows read, on 16 servers",
+        "as logged",
+        "EASY",
+        "Conservative",
+        "First-Fit",
+        "Static Quickswap",
+        "Adaptive Quickswap",
+        "95 % half-width over 19 days of the log",
+        "best: least mean bounded slowdown",
+        "6 replays in",
+    ):
+        assert words in out
+    assert len(re.findall(r"^0\.\d+ .*keeps up$", out, re.M)) == 6
+    assert max(map(len, err.splitlines()), default=0) == 0
+
+
+def test_loads_and_policies(log: str, capsys: pytest.CaptureFixture[str]) -> None:
+    code, out, _ = run(capsys, log, "--policies", "fcfs; msf", "--load-factors", "1,1.5,2")
+    assert code == 0
+    loads = re.findall(r"^(0\.\d+|1\.\d+) +(?:FCFS|MSF)", out, re.M)
+    assert len(loads) == 6
+    assert float(loads[4]) == pytest.approx(2 * float(loads[0]), rel=1e-3)
+
+
+def test_files(log: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    names = {kind: tmp_path / f"out.{kind}" for kind in ("csv", "json", "parquet", "jobs")}
+    options = ["--csv", "--json", "--parquet", "--outcomes"]
+    pairs = zip(options, map(str, names.values()), strict=True)
+    code, _, _ = run(capsys, log, "--policies", "easy", *(word for pair in pairs for word in pair))
+    assert code == 0
+    expected = qs.replay_all(qs.logs.read(log), "easy")
+    assert pl.read_parquet(names["parquet"]).equals(expected.to_frame())
+    assert len(pl.read_csv(names["csv"])) == len(expected.to_frame())
+    assert json.loads(names["json"].read_text()) == json.loads(expected.to_json())
+    outcomes = pl.read_parquet(names["jobs"])
+    assert len(outcomes) == 2 * 800
+    assert outcomes["policy"].unique().sort().to_list() == ["EASY", "as logged"]
+    code, out, _ = run(capsys, log, "--policies", "easy", "--csv", "-")
+    assert pl.read_csv(io.StringIO(out))["policy"].unique().sort().to_list() == [
+        "EASY",
+        "as logged",
+    ]
+
+
+def test_every_setting_arrives(log: str, capsys: pytest.CaptureFixture[str]) -> None:
+    options = (
+        "--policies=adaptive-quickswap --classes=1-2,3- --estimate=2 --warmup=.1 --cooldown=.2 "
+        "--slowdown-bound=60 --seed=5 --debug --servers=20 --to=1e6 --json=-"
+    )
+    code, out, _ = run(capsys, log, *options.split())
+    assert code == 0
+    inputs = json.loads(out)["results"][1]["inputs"]
+    expected = qs.replay(
+        qs.logs.read(log, servers=20, end=1e6),
+        "adaptive-quickswap",
+        classes="1-2,3-",
+        estimate=2.0,
+        warmup=0.1,
+        cooldown=0.2,
+        slowdown_bound=60,
+        seed=5,
+    )
+    assert inputs == {
+        name: getattr(expected.inputs, name) for name in expected.inputs.__dataclass_fields__
+    }
+    means = {
+        each["policy_label"]: each["overall"]["waiting_time"]["mean"]
+        for each in json.loads(out)["results"]
+    }
+    wait = expected.mean_waiting_time
+    assert means["Adaptive Quickswap"] == [wait.value, wait.half_width]
+
+
+MISTAKES = [
+    (["--policies", "nobody"], "nobody"),
+    (["--policies", "msfq"], "MSFQ serves systems of two classes"),
+    (["--policies", ""], "give at least one policy"),
+    (["--load-factors", "1,x"], "--load-factors is '1,x'; give numbers separated by commas"),
+    (["--load-factors", "0"], "must be a positive finite number"),
+    (["--classes", "1"], "is in none of the groups 1"),
+    (["--estimate", "maybe"], "estimate is 'maybe'"),
+    (["--from", "2030-01-01"], "--from"),
+    (["--report=-"], "--report is -, which is standard output: give a file"),
+    (["--outcomes", "/nowhere/x"], "/nowhere/x cannot be written"),
+    (["--csv", "x", "--json", "x"], "two outputs are to go to x"),
+    (["--warmup", "2"], "warmup"),
+    (["--policy", "easy"], "--policy"),
+]
+
+
+@pytest.mark.parametrize(("tokens", "words"), MISTAKES, ids=[" ".join(t) for t, _ in MISTAKES])
+def test_mistakes(
+    tokens: list[str], words: str, log: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    code, out, err = run(capsys, log, *tokens)
+    assert (code, out) == (2, "")
+    assert words in err
+    assert err.count("\n") == 1
+
+
+def test_a_log_that_is_not_there(capsys: pytest.CaptureFixture[str]) -> None:
+    code, _, err = run(capsys, "nowhere.swf")
+    assert code == 2
+    assert "nowhere.swf" in err
+
+
+def test_ctrl_c_shows_the_replays_that_had_ended(
+    log: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def struck(*arguments: object, **options: object) -> object:
+        struck.calls += 1  # type: ignore[attr-defined] # a counter that the function keeps
+        if struck.calls == 2:  # type: ignore[attr-defined] # likewise
+            raise KeyboardInterrupt
+        return serve(*arguments, **options)
+
+    serve, struck.calls = running.serve, 0  # type: ignore[attr-defined] # likewise
+    monkeypatch.setattr(running, "serve", struck)
+    code, out, _ = run(capsys, log)
+    assert code == 130
+    assert "EASY" in out
+    assert "Conservative" not in out
+    assert "interrupted: the replays that had ended are shown" in out
