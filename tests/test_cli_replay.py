@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import re
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -153,13 +154,14 @@ def test_a_log_that_is_not_there(capsys: pytest.CaptureFixture[str]) -> None:
 def test_ctrl_c_shows_the_replays_that_had_ended(
     log: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    calls = iter(range(1, 100))
+    serve: Callable[..., object] = running.serve
+
     def struck(*arguments: object, **options: object) -> object:
-        struck.calls += 1  # type: ignore[attr-defined] # a counter that the function keeps
-        if struck.calls == 2:  # type: ignore[attr-defined] # likewise
+        if next(calls) == 2:
             raise KeyboardInterrupt
         return serve(*arguments, **options)
 
-    serve, struck.calls = running.serve, 0  # type: ignore[attr-defined] # likewise
     monkeypatch.setattr(running, "serve", struck)
     code, out, _ = run(capsys, log)
     assert code == 130

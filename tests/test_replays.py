@@ -217,7 +217,7 @@ def test_many_needs_are_told_in_few_classes(tmp_path: Path) -> None:
     result = qs.replay(log, "adaptive-quickswap")
     assert 1 < len(result.classes) <= 8
     assert sum(each.jobs for each in result.classes) == result.jobs
-    auto = qs.replay(log, "adaptive-quickswap", classes="auto")
+    auto = qs.replay(log, "adaptive-quickswap", classes="load")
     assert [each.name for each in auto.classes] == [each.name for each in result.classes]
     assert not np.array_equal(auto.schedule.start, result.schedule.start)
 
@@ -351,7 +351,7 @@ MISTAKES: list[tuple[dict[str, Any], str]] = [
     ({"estimate": -1}, "estimate is -1"),
     ({"classes": "1-2"}, "is in none of the groups 1-2"),
     ({"classes": "x"}, "'x' in the groups 'x' is no group"),
-    ({"classes": 3}, "classes is 3; it must be groups of needs"),
+    ({"classes": 3}, "classes is 3; it must be \"need\", \"load\", or groups of needs"),
     ({"warmup": 0.6, "cooldown": 0.4}, "together they must leave some of it"),
     ({"warmup": 1}, "warmup"),
     ({"cooldown": -0.1}, "cooldown"),

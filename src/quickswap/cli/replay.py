@@ -29,8 +29,8 @@ class Serving:
 
     estimate: str = "logged"
     """What EASY and Conservative believe of sizes: logged, exact, or a factor of them."""
-    classes: str | None = None
-    """Groups of needs that stand for one class each, as in 1,2-4,5-16,17-, or auto."""
+    classes: str = "need"
+    """need: each need is a class; load: groups of about equal load; or as in 1,2-4,5-16,17-."""
     warmup: float = 0.05
     """Share of the log's duration at its beginning whose jobs are not measured."""
     cooldown: float = 0.05

@@ -38,7 +38,7 @@ class ReplayInputs:
         servers: of the machine.
         load_factor: by which the load is raised, through shorter interarrival times.
         estimate: "logged", "exact", or a factor of the size.
-        classes: groups of needs that stand for classes, None for one class a need.
+        classes: "need", "load", or groups of needs that stand for classes.
         warmup, cooldown: shares of the log's duration whose jobs are replayed and not measured.
         slowdown_bound: of the bounded slowdown, seconds.
         seed: of the bootstrap.
@@ -50,7 +50,7 @@ class ReplayInputs:
     servers: int
     load_factor: float
     estimate: str | float
-    classes: str | None
+    classes: str
     warmup: float
     cooldown: float
     slowdown_bound: float

@@ -55,7 +55,7 @@ def replay(
     *,
     load_factor: float = 1.0,
     estimate: str | float = "logged",
-    classes: str | None = None,
+    classes: str = "need",
     warmup: float = 0.05,
     cooldown: float = 0.05,
     slowdown_bound: float = 10.0,
@@ -78,8 +78,8 @@ def replay(
         load_factor: raises the load by so much, by interarrival times that many times shorter.
         estimate: what EASY and Conservative believe about sizes: "logged" (the log's own
             estimates, else the size), "exact" (the sizes), or a factor of the sizes.
-        classes: groups of needs that stand for one class each, as in "1,2-4,5-16,17-", or "auto":
-            up to eight groups of about equal load. Static and Adaptive Quickswap then serve a
+        classes: "need": each need is a class; "load": up to eight groups of needs of about equal
+            load; or groups, as in "1,2-4,5-16,17-". Static and Adaptive Quickswap then serve a
             group in order of arrival, as a class of its largest need; other policies decide as
             without groups, which are then only those that the result tells of.
         warmup: share of the log's duration, from its first submission, whose jobs are replayed and
@@ -191,7 +191,7 @@ def as_logged(
     log: JobLog,
     servers: int | None = None,
     *,
-    classes: str | None = None,
+    classes: str = "need",
     warmup: float = 0.05,
     cooldown: float = 0.05,
     slowdown_bound: float = 10.0,
@@ -227,7 +227,7 @@ class _Task:
     servers: int
     load_factor: float
     estimates: str | float
-    classes: str | None
+    classes: str
     rows: Ints
     arrival: Floats
     need: Ints
@@ -244,7 +244,7 @@ class _Task:
         servers: int | None = None,
         load_factor: float = 1.0,
         estimate: str | float = "logged",
-        classes: str | None = None,
+        classes: str = "need",
     ) -> _Task:
         if not isinstance(log, JobLog):
             raise QuickswapError(
@@ -300,7 +300,7 @@ class _Task:
         """Return a policy as the core has it, with the groups as its classes if it takes any."""
         if not isinstance(policy, Policy):
             return {}
-        if self.classes is None or not isinstance(policy, AdaptiveQuickswap | StaticQuickswap):
+        if self.classes == "need" or not isinstance(policy, AdaptiveQuickswap | StaticQuickswap):
             return policy.resolve(self.system)
         largest = [int(self.needs[self.needs <= high][-1]) for _, high in self.groups]
         size = Exponential(mean=1.0)
@@ -420,12 +420,12 @@ def _estimated(estimate: object, jobs: pl.DataFrame) -> Floats:
 
 def _groups(classes: object, need: Ints, size: Floats) -> list[tuple[int, int]]:
     """Return the smallest and the largest need of each class that a result tells of."""
-    if classes is None or classes == "auto":
+    if classes in ("need", "load"):
         return groups_by_load(need, need * size, MOST_GROUPS)
     if not isinstance(classes, str):
         raise QuickswapError(
-            f'classes is {shown(classes)}; it must be groups of needs such as "1,2-4,5-16,17-", '
-            '"auto", or None.'
+            f'classes is {shown(classes)}; it must be "need", "load", or groups of needs such as '
+            '"1,2-4,5-16,17-".'
         )
     given = parse_groups(classes)
     group_of(need, given)  # refuses groups that leave a need out
