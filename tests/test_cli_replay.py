@@ -13,8 +13,8 @@ import polars as pl
 import pytest
 
 import quickswap as qs
+from quickswap._core import replay as core_replay
 from quickswap.cli import main
-from quickswap.replays import running
 
 
 def run(capsys: pytest.CaptureFixture[str], *tokens: str) -> tuple[int, str, str]:
@@ -155,14 +155,14 @@ def test_ctrl_c_shows_the_replays_that_had_ended(
     log: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     calls = iter(range(1, 100))
-    serve: Callable[..., object] = running.serve
+    serve: Callable[..., object] = core_replay
 
     def struck(*arguments: object, **options: object) -> object:
         if next(calls) == 2:
             raise KeyboardInterrupt
         return serve(*arguments, **options)
 
-    monkeypatch.setattr(running, "serve", struck)
+    monkeypatch.setattr("quickswap.replays.running.serve", struck)
     code, out, _ = run(capsys, log)
     assert code == 130
     assert "EASY" in out

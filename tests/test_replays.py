@@ -351,7 +351,7 @@ MISTAKES: list[tuple[dict[str, Any], str]] = [
     ({"estimate": -1}, "estimate is -1"),
     ({"classes": "1-2"}, "is in none of the groups 1-2"),
     ({"classes": "x"}, "'x' in the groups 'x' is no group"),
-    ({"classes": 3}, "classes is 3; it must be \"need\", \"load\", or groups of needs"),
+    ({"classes": 3}, 'classes is 3; it must be "need", "load", or groups of needs'),
     ({"warmup": 0.6, "cooldown": 0.4}, "together they must leave some of it"),
     ({"warmup": 1}, "warmup"),
     ({"cooldown": -0.1}, "cooldown"),
