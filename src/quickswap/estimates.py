@@ -85,7 +85,9 @@ class Estimate:
         if self.half_width == 0:
             return f"{self.value:.6g}"
         decimals = _decimals(self.half_width)
-        return f"{_number(self.value, decimals)} ± {_number(self.half_width, decimals)}"
+        more = int(0 < abs(self.value) < self.half_width)  # else too little is left of the value
+        value = _number(self.value, decimals + more)
+        return f"{value} ± {_number(self.half_width, decimals)}"
 
 
 def _decimals(size: float) -> int:
