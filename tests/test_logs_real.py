@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -100,3 +101,27 @@ def test_xdmod_says_what_it_lacks() -> None:
         logs.read(path)
     with pytest.raises(logs.LogError, match=r"largest need is 80, and up to 1159 were in use"):
         logs.read(path, sacct_format=XDMOD_FORMAT)
+
+
+@pytest.mark.parametrize(
+    ("name", "options", "dispersion"),
+    [
+        (KTH, {}, 8.63),
+        (NASA, {}, 16.58),
+        (XDMOD, {"sacct_format": XDMOD_FORMAT, "servers": 1159}, 195.25),
+    ],
+)
+def test_models(name: str, options: dict[str, Any], dispersion: float) -> None:
+    log = logs.read(real(name), **options)
+    for size in ("best", "empirical"):
+        system = logs.fit(log, size=size)  # type: ignore[arg-type]  # the two are known
+        found = logs.goodness(log, system)
+        assert len(system.classes) <= 10
+        assert system.load == pytest.approx(log.load)
+        assert sum(each.jobs for each in found.classes) == len(log)
+        assert found.dispersion.value == pytest.approx(dispersion, rel=1e-3)
+        for each in found.classes:
+            assert each.mean.model == pytest.approx(each.mean.log.value)
+            if size == "empirical":
+                assert each.ks < 0.03
+                assert each.scv.model == pytest.approx(each.scv.log.value, rel=0.02)

@@ -118,7 +118,8 @@ class Goodness:
         load: of the log, and of the system.
         classes: class by class.
         dispersion: variance over mean of the jobs per hour, all classes; 1 if Poisson.
-        hours, weekdays: how the rate goes up and down; None for a log of less than a day.
+        hours, weekdays: how the rate goes up and down; None for a log of less than a day, or of less
+            than two weeks.
         clock: whether the log says when it began, so that hours are those of a clock.
     """
 
@@ -173,7 +174,7 @@ def goodness(log: JobLog, system: System, classes: Sequence[Group] | None = None
         classes=tuple(_class(jobs, index, system, hours) for index in range(len(jobs.groups))),
         dispersion=dispersion(counts),
         hours=Swing.of(counts, hours.hour, names),
-        weekdays=Swing.of(counts, hours.weekday, days) if hours.count >= 7 * 24 else None,
+        weekdays=Swing.of(counts, hours.weekday, days) if hours.count >= 14 * 24 else None,
         clock=hours.known,
     )
 
