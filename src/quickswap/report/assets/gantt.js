@@ -1,0 +1,485 @@
+"use strict";
+// Draws who ran when. Times are whole ticks since `begin`; a job is a number, in order of submission.
+(() => {
+  const element = document.getElementById("gantt-data");
+  if (!element) return;
+  const canvas = document.getElementById("gantt-canvas");
+  const told = document.getElementById("gantt-told");
+  const choice = document.getElementById("gantt-policy");
+  const pen = canvas.getContext("2d");
+  const data = JSON.parse(element.textContent);
+  const LEFT = 46, BOTTOM = 34, TOP = 8, RIGHT = 8;
+  const MANY = 12000; // bars that are drawn at most; more of them are less than a pixel wide
+  const WAITS = [["< 1 min", 60, "#c6dbef"], ["< 1 h", 3600, "#7fb2d9"], ["< 6 h", 21600, "#2b7bba"],
+    ["< 1 day", 86400, "#08508f"], ["1 day or more", Infinity, "#d55e00"]];
+
+  // ---- data ----
+
+  async function unpacked(text) {
+    const bytes = Uint8Array.from(atob(text), (c) => c.charCodeAt(0));
+    const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate-raw"));
+    const planes = new Uint8Array(await new Response(stream).arrayBuffer());
+    const n = planes.length / 4, out = new Uint32Array(n);
+    for (let i = 0; i < n; i++) {
+      out[i] = planes[i] | (planes[n + i] << 8) | (planes[2 * n + i] << 16) | (planes[3 * n + i] << 24);
+    }
+    return out;
+  }
+
+  let submit, size, need, user, plan = null;
+  const plans = [];
+
+  async function load() {
+    const columns = await Promise.all(data.columns.map(unpacked));
+    [submit, size, need, user] = columns;
+    for (let i = 1; i < submit.length; i++) submit[i] += submit[i - 1];
+  }
+
+  async function planned(number) {
+    if (!plans[number]) plans[number] = arranged(await unpacked(data.waits[number]));
+    return plans[number];
+  }
+
+  // ---- which servers a job holds: the lowest gap that it fits, else the lowest free servers ----
+
+  function arranged(waits) {
+    const present = [];
+    for (let j = 0; j < waits.length; j++) if (waits[j] > 0) present.push(j);
+    const n = present.length;
+    const start = new Float64Array(waits.length), end = new Float64Array(waits.length);
+    for (const j of present) {
+      start[j] = submit[j] + waits[j] - 1;
+      end[j] = start[j] + size[j];
+    }
+    const byStart = Uint32Array.from(present).sort((a, b) => start[a] - start[b] || a - b);
+    const byEnd = Uint32Array.from(present).sort((a, b) => end[a] - end[b] || a - b);
+    const held = new Array(waits.length); // per job: low, high, low, high, ...
+    const free = [0, Infinity]; // likewise, ascending
+    let top = data.servers, gone = 0;
+    for (const j of byStart) {
+      while (gone < n && end[byEnd[gone]] <= start[j]) {
+        const other = held[byEnd[gone]];
+        if (other) give(free, other); // a job of size zero holds none
+        gone++;
+      }
+      if (size[j] === 0) continue;
+      held[j] = take(free, need[j]);
+      top = Math.max(top, held[j][held[j].length - 1]);
+    }
+    const BLOCK = 64, latest = new Float64Array(Math.ceil(n / BLOCK));
+    for (let i = 0; i < n; i++) {
+      const b = (i / BLOCK) | 0;
+      latest[b] = Math.max(latest[b], end[byStart[i]]);
+    }
+    const starts = Float64Array.from(byStart, (j) => start[j]);
+    const last = n ? end[byEnd[n - 1]] : 1;
+    return { start, end, byStart, starts, held, latest, BLOCK, top, waits, n, last,
+      busy: area(byStart, start, byEnd, end), queue: area(present, submit, byStart, start, true) };
+  }
+
+  function take(free, count) {
+    for (let i = 0; i < free.length; i += 2) {
+      if (free[i + 1] - free[i] >= count && free[i + 1] !== Infinity) return cut(free, i, count);
+    }
+    const got = [];
+    while (count > 0) {
+      const part = Math.min(count, free[1] - free[0]);
+      got.push(...cut(free, 0, part));
+      count -= part;
+    }
+    return got;
+  }
+
+  function cut(free, i, count) {
+    const low = free[i];
+    free[i] += count;
+    if (free[i] === free[i + 1]) free.splice(i, 2);
+    return [low, low + count];
+  }
+
+  function give(free, parts) {
+    for (let p = 0; p < parts.length; p += 2) {
+      let a = 0, b = free.length / 2;
+      while (a < b) {
+        const m = (a + b) >> 1;
+        if (free[2 * m] < parts[p]) a = m + 1; else b = m;
+      }
+      const before = a > 0 && free[2 * a - 1] === parts[p], after = free[2 * a] === parts[p + 1];
+      if (before && after) free.splice(2 * a - 1, 2);
+      else if (before) free[2 * a - 1] = parts[p + 1];
+      else if (after) free[2 * a] = parts[p];
+      else free.splice(2 * a, 0, parts[p], parts[p + 1]);
+    }
+  }
+
+  // servers in use, or (`waits`) work waiting: when it changes, how much it is then, its integral
+  function area(ups, upTime, downs, downTime, waits) {
+    const n = ups.length, time = new Float64Array(2 * n + 1), level = new Float64Array(2 * n + 1);
+    const sum = new Float64Array(2 * n + 1);
+    let i = 0, k = 0;
+    for (let at = 1; at <= 2 * n; at++) {
+      const up = i < n ? upTime[ups[i]] : Infinity, down = k < n ? downTime[downs[k]] : Infinity;
+      const rises = up < down || (waits && up === down);
+      const j = rises ? ups[i++] : downs[k++];
+      const weight = waits ? need[j] * size[j] : need[j];
+      time[at] = rises ? up : down;
+      level[at] = level[at - 1] + (rises ? weight : -weight);
+      sum[at] = sum[at - 1] + level[at - 1] * (time[at] - time[at - 1]);
+    }
+    return { time, level, sum };
+  }
+
+  function upTo(path, t) {
+    const i = Math.max(below(path.time, t) - 1, 0);
+    return path.sum[i] + path.level[i] * (t - path.time[i]);
+  }
+
+  // how many of the ascending values are below or at x
+  function below(values, x) {
+    let a = 0, b = values.length;
+    while (a < b) {
+      const m = (a + b) >> 1;
+      if (values[m] <= x) a = m + 1; else b = m;
+    }
+    return a;
+  }
+
+  // ---- the window: from t0 to t1, in ticks ----
+
+  let t0 = 0, t1 = 1, wide = 300, high = 300;
+  const pixel = () => (t1 - t0) / (wide - LEFT - RIGHT);
+  const xOf = (t) => LEFT + (t - t0) / pixel();
+  const timeAt = (x) => t0 + (x - LEFT) * pixel();
+  const yOf = (server) => high - BOTTOM - (server / plan.top) * (high - BOTTOM - TOP);
+
+  function show(from, to) {
+    const whole = plan.last * 1.001 || 1, least = Math.min(whole, Math.max(30 / data.tick, 1));
+    const span = Math.min(Math.max(to - from, least), whole);
+    const middle = (from + to) / 2;
+    t0 = Math.min(Math.max(middle - span / 2, 0), whole - span);
+    t1 = t0 + span;
+    picked = -1;
+    request();
+  }
+
+  const zoom = (factor, x = (LEFT + wide) / 2) => {
+    const t = timeAt(x);
+    show(t - (t - t0) * factor, t + (t1 - t) * factor);
+  };
+  const move = (share) => show(t0 + share * (t1 - t0), t1 + share * (t1 - t0));
+
+  function busiest() {
+    const path = plan.queue;
+    let at = 0;
+    for (let i = 1; i < path.time.length; i++) if (path.level[i] > path.level[at]) at = i;
+    const day = 86400 / data.tick;
+    show(path.time[at] - 2 * day, path.time[at] + 2 * day);
+  }
+
+  let asked = false, picked = -1, shown = [];
+  function request() {
+    if (asked) return;
+    asked = true;
+    requestAnimationFrame(() => { asked = false; draw(); });
+  }
+
+  // ---- drawing ----
+
+  function visible() {
+    const until = below(plan.starts, t1), found = [];
+    for (let b = 0; b * plan.BLOCK < until; b++) {
+      if (plan.latest[b] <= t0) continue;
+      const stop = Math.min((b + 1) * plan.BLOCK, until);
+      for (let i = b * plan.BLOCK; i < stop; i++) {
+        const j = plan.byStart[i];
+        if (plan.end[j] > t0 && plan.held[j]) found.push(j);
+      }
+    }
+    return found;
+  }
+
+  function draw() {
+    if (!plan) return;
+    const begun = performance.now();
+    const density = window.devicePixelRatio || 1;
+    wide = canvas.clientWidth;
+    high = canvas.clientHeight;
+    canvas.width = Math.round(wide * density);
+    canvas.height = Math.round(high * density);
+    pen.setTransform(density, 0, 0, density, 0, 0);
+    pen.clearRect(0, 0, wide, high);
+    pen.font = "12px system-ui, sans-serif";
+    axes();
+    shown = visible();
+    const thin = shown.filter((j) => plan.end[j] - plan.start[j] < pixel()).length;
+    const far = shown.length > MANY || thin > 0.5 * shown.length && shown.length > 400;
+    pen.save();
+    pen.beginPath();
+    pen.rect(LEFT, 0, wide - LEFT - RIGHT, high - BOTTOM + 1);
+    pen.clip();
+    if (far) strip(); else bars();
+    pen.restore();
+    legend(far);
+    if (far) shown = [];
+    say();
+    canvas.dataset.ms = (performance.now() - begun).toFixed(2);
+    canvas.dataset.far = far;
+  }
+
+  const waitOf = (j) => (plan.waits[j] - 1) * data.tick;
+  const colourOf = (j) => WAITS.findIndex((each) => waitOf(j) < each[1]);
+
+  function bars() {
+    const groups = WAITS.map(() => []);
+    for (const j of shown) groups[colourOf(j)].push(j);
+    groups.forEach((jobs, colour) => {
+      pen.fillStyle = WAITS[colour][2];
+      for (const j of jobs) box(j, (x, y, w, h) => pen.fillRect(x, y, w, h));
+    });
+    pen.strokeStyle = "#ffffff";
+    pen.lineWidth = 0.7;
+    for (const j of shown) {
+      box(j, (x, y, w, h) => { if (w > 4 && h > 3) pen.strokeRect(x, y, w, h); });
+    }
+    if (picked >= 0) {
+      pen.strokeStyle = "#000000";
+      pen.lineWidth = 2;
+      box(picked, (x, y, w, h) => pen.strokeRect(x, y, w, h));
+    }
+  }
+
+  function box(j, use) {
+    const x = Math.max(xOf(plan.start[j]), LEFT - 5), to = Math.min(xOf(plan.end[j]), wide + 5);
+    const parts = plan.held[j];
+    for (let p = 0; p < parts.length; p += 2) {
+      const y = yOf(parts[p + 1]);
+      use(x, y, Math.max(to - x, 0.5), Math.max(yOf(parts[p]) - y, 0.5));
+    }
+  }
+
+  // from afar: the mean share of the servers in use in each column of pixels
+  function strip() {
+    pen.fillStyle = "#7fb2d9";
+    let before = upTo(plan.busy, t0);
+    for (let x = LEFT; x < wide - RIGHT; x++) {
+      const after = upTo(plan.busy, timeAt(x + 1));
+      const y = yOf((after - before) / pixel());
+      pen.fillRect(x, y, 1, high - BOTTOM - y);
+      before = after;
+    }
+  }
+
+  const STEPS = [1, 5, 15, 30, 60, 300, 900, 1800, 3600, 10800, 21600, 43200, 86400, 172800, 604800,
+    1209600, 2592000, 7776000, 15552000, 31536000, 157680000, 315360000];
+
+  function axes() {
+    pen.strokeStyle = "#d5dae0";
+    pen.fillStyle = "#1b1f24";
+    pen.lineWidth = 1;
+    pen.textAlign = "right";
+    pen.textBaseline = "middle";
+    const step = nice(plan.top / 5);
+    for (let s = 0; s <= plan.top; s += step) {
+      const y = Math.round(yOf(s)) + 0.5;
+      rule(LEFT, y, wide - RIGHT, y);
+      pen.fillText(s.toLocaleString("en"), LEFT - 5, y);
+    }
+    if (plan.top > data.servers) {
+      pen.strokeStyle = "#d55e00";
+      rule(LEFT, yOf(data.servers), wide - RIGHT, yOf(data.servers));
+      pen.strokeStyle = "#d5dae0";
+    }
+    pen.textAlign = "center";
+    pen.textBaseline = "top";
+    const seconds = (t1 - t0) * data.tick, room = Math.max(2, Math.floor((wide - LEFT) / 110));
+    const gap = STEPS.find((each) => seconds / each <= room) || seconds / room;
+    const shift = offset();
+    const from = t0 * data.tick + data.begin + shift;
+    for (let at = Math.ceil(from / gap) * gap; at <= from + seconds; at += gap) {
+      const x = xOf((at - shift - data.begin) / data.tick);
+      rule(x, TOP, x, high - BOTTOM + 4);
+      if (x > LEFT + 15 && x < wide - 35) label(at - shift, gap, x);
+    }
+  }
+
+  function label(seconds, gap, x) {
+    if (data.origin === null) {
+      const days = seconds / 86400;
+      pen.fillText(`day ${days.toFixed(gap < 864 ? 4 : gap < 86400 ? 2 : 0)}`, x, high - BOTTOM + 6);
+      return;
+    }
+    const when = new Date(1000 * (data.origin + seconds));
+    if (gap < 86400) pen.fillText(clock(when, gap < 60), x, high - BOTTOM + 6);
+    pen.fillText(date(when), x, high - BOTTOM + (gap < 86400 ? 20 : 6));
+  }
+
+  function rule(x, y, toX, toY) {
+    pen.beginPath();
+    pen.moveTo(x, y);
+    pen.lineTo(toX, toY);
+    pen.stroke();
+  }
+
+  function nice(x) {
+    const power = 10 ** Math.floor(Math.log10(Math.max(x, 1)));
+    return power * [1, 2, 5, 10].find((each) => each * power >= x);
+  }
+
+  function legend(far) {
+    const entries = far ? [["servers in use", 0, "#7fb2d9"]] : WAITS;
+    key.replaceChildren(far ? "From afar: " : "Waited: ", ...entries.map(([name, , colour]) => {
+      const item = document.createElement("span"), mark = document.createElement("span");
+      mark.style.cssText = `display:inline-block;width:.8em;height:.8em;margin:0 .3em 0 .8em;background:${colour}`;
+      item.append(mark, name);
+      return item;
+    }));
+  }
+  const key = document.createElement("p");
+  key.className = "note";
+  canvas.before(key);
+
+  // ---- words ----
+
+  let zone = data.zone;
+  try { new Intl.DateTimeFormat("en", { timeZone: zone }); } catch { zone = "UTC"; }
+  const format = (options) => {
+    const made = new Intl.DateTimeFormat("en-GB", { timeZone: zone, ...options });
+    return (when) => made.format(when);
+  };
+  const date = format({ day: "numeric", month: "short", year: "numeric" });
+  const minutes = format({ hour: "2-digit", minute: "2-digit", hourCycle: "h23" });
+  const exact = format({ hour: "2-digit", minute: "2-digit", second: "2-digit", hourCycle: "h23" });
+  const clock = (when, fine) => (fine ? exact : minutes)(when);
+  const parts = new Intl.DateTimeFormat("en-US", { timeZone: zone, hourCycle: "h23", year: "numeric",
+    month: "numeric", day: "numeric", hour: "numeric", minute: "numeric", second: "numeric" });
+
+  // seconds to add so that midnights of the zone are whole days
+  function offset() {
+    if (data.origin === null) return 0;
+    const at = Math.floor(data.origin + data.begin + t0 * data.tick);
+    const p = Object.fromEntries(parts.formatToParts(new Date(1000 * at)).map((x) => [x.type, +x.value]));
+    const local = Date.UTC(p.year, p.month - 1, p.day, p.hour, p.minute, p.second) / 1000;
+    return data.origin + (local - at);
+  }
+
+  function moment(t) {
+    const seconds = data.begin + t * data.tick;
+    if (data.origin === null) return `day ${(seconds / 86400).toFixed(3)}`;
+    const when = new Date(1000 * (data.origin + seconds));
+    return `${date(when)}, ${clock(when)}`;
+  }
+
+  function lasting(seconds) {
+    const [length, name] = seconds < 120 ? [1, "s"] : seconds < 7200 ? [60, "min"]
+      : seconds < 360000 ? [3600, "h"] : [86400, "days"];
+    return `${+(seconds / length).toPrecision(3)} ${name}`;
+  }
+
+  function say() {
+    const use = (upTo(plan.busy, t1) - upTo(plan.busy, t0)) / ((t1 - t0) * data.servers);
+    let text = `${moment(t0)} to ${moment(t1)}: ${(100 * use).toFixed(0)} % of the servers in use.`;
+    if (picked >= 0) {
+      const who = user[picked] ? ` of ${data.users[user[picked] - 1]}` : "";
+      text += ` Job${who}: ${need[picked].toLocaleString("en")} server${need[picked] > 1 ? "s" : ""}, ` +
+        `submitted ${moment(submit[picked])}, waited ${lasting(waitOf(picked))}, ` +
+        `ran ${lasting(size[picked] * data.tick)} from ${moment(plan.start[picked])}.`;
+    } else if (!shown.length) {
+      text += " Zoom in to see single jobs.";
+    }
+    told.textContent = text;
+  }
+
+  function pick(x, y) {
+    const t = timeAt(x), server = ((high - BOTTOM - y) / (high - BOTTOM - TOP)) * plan.top;
+    let found = -1;
+    for (const j of shown) {
+      if (plan.start[j] > t + pixel() || plan.end[j] < t - pixel()) continue;
+      const own = plan.held[j];
+      for (let p = 0; p < own.length; p += 2) if (own[p] <= server && server < own[p + 1]) found = j;
+    }
+    if (found !== picked) {
+      picked = found;
+      request();
+    }
+  }
+
+  // ---- hands: mouse, fingers, keys ----
+
+  const fingers = new Map();
+  const place = (event) => {
+    const frame = canvas.getBoundingClientRect();
+    return [event.clientX - frame.left, event.clientY - frame.top];
+  };
+  let moved = 0;
+  canvas.addEventListener("pointerdown", (event) => {
+    fingers.set(event.pointerId, place(event));
+    canvas.setPointerCapture(event.pointerId);
+    canvas.classList.add("held");
+    moved = 0;
+  });
+  canvas.addEventListener("pointermove", (event) => {
+    if (!plan) return;
+    const at = place(event), before = fingers.get(event.pointerId);
+    if (!before) {
+      pick(...at);
+      return;
+    }
+    moved += Math.abs(at[0] - before[0]);
+    const others = [...fingers].filter(([id]) => id !== event.pointerId);
+    if (others.length === 1) {
+      const still = others[0][1][0];
+      const from = Math.max(Math.abs(before[0] - still), 10), to = Math.max(Math.abs(at[0] - still), 10);
+      zoom(from / to, still);
+    } else if (others.length === 0) {
+      const by = (before[0] - at[0]) * pixel();
+      show(t0 + by, t1 + by);
+    }
+    fingers.set(event.pointerId, at);
+  });
+  for (const end of ["pointerup", "pointercancel"]) {
+    canvas.addEventListener(end, (event) => {
+      fingers.delete(event.pointerId);
+      if (!fingers.size) canvas.classList.remove("held");
+      if (end === "pointerup" && moved < 4 && plan) pick(...place(event));
+    });
+  }
+  canvas.addEventListener("wheel", (event) => {
+    if (!plan || !(document.activeElement === canvas || event.ctrlKey)) return; // else the page scrolls
+    event.preventDefault();
+    zoom(Math.exp(Math.max(-0.5, Math.min(0.5, event.deltaY / 300))), place(event)[0]);
+  }, { passive: false });
+  const KEYS = { ArrowLeft: () => move(-0.2), ArrowRight: () => move(0.2), "+": () => zoom(0.6),
+    "=": () => zoom(0.6), "-": () => zoom(1 / 0.6), Home: () => show(0, plan.last),
+    PageUp: () => move(-1), PageDown: () => move(1) };
+  canvas.addEventListener("keydown", (event) => {
+    if (!plan || !KEYS[event.key] || event.ctrlKey || event.metaKey || event.altKey) return;
+    event.preventDefault();
+    KEYS[event.key]();
+  });
+  const DEEDS = { in: () => zoom(0.5), out: () => zoom(2), back: () => move(-0.5), on: () => move(0.5),
+    all: () => show(0, plan.last), busy: busiest };
+  for (const button of document.querySelectorAll("[data-do]")) {
+    button.addEventListener("click", () => { if (plan) DEEDS[button.dataset.do](); });
+  }
+  choice.addEventListener("change", async () => {
+    plan = await planned(+choice.value);
+    picked = -1;
+    request();
+  });
+  new ResizeObserver(request).observe(canvas);
+
+  // ---- begin ----
+
+  (async () => {
+    if (!("DecompressionStream" in window)) {
+      told.textContent = "This browser is too old for the picture: use one from 2023 or later.";
+      return;
+    }
+    const begun = performance.now();
+    await load();
+    plan = await planned(+choice.value);
+    show(0, plan.last);
+    busiest();
+    requestAnimationFrame(() => { canvas.dataset.ready = (performance.now() - begun).toFixed(1); });
+  })();
+})();

@@ -1,0 +1,204 @@
+"""Drawings of a report, as SVG that stands inside the page. Uses the style of `quickswap.plotting`."""
+
+from __future__ import annotations
+
+import html
+import io
+import math
+import re
+import warnings
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from quickswap.plotting import COLOURS, DASHES, STYLE
+from quickswap.report.markup import Markup
+from quickswap.report.words import Clock, certain, unit_of
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+    from quickswap.report.gains import Gain
+
+__all__ = ["Line", "bars", "gains", "lines", "tails"]
+
+Floats = NDArray[np.float64]
+Line = tuple[str, int, Floats, Floats]
+"""Label, number of the style, x and y."""
+
+NARROW, WIDE = 4.6, 6.4
+"""Inches: two of the former stand beside each other on a screen, one on a telephone."""
+TICKS = (1.0, 10.0, 60.0, 600.0, 3600.0, 6 * 3600.0, 86400.0, 7 * 86400.0, 30 * 86400.0)
+TICK_NAMES = ("1 s", "10 s", "1 min", "10 min", "1 h", "6 h", "1 day", "1 week", "30 days")
+SURE, GAIN, LOSS = "#444444", "#0072B2", "#D55E00"
+_STYLE: Any = {
+    "font.size": 10,
+    "axes.titlesize": 10,
+    "svg.fonttype": "none",
+    "text.parse_math": False,  # names of users may hold a $
+    "axes.unicode_minus": True,
+}
+_IN_TEXT = re.compile(r"<metadata>.*?</metadata>|<style type=\"text/css\">.*?</style>", re.DOTALL)
+
+
+class _Canvas:
+    """A figure that has become an SVG text once its block is left."""
+
+    def __init__(self, figure: Figure, axes: Axes) -> None:
+        self.figure, self.axes = figure, axes
+        self.svg = Markup("")
+
+
+@contextmanager
+def _drawn(name: str, words: str, width: float, height: float) -> Iterator[_Canvas]:
+    """Give a figure to be drawn in, and turn it into SVG.
+
+    Args:
+        name: keeps the identifiers of its parts apart from those of other drawings.
+        words: what it shows, for those who cannot see it.
+        width, height: inches.
+    """
+    import matplotlib
+    from matplotlib.figure import Figure
+
+    with matplotlib.rc_context(STYLE | _STYLE | {"svg.hashsalt": name}):
+        figure = Figure(figsize=(width, height))
+        canvas = _Canvas(figure, figure.subplots())
+        yield canvas
+        text = io.StringIO()
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", message="Glyph")  # the reader's fonts have it
+            figure.savefig(text, format="svg", transparent=True, metadata={"Date": None})
+    canvas.svg = _inline(text.getvalue(), words)
+
+
+def _inline(text: str, words: str) -> Markup:
+    """Return the SVG of matplotlib as an element of a page."""
+    text = _IN_TEXT.sub("", text[text.index("<svg") :])
+    text = re.sub(r'<g id="[^"]*">', "<g>", text)
+    text = re.sub(r' xmlns(:xlink)?="[^"]*"', "", text).replace("xlink:href", "href")
+    text = re.sub(r"<!--.*?-->", "", text, flags=re.DOTALL)
+    text = text.replace("<svg ", f'<svg role="img" aria-label="{html.escape(words)}" ', 1)
+    return Markup(re.sub(r"\n\s*", "\n", text).strip())
+
+
+def _style(number: int) -> dict[str, Any]:
+    at = number % len(COLOURS)
+    return {"color": COLOURS[at], "linestyle": DASHES[at]}
+
+
+def _legend(canvas: _Canvas) -> None:
+    handles, labels = canvas.axes.get_legend_handles_labels()
+    if labels:
+        canvas.figure.legend(
+            handles, labels, loc="outside upper left", ncols=2 if len(labels) > 1 else 1
+        )
+
+
+def gains(rows: Sequence[Gain], policy: str, style: int, head: str) -> Markup:
+    """Draw the difference of the mean wait of each group, with its interval."""
+    shown = [row for row in rows if row.gap is not None and math.isfinite(row.gap.value)]
+    unit = unit_of(row.gap.value for row in shown if row.gap is not None)
+    words = f"{policy}: change of the mean wait by {head}, with intervals"
+    height = 1.1 + 0.24 * len(shown)
+    with _drawn(f"gains-{head}-{style}", words, NARROW, height) as canvas:
+        axes = canvas.axes
+        for place, row in enumerate(shown):
+            assert row.gap is not None
+            gap = unit.of(row.gap)
+            sure = certain(gap)
+            colour = SURE if not sure else GAIN if gap.value < 0 else LOSS
+            width = 0.0 if math.isnan(gap.half_width) else gap.half_width
+            marker = "o" if not sure else "<" if gap.value < 0 else ">"
+            axes.errorbar(
+                gap.value,
+                place,
+                xerr=width,
+                color=colour,
+                marker=marker,
+                markerfacecolor=colour if sure else "white",
+                capsize=2,
+            )
+        axes.axvline(0, color="black", linewidth=0.8)
+        axes.set_yticks(range(len(shown)), [_short(row.name) for row in shown])
+        axes.set_ylim(len(shown) - 0.5, -0.5)
+        axes.grid(axis="y", visible=False)
+        axes.set_xlabel(f"shorter  ←  change of the mean wait [{unit.name}]  →  longer", fontsize=9)
+        axes.set_title(policy, loc="left", fontweight="bold")
+    return canvas.svg
+
+
+def _short(name: str, most: int = 18) -> str:
+    return name if len(name) <= most else f"{name[: most - 1]}…"
+
+
+def tails(curves: Sequence[Line], name: str, words: str) -> Markup:
+    """Draw which share of the jobs waits longer than a time, on log axes."""
+    with _drawn(name, words, NARROW, 3.4) as canvas:
+        axes = canvas.axes
+        for label, style, x, y in curves:
+            axes.plot(x, y, label=label, drawstyle="steps-post", **_style(style))
+        axes.set_xscale("log")
+        axes.set_yscale("log")
+        ends = [float(x[-1]) for _, _, x, _ in curves if len(x)]
+        high = max([*ends, 60.0]) * 1.3
+        ticks = [(t, n) for t, n in zip(TICKS, TICK_NAMES, strict=True) if t <= high]
+        axes.set_xlim(1.0, high)
+        axes.set_xticks([t for t, _ in ticks], [n for _, n in ticks], rotation=30, ha="right")
+        axes.minorticks_off()
+        axes.set_xlabel("wait")
+        axes.set_ylabel("share of jobs that wait longer")
+        _legend(canvas)
+    return canvas.svg
+
+
+def lines(
+    curves: Sequence[Line], name: str, words: str, label: str, clock: Clock, steps: bool = False
+) -> Markup:
+    """Draw quantities over the time of the log; x in seconds."""
+    with _drawn(name, words, WIDE, 2.9) as canvas:
+        axes = canvas.axes
+        for who, style, x, y in curves:
+            kind = "steps-post" if steps else "default"
+            axes.plot(_times(x, clock), y, label=who, drawstyle=kind, **_style(style))
+        _time_axis(axes, clock)
+        axes.set_ylabel(label)
+        axes.set_ylim(bottom=0)
+        _legend(canvas)
+    return canvas.svg
+
+
+def _times(x: Floats, clock: Clock) -> Floats:
+    """Return matplotlib's dates, which are days since 1970, or days since the first job."""
+    return (x + (clock.origin or 0.0)) / 86400
+
+
+def _time_axis(axes: Axes, clock: Clock) -> None:
+    if clock.origin is None:
+        axes.set_xlabel("days since the first job")
+        return
+    from matplotlib.dates import AutoDateLocator, ConciseDateFormatter
+
+    locator = AutoDateLocator(tz=clock.zone, minticks=3, maxticks=8)
+    axes.xaxis.set_major_locator(locator)
+    axes.xaxis.set_major_formatter(ConciseDateFormatter(locator, tz=clock.zone))
+
+
+def bars(names: Sequence[str], jobs: Floats, work: Floats, title: str, name: str) -> Markup:
+    """Draw the shares of the jobs and of the work, side by side."""
+    words = f"{title}: shares of the jobs and of the work"
+    with _drawn(name, words, NARROW, 1.3 + 0.36 * len(names)) as canvas:
+        axes, places = canvas.axes, np.arange(len(names))
+        axes.barh(places - 0.2, 100 * jobs, 0.36, label="jobs", color=COLOURS[5])
+        axes.barh(places + 0.2, 100 * work, 0.36, label="work (servers × time)", color=COLOURS[0])
+        axes.set_yticks(places, list(names))
+        axes.set_ylim(len(names) - 0.5, -0.5)
+        axes.grid(axis="y", visible=False)
+        axes.set_xlabel("%")
+        axes.set_ylabel(title)
+        _legend(canvas)
+    return canvas.svg

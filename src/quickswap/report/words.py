@@ -1,0 +1,121 @@
+"""Numbers as a reader wants them: durations in one unit, differences with their sign, dates."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import UTC, datetime, tzinfo
+from zoneinfo import ZoneInfo
+
+from quickswap.estimates import Estimate
+from quickswap.logs import JobLog
+
+__all__ = ["Clock", "Unit", "certain", "duration", "listed", "percent", "signed", "unit_of"]
+
+MINUS = "\N{MINUS SIGN}"
+LAST = 253_402_000_000
+"""Unix time at which calendars end, with the year 9999."""
+
+
+@dataclass(frozen=True)
+class Unit:
+    """A unit of time, and how many seconds it has."""
+
+    name: str
+    seconds: float
+
+    def of(self, estimate: Estimate) -> Estimate:
+        """Return an estimate of seconds in this unit."""
+        return Estimate(estimate.value / self.seconds, estimate.half_width / self.seconds)
+
+    def told(self, estimate: Estimate) -> str:
+        """Return an estimate of seconds in words: "3.2 h ± 0.4 h"."""
+        text = str(self.of(estimate))
+        return (
+            text
+            if text in ("-", "infinite")
+            else f"{text.replace(' ±', f' {self.name} ±')}"
+            + ("" if text.endswith("?") else f" {self.name}")
+        )
+
+    def signed(self, estimate: Estimate) -> str:
+        """Return a difference of seconds, with its sign and without the unit."""
+        return signed(self.of(estimate))
+
+
+UNITS = (Unit("s", 1.0), Unit("min", 60.0), Unit("h", 3600.0), Unit("days", 86400.0))
+ENOUGH = (120.0, 120 * 60.0, 100 * 3600.0)
+"""Seconds from which the next larger unit reads better."""
+
+
+def unit_of(values: Iterable[float]) -> Unit:
+    """Return the unit in which some durations, seconds, read best together."""
+    known = sorted(abs(value) for value in values if math.isfinite(value) and value != 0)
+    middle = known[len(known) // 2] if known else 0.0
+    return UNITS[sum(middle >= limit for limit in ENOUGH)]
+
+
+def duration(seconds: float) -> str:
+    """Return one duration in its own unit: "3.2 h"."""
+    unit = unit_of([seconds])
+    return f"{seconds / unit.seconds:,.3g} {unit.name}"
+
+
+def signed(estimate: Estimate) -> str:
+    """Return a difference: with a sign in front of it."""
+    text = str(estimate)
+    if text.startswith("-") and text != "-":
+        return MINUS + text[1:]
+    return f"+{text}" if estimate.value > 0 else text
+
+
+def percent(estimate: Estimate) -> str:
+    """Return a share, in percent and without the sign."""
+    return str(Estimate(100 * estimate.value, 100 * estimate.half_width))
+
+
+def certain(difference: Estimate) -> bool:
+    """Whether the interval of a difference leaves out 0."""
+    return difference.low > 0 or difference.high < 0
+
+
+def listed(words: Iterable[str]) -> str:
+    """Return "a, b and c"."""
+    *most, last = list(words)
+    return f"{', '.join(most)} and {last}" if most else last
+
+
+@dataclass(frozen=True)
+class Clock:
+    """Times of a log as dates, or as days since its first job where it tells no dates.
+
+    Attributes:
+        origin: Unix time of time 0; None where dates are not known.
+        zone: of the dates.
+    """
+
+    origin: float | None
+    zone: tzinfo = UTC
+
+    @classmethod
+    def of(cls, log: JobLog) -> Clock:
+        """Return the clock of a log."""
+        last = (log.origin or 0.0) + 4 * log.duration  # what a slow policy leaves to the end
+        known = log.origin is not None and log.origin > 0 and last < LAST
+        try:
+            zone: tzinfo = ZoneInfo(log.zone) if log.zone else UTC
+        except (ValueError, OSError, KeyError):
+            zone = UTC
+        return cls(log.origin if known else None, zone)
+
+    @property
+    def name(self) -> str:
+        """The time zone."""
+        return str(getattr(self.zone, "key", "UTC"))
+
+    def told(self, seconds: float) -> str:
+        """Return a time of the log."""
+        if self.origin is None:
+            return f"day {seconds / 86400:.1f}"
+        return f"{datetime.fromtimestamp(self.origin + seconds, self.zone):%d %b %Y}".lstrip("0")
