@@ -70,12 +70,20 @@ ONE_OR_ALL = Trace(
     needs=(1, 1, 1, 4, 1, 1, 1, 1, 1, 1, 1, 4),
     sizes=(3, 4, 3, 2, 3, 3, 4, 2, 3, 2, 2, 2),
 )
+BACKFILLED = Trace(
+    servers=4,
+    arrivals=(0, 0, 1, 1, 2, 3, 5, 6),
+    needs=(2, 1, 2, 4, 1, 1, 2, 1),
+    sizes=(4, 4, 4, 2, 7, 2, 2, 4),
+)
 PICTURES = {
     "fcfs": (SEVERAL, "fcfs"),
     "first-fit": (SEVERAL, "first-fit"),
     "msf": (SEVERAL, "msf"),
     "lsf": (SEVERAL, "lsf"),
     "smash": (SEVERAL, "smash:window=3"),
+    "easy": (BACKFILLED, "easy"),
+    "conservative": (BACKFILLED, "conservative"),
     "static-quickswap": (SEVERAL, "static-quickswap"),
     "static-quickswap-exclusive": (SEVERAL, "static-quickswap:drain=exclusive"),
     "adaptive-quickswap": (SEVERAL, "adaptive-quickswap"),

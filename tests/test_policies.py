@@ -26,6 +26,8 @@ CANONICAL: list[tuple[str, Policy, qs.System, dict[str, object]]] = [
     ("first-fit", qs.FirstFit(), FOUR, {}),
     ("msf", qs.MSF(), FOUR, {}),
     ("lsf", qs.LSF(), FOUR, {}),
+    ("easy", qs.EASY(), FOUR, {}),
+    ("conservative", qs.Conservative(), FOUR, {}),
     ("adaptive-quickswap", qs.AdaptiveQuickswap(), FOUR, {}),
     ("server-filling", qs.ServerFilling(), FOUR, {}),
     ("smash:window=4", qs.Smash(window=4), FOUR, {"window": 4}),
@@ -90,6 +92,7 @@ def test_every_policy_is_covered_documented_and_named_once() -> None:
         assert kind.__doc__
         assert kind.__bases__ == (Policy,)
         assert kind.preemptive == (kind is qs.ServerFilling)
+        assert kind.estimates == (kind in {qs.EASY, qs.Conservative})
 
 
 @given(

@@ -22,7 +22,14 @@ from verification.systems import (
     uneven,
 )
 
-ANY = (*COUNT_POLICIES, qs.Smash(5), qs.Smash(None), qs.ServerFilling())
+ANY = (
+    *COUNT_POLICIES,
+    qs.Smash(5),
+    qs.Smash(None),
+    qs.EASY(),
+    qs.Conservative(),
+    qs.ServerFilling(),
+)
 MSFQS = [qs.MSFQ(t, drain) for t in (0, 2) for drain in ("on_demand", "always")] + [qs.MSFQ(4)]
 POISSON = {
     "four classes": FOUR.with_load(0.35),

@@ -21,6 +21,8 @@ PLAIN: list[Policy] = [
     qs.MSF(),
     qs.LSF(),
     qs.Smash(3),
+    qs.EASY(),
+    qs.Conservative(),
     qs.StaticQuickswap(),
     qs.AdaptiveQuickswap(),
     qs.ServerFilling(),

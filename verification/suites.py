@@ -24,7 +24,8 @@ Checks = Iterator[Check]
 
 def engines(policy: qs.Policy) -> tuple[str, ...]:
     """The loops that run a policy."""
-    return ("events",) if policy.preemptive or isinstance(policy, qs.Smash) else ("jumps", "events")
+    single = policy.estimates or isinstance(policy, qs.Smash)
+    return ("events",) if policy.preemptive or single else ("jumps", "events")
 
 
 def exact() -> Checks:
