@@ -114,7 +114,7 @@ def test_xdmod_says_what_it_lacks() -> None:
 def test_models(name: str, options: dict[str, Any], dispersion: float) -> None:
     log = logs.read(real(name), **options)
     for size in ("best", "empirical"):
-        system = logs.fit(log, size=size)  # type: ignore[arg-type]  # the two are known
+        system = logs.fit(log, size=size)
         found = logs.goodness(log, system)
         assert len(system.classes) <= 10
         assert system.load == pytest.approx(log.load)

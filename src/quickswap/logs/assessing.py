@@ -118,8 +118,8 @@ class Goodness:
         load: of the log, and of the system.
         classes: class by class.
         dispersion: variance over mean of the jobs per hour, all classes; 1 if Poisson.
-        hours, weekdays: how the rate goes up and down; None for a log of less than a day, or of less
-            than two weeks.
+        hours, weekdays: how the rate goes up and down; None below a day, and two
+            weeks of log.
         clock: whether the log says when it began, so that hours are those of a clock.
     """
 
