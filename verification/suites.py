@@ -14,8 +14,16 @@ from quickswap.theory import msfq
 from quickswap.theory.threshold import Thresholds
 from quickswap.verdict import judge, known_stability
 from verification.agreement import Check, coverage, mean_again, near, same_law
-from verification.known import EXACT, FOUR, GOLDEN, one_or_all
-from verification.systems import COUNT_POLICIES, many, mixed, random_system, shared, uneven
+from verification.known import EXACT, FOUR, GOLDEN, Known, one_or_all
+from verification.systems import (
+    COUNT_POLICIES,
+    drawn_log,
+    many,
+    mixed,
+    random_system,
+    shared,
+    uneven,
+)
 
 __all__ = ["SUITES"]
 
@@ -129,6 +137,19 @@ def percentiles() -> Checks:
     yield Check("coverage, M/M/1 load .7 standard deviation", share, 0.95, 0.03)
 
 
+def weeks() -> Checks:
+    """Coverage of the intervals of replays: 400 logs of twenty weeks, of systems known exactly."""
+    for label in ("msfq:threshold=3 k=4", "first-fit k=32"):
+        known = next(each for each in EXACT if each.label.startswith(label))
+
+        def estimate(seed: int, known: Known = known) -> qs.Estimate:
+            log = drawn_log(known.system, seed, weeks=20, mean_size=600.0)
+            return qs.replay(log, known.policy).mean_response_time.over(600.0)
+
+        share = coverage(estimate, known.mean)
+        yield Check(f"coverage over weeks, {known.label}", share, 0.95, 0.03)
+
+
 def identities() -> Checks:
     """Utilisation is the load, throughput the arrival rate, Little's law: at load .9."""
     for policy in (qs.MSF(), qs.AdaptiveQuickswap(), qs.FirstFit(), qs.ServerFilling()):
@@ -217,6 +238,6 @@ SUITES: dict[str, Callable[[], Checks]] = {
     suite.__name__: suite
     for suite in (
         *(exact, goldens, law, random, intervals, percentiles, identities, verdicts),
-        *(theory, borders, thresholds),
+        *(weeks, theory, borders, thresholds),
     )
 }

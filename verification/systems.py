@@ -4,11 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import numpy as np
+import polars as pl
+
 import quickswap as qs
+from quickswap.logs import QualityReport
+from quickswap.logs.joblog import COLUMNS
 
 __all__ = [
     "COUNT_POLICIES",
     "bursty",
+    "drawn_log",
     "every_law",
     "huge",
     "many",
@@ -50,6 +56,26 @@ def shared(load: float) -> qs.System:
 def single(load: float) -> qs.System:
     """One server."""
     return mixed(1, [(1, 0.5, 0.5), (1, 0.5, 1.5)], load)
+
+
+def drawn_log(system: qs.System, seed: int, weeks: float, mean_size: float) -> qs.logs.JobLog:
+    """A log of a system of exponential sizes, with a unit of time so many seconds long."""
+    draw = np.random.default_rng(seed)
+    duration = weeks * 7 * 86400
+    count = draw.poisson(system.arrival_rate * duration / mean_size)
+    cls = draw.choice(len(system.needs), count, p=system.job_shares)
+    means = np.array([each.size.mean for each in system.classes])
+    size = draw.exponential(mean_size * means[cls])
+    drawn = {
+        "submit": np.sort(draw.uniform(0, duration, count)),
+        "need": np.array(system.needs)[cls],
+        "size": size,
+        "estimate": size,
+    }
+    rest = [pl.lit(None).cast(kind).alias(c) for c, kind in COLUMNS.items() if c not in drawn]
+    report = QualityReport("drawn", count, count, 0, 0, (), (), {})
+    jobs = pl.DataFrame(drawn).with_columns(rest).select([*COLUMNS])
+    return qs.logs.JobLog(jobs, system.servers, report, "drawn")
 
 
 def many(classes: int, servers: int, load: float) -> qs.System:
