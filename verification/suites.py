@@ -138,13 +138,13 @@ def percentiles() -> Checks:
 
 
 def weeks() -> Checks:
-    """Coverage of the intervals of replays: 400 logs of twenty weeks, of systems known exactly."""
+    """Coverage of the intervals of replays: 400 logs of twelve weeks, of systems known exactly."""
     for label in ("msfq:threshold=3 k=4", "first-fit k=32"):
         known = next(each for each in EXACT if each.label.startswith(label))
 
         def estimate(seed: int, known: Known = known) -> qs.Estimate:
-            log = drawn_log(known.system, seed, weeks=20, mean_size=600.0)
-            return qs.replay(log, known.policy).mean_response_time.over(600.0)
+            log = drawn_log(known.system, seed, weeks=12, mean_size=900.0)
+            return qs.replay(log, known.policy).mean_response_time.over(900.0)
 
         share = coverage(estimate, known.mean)
         yield Check(f"coverage over weeks, {known.label}", share, 0.95, 0.03)
