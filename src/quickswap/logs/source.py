@@ -3,17 +3,24 @@
 from __future__ import annotations
 
 import zlib
-from collections.abc import Callable, Iterator
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, TypeVar
 
 from quickswap.logs.errors import LogError
 
-__all__ = ["BLOCK", "blocks", "head"]
+__all__ = ["BLOCK", "ahead", "blocks", "head"]
 
-BLOCK = 8 << 20
+T = TypeVar("T")
+S = TypeVar("S")
+
+BLOCK = 4 << 20
 """Bytes of text parsed at a time."""
 
+_THREADS = 2
+"""Blocks worked on at the same time; each takes several times its text of memory."""
 _CHUNK = 1 << 18
 _GZIP, _ZSTD = b"\x1f\x8b", b"\x28\xb5\x2f\xfd"
 _UTF8, _UTF16 = b"\xef\xbb\xbf", (b"\xff\xfe", b"\xfe\xff")
@@ -57,6 +64,18 @@ def blocks(path: Path) -> Iterator[bytes]:
             parts, held = [text[cut:]], len(text) - cut
     if held:
         yield b"".join(parts)
+
+
+def ahead(work: Callable[[T], S], items: Iterable[T]) -> Iterator[S]:
+    """Yield the result of `work` for each item, in order, of which two are worked on ahead."""
+    waiting: deque[Future[S]] = deque()
+    with ThreadPoolExecutor(_THREADS) as pool:
+        for item in items:
+            if len(waiting) == _THREADS:
+                yield waiting.popleft().result()
+            waiting.append(pool.submit(work, item))
+        while waiting:
+            yield waiting.popleft().result()
 
 
 def _decompressed(path: Path) -> Iterator[bytes]:

@@ -18,7 +18,7 @@ from quickswap.logs.lines import Lines, Reader, fields
 from quickswap.logs.parsed import Parsed, complete, judge, unread
 from quickswap.logs.quality import MARK, Tally
 from quickswap.logs.rules import bit
-from quickswap.logs.source import blocks
+from quickswap.logs.source import ahead, blocks
 
 __all__ = ["parse"]
 
@@ -78,12 +78,7 @@ class _Header:
 def parse(path: Path, unit: str, tally: Tally) -> Parsed:
     """Read an SWF log; blank lines and comments are no rows."""
     header = _Header()
-    reader = Reader(lone_cr=True)
-    parts = [
-        judge(_states(frame), tally)
-        for block in blocks(path)
-        for frame in _block(reader.lines(block), header, tally)
-    ]
+    parts = [judge(frame, tally) for frame in _frames(path, header, tally)]
     frame = pl.concat(parts) if parts else judge(unread([]), tally)
     keys = ("MaxNodes", "MaxProcs") if unit == "node" else ("MaxProcs", "MaxNodes")
     servers = header.number(*keys)
@@ -99,15 +94,30 @@ def parse(path: Path, unit: str, tally: Tally) -> Parsed:
     return Parsed(frame, header.facts, None if servers is None else int(servers), clock, zone)
 
 
-def _block(lines: Lines, header: _Header, tally: Tally) -> Iterator[pl.DataFrame]:
-    """Yield the rows of a block, without their states."""
-    begun, raw = tally.rows > 0, lines
-    lines, blanks = _tidy(lines)
+def _frames(path: Path, header: _Header, tally: Tally) -> Iterator[pl.DataFrame]:
+    """Yield the rows of a log, block by block; regular blocks are parsed ahead, in threads."""
+    reader = Reader(lone_cr=True)
+    for raw, lines, frame in ahead(_regular_block, map(reader.lines, blocks(path))):
+        if frame is not None:
+            yield frame
+        else:
+            yield from map(_states, _block(raw, lines, header, tally))
+
+
+def _regular_block(raw: Lines) -> tuple[Lines, Lines, pl.DataFrame | None]:
+    """Return the lines as they are and tidied, and their rows if all are regular."""
+    lines, blanks = _tidy(raw)
     if blanks == _FEWEST * len(lines) and not lines.odd.any():
         frame = fields(lines.text, _NAMES, " ", pl.Float64, _READ)
         if frame.height == len(lines) and not any(column.has_nulls() for column in frame):
-            yield _regular(frame, lines.numbers, np.zeros(len(lines), np.uint64))
-            return
+            marks = np.zeros(len(lines), np.uint64)
+            return raw, lines, _states(_regular(frame, lines.numbers, marks))
+    return raw, lines, None
+
+
+def _block(raw: Lines, lines: Lines, header: _Header, tally: Tally) -> Iterator[pl.DataFrame]:
+    """Yield the rows of a block, without their states."""
+    begun = tally.rows > 0
     first = lines.array()[lines.starts]
     strange = np.ones(256, bool)
     strange[np.frombuffer(_NUMERIC, np.uint8)] = False
