@@ -120,58 +120,86 @@ def _irregular(
     marks: npt.NDArray[np.uint64],
 ) -> Iterator[pl.DataFrame]:
     """Join and split what the free text broke; marks the regular line that lost its end."""
-    bad: list[tuple[int, str]] = []
-    good: list[list[str]] = []
-    where: list[tuple[int, int]] = []
-    open_: list[bytes] = []
-    begun = 0
-    before: int | None = None
-    """The line, or record if negative, to which a fragment belongs."""
-
-    def close() -> None:
-        if open_:
-            bad.append((begun, "fields"))
-            open_.clear()
-
-    for index in np.flatnonzero(filled):
-        line, number = lines.line(int(index)), int(lines.numbers[index])
+    mender = _Mender(layout, marks)
+    for index in np.flatnonzero(filled).tolist():
         if regular[index]:
-            close()
-            before = int(index)
-            continue
-        if not open_ and not layout.begins(line):
-            if layout.free_last and before is not None:
-                if before >= 0:
-                    marks[before] |= np.uint64(bit("split_row"))
-                else:
-                    last = where[~before]
-                    where[~before] = (last[0], last[1] | bit("split_row"))
-            else:
-                bad.append((number, "fields"))
-            continue
-        if open_ and layout.begins(line) and line.count(b"|") >= layout.bars:
-            close()
-        if not open_:
-            begun = number
-        open_.append(line)
-        text = b" ".join(open_)
-        if text.count(b"|") < layout.bars and layout.free is not None:
-            continue
-        parts = layout.split(text.decode("utf-8", "replace"))
-        if parts is None:
-            close()
-            continue
-        mark = bit("split_row") if len(open_) > 1 else 0
-        mark |= bit("free_text") if text.count(b"|") > layout.bars else 0
-        good.append(parts)
-        where.append((begun, mark | int(marks[index])))
-        before = ~(len(where) - 1)
-        open_.clear()
-    close()
-    if bad:
-        yield unread(bad)
-    if good:
-        yield pl.DataFrame(good, dict.fromkeys(layout.names, pl.String), orient="row").with_columns(
-            pl.Series("line", [number for number, _ in where]),
-            pl.Series(MARK, [mark for _, mark in where], pl.UInt64),
+            mender.regular(index)
+        else:
+            mender.broken(lines.line(index), int(lines.numbers[index]), int(marks[index]))
+    mender.close()
+    if mender.bad:
+        yield unread(mender.bad)
+    if mender.good:
+        schema = dict.fromkeys(layout.names, pl.String)
+        yield pl.DataFrame(mender.good, schema, orient="row").with_columns(
+            pl.Series("line", mender.begins), pl.Series(MARK, mender.marks, pl.UInt64)
         )
+
+
+class _Mender:
+    """Puts the lines of a block that are not regular together, given all lines in order.
+
+    Attributes:
+        bad: line and rule of each record that cannot be told.
+        good: the fields of each record put together, with in `begins` and `marks` its first line
+            and its marks.
+    """
+
+    def __init__(self, layout: Layout, line_marks: npt.NDArray[np.uint64]) -> None:
+        self.bad: list[tuple[int, str]] = []
+        self.good: list[list[str]] = []
+        self.begins: list[int] = []
+        self.marks: list[int] = []
+        self._layout = layout
+        self._line_marks = line_marks
+        self._open: list[bytes] = []
+        self._begun = 0
+        self._owner: int | None = None
+        """To whom a fragment belongs: a regular line, or if negative ~ a record of `good`."""
+
+    def regular(self, index: int) -> None:
+        """Take a regular line."""
+        self.close()
+        self._owner = index
+
+    def broken(self, line: bytes, number: int, mark: int) -> None:
+        """Take a line with too few `|`, too many, or without the beginning of a record."""
+        begins = self._layout.begins(line)
+        if not self._open and not begins:
+            self._fragment(number)
+            return
+        if self._open and begins and line.count(b"|") >= self._layout.bars:
+            self.close()
+        if not self._open:
+            self._begun = number
+        self._open.append(line)
+        text = b" ".join(self._open)
+        bars = text.count(b"|")
+        if bars < self._layout.bars and self._layout.free is not None:
+            return
+        parts = self._layout.split(text.decode("utf-8", "replace"))
+        if parts is None:
+            self.close()
+            return
+        mark |= bit("split_row") if len(self._open) > 1 else 0
+        mark |= bit("free_text") if bars > self._layout.bars else 0
+        self.good.append(parts)
+        self.begins.append(self._begun)
+        self.marks.append(mark)
+        self._owner = ~(len(self.good) - 1)
+        self._open.clear()
+
+    def _fragment(self, number: int) -> None:
+        """Take a line that begins no record: the rest of the free text before it, if any."""
+        if self._owner is None or not self._layout.free_last:
+            self.bad.append((number, "fields"))
+        elif self._owner >= 0:
+            self._line_marks[self._owner] |= np.uint64(bit("split_row"))
+        else:
+            self.marks[~self._owner] |= bit("split_row")
+
+    def close(self) -> None:
+        """Give up the record that is open, if any."""
+        if self._open:
+            self.bad.append((self._begun, "fields"))
+            self._open.clear()

@@ -46,8 +46,11 @@ def head(path: Path) -> bytes:
     return result
 
 
-def blocks(path: Path) -> Iterator[bytes]:
-    """Yield the text of a log, decompressed, in blocks that end with a line."""
+def blocks(path: Path, lone_cr: bool = False) -> Iterator[bytes]:
+    """Yield the text of a log, decompressed, in blocks that end with a line.
+
+    `lone_cr`: where there are no line feeds, a carriage return ends a line.
+    """
     parts: list[bytes] = []
     held = 0
     first = True
@@ -56,12 +59,15 @@ def blocks(path: Path) -> Iterator[bytes]:
             part, first = part.removeprefix(_UTF8), False
         parts.append(part)
         held += len(part)
-        if held >= BLOCK:
-            text = b"".join(parts)
-            cut = text.rfind(b"\n") + 1
-            if cut:
-                yield text[:cut]
-            parts, held = [text[cut:]], len(text) - cut
+        if held < BLOCK:
+            continue
+        cut = part.rfind(b"\n") + 1
+        if not cut and lone_cr:  # not the last byte: a line feed may follow
+            cut = part.rfind(b"\r", 0, -1) + 1
+        if cut:
+            parts[-1] = part[:cut]
+            yield b"".join(parts)
+            parts, held = [part[cut:]], len(part) - cut
     if held:
         yield b"".join(parts)
 

@@ -97,7 +97,7 @@ def parse(path: Path, unit: str, tally: Tally) -> Parsed:
 def _frames(path: Path, header: _Header, tally: Tally) -> Iterator[pl.DataFrame]:
     """Yield the rows of a log, block by block; regular blocks are parsed ahead, in threads."""
     reader = Reader(lone_cr=True)
-    for raw, lines, frame in ahead(_regular_block, map(reader.lines, blocks(path))):
+    for raw, lines, frame in ahead(_regular_block, map(reader.lines, blocks(path, lone_cr=True))):
         if frame is not None:
             yield frame
         else:

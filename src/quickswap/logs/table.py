@@ -27,7 +27,8 @@ KNOWN = ("submit", "need", "size", "estimate", "wait", *TEXTS)
 
 _MUST = KNOWN[:3]
 _EPOCH = 3e8
-_QUOTE = ord('"')
+_MOST_HELD = 4
+"""Blocks put together for the sake of a quoted field."""
 
 
 def separator(line: str) -> str | None:
@@ -47,7 +48,7 @@ def parse_csv(
     mapping = _mapping(path, names, columns)
     reader, first = Reader(lone_cr=True), True
     parts: list[pl.DataFrame] = []
-    for block in _even(blocks(path)):
+    for block in _even(blocks(path, lone_cr=True)):
         lines = reader.lines(block)
         rows = _rows(lines, [f"f{i}" for i in range(len(names))], mark, first, path)
         parts += [judge(_jobs(frame, names, mapping, zone), tally) for frame in rows]
@@ -110,15 +111,18 @@ def _listed(names: list[str]) -> str:
 
 
 def _even(text: Iterator[bytes]) -> Iterator[bytes]:
-    """Yield blocks with an even number of quotes, so that no quoted field is cut."""
+    """Yield blocks with an even number of quotes, so that no quoted field is cut.
+
+    A quote that stands alone is not waited for without end: no field is as long as a few blocks.
+    """
     held: list[bytes] = []
     quotes = 0
     for block in text:
         held.append(block)
         quotes += block.count(b'"')
-        if quotes % 2 == 0:
+        if quotes % 2 == 0 or len(held) == _MOST_HELD:
             yield b"".join(held)
-            held = []
+            held, quotes = [], 0
     if held:
         yield b"".join(held)
 
