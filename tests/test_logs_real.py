@@ -6,10 +6,12 @@ import os
 from pathlib import Path
 from typing import Any
 
+import polars as pl
 import pytest
 
 from logs_helpers import consistent, counted
 from quickswap import logs
+from quickswap.logs import slurm
 
 FOLDER = Path(
     os.environ.get("QUICKSWAP_LOGS", Path(__file__).parents[1].parent / "shared" / "data")
@@ -22,9 +24,7 @@ XDMOD_FORMAT = (
     "JobID,JobIDRaw,Cluster,Partition,QOS,Account,Group,GID,User,UID,Submit,Eligible,Start,End,"
     "Elapsed,ExitCode,State,NNodes,NCPUS,ReqCPUS,ReqMem,ReqTRES,AllocTRES,Timelimit,NodeList,JobName"
 )
-"""What the 26 fields are: the order in which Open XDMoD asks sacct for them. In all rows End -
-Start is Elapsed, the cpu of both TRES are NCPUS and ReqCPUS, and GID tells the same jobs apart as
-Group does, which Account does not."""
+"""What the 26 fields are: the order in which Open XDMoD asks sacct for them."""
 
 
 def real(name: str) -> Path:
@@ -74,6 +74,24 @@ def test_xdmod() -> None:
     assert kept["preempted"] == 86
     assert log.report.facts[0].startswith("Times are taken for UTC")
     assert log.report.facts[1].startswith("7 partitions are read as one machine")
+
+
+def test_xdmod_fields_are_what_they_are_called() -> None:
+    names = XDMOD_FORMAT.split(",")
+    rows = [line.split("|") for line in real(XDMOD).read_text().splitlines()]
+    jobs = pl.DataFrame(rows, schema=names, orient="row")
+    seconds = {name: slurm.seconds(pl.col(name), "UTC") for name in ("Start", "End")}
+    for first, second in (
+        (seconds["End"] - seconds["Start"], slurm.duration(pl.col("Elapsed"))),
+        (slurm.tres(pl.col("AllocTRES"), "cpu"), pl.col("NCPUS").cast(pl.Float64)),
+        (slurm.tres(pl.col("ReqTRES"), "cpu"), pl.col("ReqCPUS").cast(pl.Float64)),
+    ):
+        same = jobs.select(first.alias("first"), second.alias("second"))
+        assert same["first"].equals(same["second"], check_names=False)
+        assert not same["first"].has_nulls()
+    # a group has one number; an account is not a group, though as many of either occur
+    assert jobs.select("Group", "GID").n_unique() == jobs["Group"].n_unique() == 7
+    assert jobs.select("Account", "GID").n_unique() > jobs["Account"].n_unique()
 
 
 def test_xdmod_one_partition_nodes_and_window() -> None:
