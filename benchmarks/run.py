@@ -16,6 +16,7 @@ from itertools import chain
 from pathlib import Path
 
 from measures import Effort, Row, against_bare, growth, memory, threads
+from reading import reading
 
 HERE = Path(__file__).parent
 README = HERE.parent / "README.md"
@@ -43,7 +44,8 @@ def main() -> int:
 def measured(quick: bool, long: bool) -> Iterator[Row]:
     """All rows, one after another."""
     bursts, runs, long_runs = (Effort(100_000, 1),) * 3 if quick else EFFORTS
-    rows = chain(against_bare(bursts), growth(runs), threads(long_runs))
+    logs = reading(10_000, 1) if quick else reading(1_000_000, 5)
+    rows = chain(against_bare(bursts), growth(runs), threads(long_runs), logs)
     return chain(rows, memory(10**9)) if long else rows
 
 
