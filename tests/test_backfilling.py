@@ -138,8 +138,8 @@ CONSERVATIVE: list[tuple[str, int, list[Job], list[float]]] = [
         [Job(0, 2, 2, 10), Job(0, 2, 3), Job(0, 4, 1), Job(0, 2, 6)],
         [0, 0, 8, 2],
     ),
-    # 0: | 0 1 2 | 0; 1 is due at 2 until 5, 2 at 5   2: 0 goes on, so 1 has to wait   3: | 3 | -; the
-    # reservations are void: 1 is due now, 3 (one server) now as well: it starts, 2 at 6
+    # 0: | 0 1 2 | 0; 1 is due at 2 until 5, 2 at 5   2: 0 goes on, so 1 has to wait
+    # 3: | 3 | 3; the reservations are void: 1 (does not fit) and 3 (does) are due now, 2 at 6
     # 4: 0 3 | | 1; given anew: 2 is due at 7   7: 1 | | 2
     (
         "a missed reservation",
@@ -187,22 +187,33 @@ def crowds(draw: st.DrawFn) -> tuple[int, Trace]:
     return servers, columns(jobs)
 
 
+def longer(crowd: tuple[int, Trace], spread: float, seed: int) -> tuple[int, Trace]:
+    """Estimates that are up to `1 + spread` times the sizes."""
+    servers, trace = crowd
+    factor = 1.0 + spread * np.random.default_rng(seed).random(len(trace.size))
+    return servers, trace._replace(estimate=trace.size * factor)
+
+
 def first_promise(servers: int, trace: Trace, job: int, start: Floats, end: Floats) -> float:
     """When a job can start at the latest, by the jobs in service as it becomes the oldest."""
     blocked = max(float(trace.arrival[job]), float(start[:job].max(initial=0.0)))
     if start[job] <= blocked:
         return blocked
     inside = np.flatnonzero((start <= blocked) & (end > blocked))
-    for time in [blocked, *sorted(end[inside])]:
-        if servers - trace.need[inside][end[inside] > time].sum() >= trace.need[job]:
+    need, expected = trace.need[inside], start[inside] + trace.estimate[inside]
+    for time in [blocked, *sorted(expected)]:
+        if servers - need[expected > time].sum() >= trace.need[job]:
             return float(time)
     raise AssertionError("the job never fits")
 
 
 @QUICK
-@given(crowds())
-def test_easy_never_delays_the_reservation_of_the_head(crowd: tuple[int, Trace]) -> None:
-    servers, trace = crowd
+@given(crowds(), st.sampled_from([0.0, 0.5, 3.0]), st.integers(0, 2**32 - 1))
+def test_easy_never_delays_the_reservation_of_the_head(
+    crowd: tuple[int, Trace], spread: float, seed: int
+) -> None:
+    """With exact estimates, and with too long ones."""
+    servers, trace = longer(crowd, spread, seed)
     start, end = served(servers, "easy", trace)
     for job in range(len(start)):
         assert start[job] <= first_promise(servers, trace, job, start, end)
@@ -243,9 +254,7 @@ def test_conservative_never_delays_a_reservation(
     crowd: tuple[int, Trace], spread: float, seed: int
 ) -> None:
     """With exact estimates it keeps it to the second, with too long ones it may be early."""
-    servers, trace = crowd
-    longer = 1.0 + spread * np.random.default_rng(seed).random(len(trace.size))
-    trace = trace._replace(estimate=trace.size * longer)
+    servers, trace = longer(crowd, spread, seed)
     start, _ = served(servers, "conservative", trace)
     promised = reservations(servers, trace)
     assert (start <= promised).all()
@@ -281,7 +290,8 @@ class TestReplay:
         trace = columns([Job(i, 1, 2.0) for i in range(100)])
         system = qs.System(4, [qs.JobClass(1, 1.0, qs.Exponential(mean=1.0))])
         spec = json.dumps({"system": system.to_dict(), "policy": {"name": "conservative"}})
-        cls, seen = np.zeros(100, dtype=np.uint32), []
+        cls = np.zeros(100, dtype=np.uint32)
+        seen: list[int] = []
         jobs = trace.arrival, cls, trace.size
         plain = replay(spec, *jobs, debug=False, progress=seen.append)[0]
         assert seen[-1] == 100
@@ -304,7 +314,7 @@ class TestElsewhere:
             qs.simulate(FOUR, policy, engine="jumps")
 
     def test_a_chain_is_refused(self, policy: qs.Policy) -> None:
-        with pytest.raises(qs.PolicyError, match="estimated sizes of jobs, so .*: simulate"):
+        with pytest.raises(qs.PolicyError, match=r"estimated sizes of jobs, so .*: simulate"):
             chain.exact(mixed(2, [(1, 1.0, 1.0), (2, 1.0, 1.0)], 0.3), policy)
 
     def test_step_by_step_with_estimates(self, policy: qs.Policy) -> None:

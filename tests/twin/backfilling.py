@@ -44,8 +44,9 @@ class Conservative:
 
     1. If a reservation has been missed, all are void.
     2. Each job in order of arrival gives its reservation back and gets the earliest one, if that is
-       earlier; and again, until nothing changes. Then each job without one gets the earliest one. The profile that
-       decides: the jobs in service until their estimated ends, and all reservations that stand.
+       earlier; and again, until nothing changes. Then each job without one gets the earliest one.
+       The profile that decides: the jobs in service until their estimated ends, and all
+       reservations that stand.
     3. The oldest job starts whose reservation is now and that fits.
     """
 
@@ -80,9 +81,9 @@ class Conservative:
         """
         promised = [(state.now, estimated_end(run, state.now), run.need) for run in state.running]
         promised += [
-            (start, start + other.estimate, other.need)
+            (self.reserved[other.number], self.reserved[other.number] + other.estimate, other.need)
             for other in state.waiting
-            if (start := self.reserved.get(other.number)) is not None
+            if other.number in self.reserved
         ]
 
         def free_at(time: float) -> int:
