@@ -148,13 +148,13 @@ CONSERVATIVE: list[tuple[str, int, list[Job], list[float]]] = [
         [0, 4, 7, 3],
     ),
     # 0: | 0 1 2 3 | 0 1; 2 (three servers) is due at 3, when 0 should end, until 13; 3 (one) at 5,
-    # when 1 should end.   3: nobody ends   5: nobody ends, but 3 is due, and its turn is now: 2, 0
-    # and 1 leave it a server   6: 1 | | - (2 needs three, 0 and 3 hold two)   7: 0 | | 2
+    # when 1 should end; neither does   6: 1 | | 2; given anew: 2 is due now, and 3 is due now too, as
+    # if 0 had ended; but 0 holds the fourth server   7: 0 | | 3
     (
-        "due though nothing happens",
+        "missed by two",
         4,
         [Job(0, 1, 7, 3), Job(0, 1, 6, 5), Job(0, 3, 10), Job(0, 1, 9)],
-        [0, 0, 7, 5],
+        [0, 0, 6, 7],
     ),
 ]
 

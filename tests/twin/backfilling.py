@@ -13,6 +13,13 @@ def estimated_end(job: Job, now: float) -> float:
     return max(job.begun + job.estimate, now)
 
 
+def until(start: float, estimate: float) -> float:
+    """When what is promised from `start` on ends: a size of zero is promised the shortest time that
+    there is.
+    """
+    return max(start + estimate, math.nextafter(start, math.inf))
+
+
 class EASY:
     """The head of the waiting jobs starts if it fits. Else its shadow is the first time at which it
     fits by the estimated ends of the jobs in service, and extra is what is free then beyond its
@@ -70,27 +77,22 @@ class Conservative:
         due = [job for job in state.waiting if self.reserved[job.number] == state.now]
         return next((job for job in due if state.fits(job)), None)
 
-    def wake_at(self, state: State) -> float:
-        """The next reservation."""
-        to_come = [time for time in self.reserved.values() if time > state.now]
-        return min(to_come, default=math.inf)
-
     def earliest(self, state: State, job: Job) -> float:
         """The first time from now on from which on the job finds its servers free in the profile
         for as long as it is estimated to take.
         """
-        promised = [(state.now, estimated_end(run, state.now), run.need) for run in state.running]
-        promised += [
-            (self.reserved[other.number], self.reserved[other.number] + other.estimate, other.need)
-            for other in state.waiting
-            if other.number in self.reserved
+        starts = self.reserved | {run.number: run.begun for run in state.running}
+        promised = [
+            (starts[other.number], until(starts[other.number], other.estimate), other.need)
+            for other in [*state.running, *state.waiting]
+            if other.number in starts
         ]
 
         def free_at(time: float) -> int:
             return state.servers - sum(need for a, b, need in promised if a <= time < b)
 
         def holds(start: float) -> bool:
-            changes = [a for a, _, _ in promised if start < a < start + job.estimate]
+            changes = [a for a, _, _ in promised if start < a < until(start, job.estimate)]
             return all(free_at(time) >= job.need for time in [start, *changes])
 
         ends: Iterable[float] = (end for _, end, _ in promised)

@@ -6,7 +6,6 @@ in a further round (completions, then decisions; the arrivals of the instant are
 and so on until nothing is due any more.
 """
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
@@ -89,8 +88,11 @@ class _Run:
 
     def finish(self) -> Schedule:
         while self.arrivals or self.state.running:
-            due = [job.due for job in self.state.running]
-            self._instant(min([*due, *(job.arrival for job in self.arrivals), self._wake()]))
+            self._instant(
+                min(
+                    [job.due for job in self.state.running] + [job.arrival for job in self.arrivals]
+                )
+            )
         if self.state.waiting:
             raise RuntimeError(
                 f"{self.policy} leaves jobs waiting in an idle system for ever: {self.state}"
@@ -108,10 +110,6 @@ class _Run:
             self.segments,
             self.states,
         )
-
-    def _wake(self) -> float:
-        """When the policy wants to be asked even if nothing happens."""
-        return self.policy.wake_at(self.state) if hasattr(self.policy, "wake_at") else math.inf
 
     def _instant(self, now: float) -> None:
         self.state.now = now

@@ -12,11 +12,13 @@
 //! 3. The oldest job starts whose reservation is now and that fits. One that does not fit waits for a job that has outlived
 //!    its estimate, and which the profile takes to end now.
 //!
-//! It asks to be woken at the next reservation: where estimates are exact a job ends then anyway.
+//! A job estimated to take no time is promised the shortest that there is; that it is gone at once then counts as an early
+//! end. No timer is needed: the next reservation to come is the estimated end of a job in service, since it would else be
+//! earlier; so that job ends, or it still holds the servers.
 
 use std::collections::BTreeSet;
 
-use super::estimates::Profile;
+use super::estimates::{Profile, until};
 use super::{Choice, Parameters, Policy, Sight, View};
 use crate::book::{Job, NOBODY, Slot};
 
@@ -49,7 +51,7 @@ impl Conservative {
     fn place(&mut self, slot: Slot, job: &Job, need: u32, now: f64) {
         let time =
             self.profile.earliest(now, need, job.expected, f64::INFINITY, f64::INFINITY).unwrap_or(f64::INFINITY);
-        self.profile.take(time, time + job.expected, need);
+        self.profile.take(time, until(time, job.expected), need);
         self.agenda.insert((time.to_bits(), job.number, slot));
         self.reserved[slot as usize] = time;
     }
@@ -83,9 +85,9 @@ impl Conservative {
         }
         // from its reservation on its own servers are free, once it has given them back; and what has been as it was is in vain
         let Some(time) = self.profile.earliest(now, need, job.expected, old, self.changed) else { return false };
-        self.profile.give(old, old + job.expected, need);
-        self.profile.take(time, time + job.expected, need);
-        self.changed = self.changed.max(old + job.expected);
+        self.profile.give(old, until(old, job.expected), need);
+        self.profile.take(time, until(time, job.expected), need);
+        self.changed = self.changed.max(until(old, job.expected));
         self.agenda.remove(&(old.to_bits(), job.number, slot));
         self.agenda.insert((time.to_bits(), job.number, slot));
         self.reserved[slot as usize] = time;
@@ -99,7 +101,7 @@ impl Conservative {
         self.agenda.clear();
         self.profile.clear(now);
         for (_, job) in view.book.walk(view.book.running()) {
-            self.profile.take(now, job.start + job.expected, view.station.need(job.class));
+            self.profile.take(now, until(job.start, job.expected), view.station.need(job.class));
         }
         self.fresh.clear();
         self.fresh.extend(view.book.walk(view.book.order()).map(|(slot, _)| slot));
@@ -108,7 +110,6 @@ impl Conservative {
 }
 
 impl Policy for Conservative {
-    const TIMERS: bool = true;
     const HOOKS: bool = true;
     const ENDS: bool = true;
 
@@ -155,16 +156,11 @@ impl Policy for Conservative {
     #[inline]
     fn ended(&mut self, view: View<'_>, class: u32, slot: Slot) {
         let (job, now) = (view.book.job(slot), view.station.now());
-        let end = job.start + job.expected;
+        let end = until(job.start, job.expected);
         if end > now {
             self.profile.give(now, end, view.station.need(class));
             self.changed = self.changed.max(end);
         }
-    }
-
-    fn wake_at(&mut self, view: View<'_>) -> f64 {
-        let now = view.station.now();
-        self.agenda.iter().map(|&(time, ..)| f64::from_bits(time)).find(|&time| time > now).unwrap_or(f64::INFINITY)
     }
 
     fn restore(&mut self, _: &[i64], _: View<'_>) -> Result<(), String> {

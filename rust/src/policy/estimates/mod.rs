@@ -6,4 +6,4 @@ mod profile;
 
 pub use ends::Ends;
 pub use line::Line;
-pub use profile::Profile;
+pub use profile::{Profile, until};

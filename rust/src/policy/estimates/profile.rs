@@ -1,5 +1,11 @@
 //! The servers that nobody has been promised, over the time to come.
 
+/// The end of what begins at `start` and takes `length`, seconds; never nothing, so that a size of zero has its place too.
+#[inline]
+pub fn until(start: f64, length: f64) -> f64 {
+    (start + length).max(start.next_up())
+}
+
 /// Steps of a chunk, at most.
 const CHUNK: usize = 128;
 
@@ -84,7 +90,7 @@ impl Profile {
             let dull = match found {
                 None if chunk.start() >= last => return None,
                 None => chunk.most + chunk.added < need,
-                Some(start) if start + length <= chunk.start() => return found,
+                Some(start) if until(start, length) <= chunk.start() => return found,
                 Some(_) => chunk.least + chunk.added >= need,
             };
             if dull && at == 0 {
@@ -95,7 +101,7 @@ impl Profile {
                 continue;
             }
             for &(time, free) in &chunk.steps[at..] {
-                if time >= limit || found.is_some_and(|start| start + length <= time) {
+                if time >= limit || found.is_some_and(|start| until(start, length) <= time) {
                     return found;
                 }
                 if free + chunk.added < need {
