@@ -148,7 +148,7 @@ CONSERVATIVE: list[tuple[str, int, list[Job], list[float]]] = [
         [0, 4, 7, 3],
     ),
     # 0: | 0 1 2 3 | 0 1; 2 (three servers) is due at 3, when 0 should end, until 13; 3 (one) at 5,
-    # when 1 should end; neither does   6: 1 | | 2; given anew: 2 is due now, and 3 is due now too, as
+    # when 1 should end; neither does   6: 1 | | 2; given anew: 2 is due now, and 3 as well, as
     # if 0 had ended; but 0 holds the fourth server   7: 0 | | 3
     (
         "missed by two",
