@@ -1,4 +1,4 @@
-"""Drawings of a report, as SVG that stands inside the page. Uses the style of `quickswap.plotting`."""
+"""Drawings of a report, as SVG inside the page, in the style of `quickswap.plotting`."""
 
 from __future__ import annotations
 
@@ -32,8 +32,8 @@ Line = tuple[str, int, Floats, Floats]
 
 NARROW, WIDE = 4.6, 6.4
 """Inches: two of the former stand beside each other on a screen, one on a telephone."""
-TICKS = (1.0, 10.0, 60.0, 600.0, 3600.0, 6 * 3600.0, 86400.0, 7 * 86400.0, 30 * 86400.0)
-TICK_NAMES = ("1 s", "10 s", "1 min", "10 min", "1 h", "6 h", "1 day", "1 week", "30 days")
+TICKS = (1.0, 60.0, 3600.0, 86400.0, 864e3, 864e4)
+TICK_NAMES = ("1 s", "1 min", "1 h", "1 day", "10 days", "100 days")
 SURE, GAIN, LOSS = "#444444", "#0072B2", "#D55E00"
 _STYLE: Any = {
     "font.size": 10,
@@ -148,7 +148,8 @@ def tails(curves: Sequence[Line], name: str, words: str) -> Markup:
         high = max([*ends, 60.0]) * 1.3
         ticks = [(t, n) for t, n in zip(TICKS, TICK_NAMES, strict=True) if t <= high]
         axes.set_xlim(1.0, high)
-        axes.set_xticks([t for t, _ in ticks], [n for _, n in ticks], rotation=30, ha="right")
+        axes.set_xticks([t for t, _ in ticks], [n for _, n in ticks])
+        axes.yaxis.set_major_formatter(lambda share, _: f"{100 * share:g} %")
         axes.minorticks_off()
         axes.set_xlabel("wait")
         axes.set_ylabel("share of jobs that wait longer")
@@ -164,7 +165,9 @@ def lines(
         axes = canvas.axes
         for who, style, x, y in curves:
             kind = "steps-post" if steps else "default"
-            axes.plot(_times(x, clock), y, label=who, drawstyle=kind, **_style(style))
+            axes.plot(
+                _times(x, clock), y, label=who, drawstyle=kind, linewidth=1.1, **_style(style)
+            )
         _time_axis(axes, clock)
         axes.set_ylabel(label)
         axes.set_ylim(bottom=0)
@@ -181,11 +184,12 @@ def _time_axis(axes: Axes, clock: Clock) -> None:
     if clock.origin is None:
         axes.set_xlabel("days since the first job")
         return
-    from matplotlib.dates import AutoDateLocator, ConciseDateFormatter
+    from matplotlib import dates
 
-    locator = AutoDateLocator(tz=clock.zone, minticks=3, maxticks=8)
+    untyped: Any = dates
+    locator = untyped.AutoDateLocator(tz=clock.zone, minticks=3, maxticks=8)
     axes.xaxis.set_major_locator(locator)
-    axes.xaxis.set_major_formatter(ConciseDateFormatter(locator, tz=clock.zone))
+    axes.xaxis.set_major_formatter(untyped.ConciseDateFormatter(locator, tz=clock.zone))
 
 
 def bars(names: Sequence[str], jobs: Floats, work: Floats, title: str, name: str) -> Markup:
@@ -194,7 +198,10 @@ def bars(names: Sequence[str], jobs: Floats, work: Floats, title: str, name: str
     with _drawn(name, words, NARROW, 1.3 + 0.36 * len(names)) as canvas:
         axes, places = canvas.axes, np.arange(len(names))
         axes.barh(places - 0.2, 100 * jobs, 0.36, label="jobs", color=COLOURS[5])
-        axes.barh(places + 0.2, 100 * work, 0.36, label="work (servers × time)", color=COLOURS[0])
+        axes.barh(
+            places + 0.2, 100 * work, 0.36, label="work (servers times time)", color=COLOURS[0]
+        )
+        axes.set_axisbelow(True)
         axes.set_yticks(places, list(names))
         axes.set_ylim(len(names) - 0.5, -0.5)
         axes.grid(axis="y", visible=False)

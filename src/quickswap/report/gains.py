@@ -52,13 +52,14 @@ class Gains:
 
     Attributes:
         noun: what a group is.
-        before: stands before a group's name in a sentence.
+        before, after: stand around a group's name in a sentence.
         plural: whether a group is spoken of as many.
         rows: by policy, in the order of the groups.
     """
 
     noun: str
     before: str
+    after: str
     plural: bool
     rows: dict[str, tuple[Gain, ...]]
 
@@ -89,7 +90,7 @@ def by_class(told: Told) -> Gains:
             for i, each in enumerate(base.classes)
             if each.jobs
         )
-    return Gains("class of needs", "jobs of needs ", True, rows)
+    return Gains("class of needs", "jobs that need ", " servers", True, rows)
 
 
 def by_user(told: Told) -> Gains | None:
@@ -128,7 +129,7 @@ def by_user(told: Told) -> Gains | None:
             for i, name in enumerate(names)
             if jobs_of[i]
         )
-    return Gains(column, f"{column} ", False, rows)
+    return Gains(column, f"{column} ", "", False, rows)
 
 
 def check_column(column: object) -> str | None:
@@ -140,8 +141,8 @@ def check_column(column: object) -> str | None:
     if column is None or (isinstance(column, str) and column in COLUMNS):
         return column
     raise QuickswapError(
-        f"groups is {shown(column)}; it must be a column of the log ({', '.join(COLUMNS)}), or None "
-        "to let the log decide."
+        f"groups is {shown(column)}; it must be a column of the log ({', '.join(COLUMNS)}), or "
+        "None to let the log decide."
     )
 
 
@@ -197,8 +198,8 @@ def gains_section(told: Told, classes: Gains, users: Gains | None) -> Markup:
         return section("gains", "Who gains and who loses", tag("p", text))
     intro = tag(
         "p",
-        f"How much longer (+) or shorter (\N{MINUS SIGN}) the mean wait of a job would be than under "
-        f"{base.policy_label}, at {told.main.name}. The line is the 95 % interval; where it "
+        f"How much longer (+) or shorter (\N{MINUS SIGN}) the mean wait of a job would be than "
+        f"under {base.policy_label}, at {told.main.name}. The line is the 95 % interval; where it "
         "crosses 0, nobody can tell from this log. Of twenty such intervals, about one is wrong.",
     )
     parts = [tag("h3", "By server need"), _part(told, classes, "needs")]

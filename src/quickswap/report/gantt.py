@@ -37,8 +37,8 @@ def gantt_section(told: Told) -> Markup:
     left_out = [each.policy_label for each in point.all() if each.schedule.preemptive]
     words = (
         [
-            f"{listed(left_out)} may stop jobs and resume them: the schedule does not tell when, so that "
-            "there is no picture of it."
+            f"{listed(left_out)} may stop jobs and resume them: the schedule does not tell when, "
+            "so that there is no picture of it."
         ]
         if left_out
         else []
@@ -57,9 +57,9 @@ def gantt_section(told: Told) -> Markup:
         )
     data = json.dumps(_data(told, drawn, rows), separators=(",", ":")).replace("<", "\\u003c")
     intro = (
-        f"Every bar is a job at {point.name}: as long as it ran, as high as the servers it held, the "
-        "darker the longer it waited. From afar the picture shows the share of the servers in use. "
-        "Drag to move; zoom with the buttons, with two fingers, with the keys + and "
+        f"Every bar is a job at {point.name}: as long as it ran, as high as the servers it held, "
+        "the darker the longer it waited, and at last orange. From afar the picture "
+        "shows the share of the servers in use. Drag to move; zoom with the buttons, with two fingers, with the keys + and "
         "\N{MINUS SIGN}, or with the wheel once the picture is clicked. Point at a job to read "
         "about it."
     )

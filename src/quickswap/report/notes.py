@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from quickswap._words import counted
-from quickswap.report.markup import Markup, joined, section, table, tag
+from quickswap.report.markup import Markup, section, table, tag
 from quickswap.report.model import Told
 
 __all__ = ["caveats_section", "computed_section", "quality_section"]
@@ -13,8 +13,8 @@ def quality_section(told: Told) -> Markup:
     """Return the quality report of the log."""
     report = told.log.report
     head = (
-        f"{counted(report.rows, 'row', ',')} were read; {counted(report.kept, 'job', ',')} were kept, "
-        f"{report.repaired:,} of them repaired, and {counted(report.dropped, 'row', ',')} dropped."
+        f"{counted(report.rows, 'row', ',')} read; {counted(report.kept, 'job', ',')} kept, "
+        f"{report.repaired:,} of them repaired; {counted(report.dropped, 'row', ',')} dropped."
     )
     parts: list[object] = [tag("p", head)]
     if report.findings:
@@ -40,7 +40,7 @@ def quality_section(told: Told) -> Markup:
 
 def _lines(lines: tuple[int, ...], count: int) -> str:
     more = ", …" if count > len(lines) else ""
-    return ", ".join(f"{line:,}" for line in lines) + more
+    return ", ".join(map(str, lines)) + more
 
 
 def caveats_section(told: Told) -> Markup:
@@ -50,9 +50,9 @@ def caveats_section(told: Told) -> Markup:
     over = (
         "The log is too short for intervals."
         if unit == "whole"
-        else f"Intervals come from drawing the log's {counted(number, unit)} anew, with replacement "
-        f"({base.inputs.seed} is the seed). They tell how much the answer depends on the {unit}s "
-        "that the log happens to hold, and nothing of other years, users or machines."
+        else f"Intervals come from drawing the log's {counted(number, unit)} anew, with "
+        f"replacement ({base.inputs.seed} is the seed). They tell how much the answer "
+        f"depends on the {unit}s that the log happens to hold, and nothing of other years, users or machines."
     )
     points = [
         ("One path.", f"This is one stretch of one machine's life. {over}"),
@@ -139,15 +139,6 @@ def computed_section(told: Told) -> Markup:
         table("Settings", ["setting", "value"], settings),
         tag("p", "To do it again:"),
         tag("pre", tag("code", code), tabindex=0),
-        tag(
-            "p",
-            joined(
-                [
-                    "Policies, quantities and intervals are explained in the documentation of "
-                    "quickswap, in “Logs of your cluster”."
-                ]
-            ),
-        ),
     )
 
 
@@ -166,10 +157,16 @@ def _code(told: Told) -> str:
         "slowdown_bound": inputs.slowdown_bound,
         "seed": inputs.seed,
     }
-    words = ", ".join(f"{key}={value!r}" for key, value in settings.items())
-    return (
-        "from quickswap import logs, replays, write_report\n"
-        f"log = logs.read({inputs.source!r})  # and the options it was read with\n"
-        f"found = replays.replay_all(log, {policies!r}, {words})\n"
-        'write_report(found, "report.html")'
+    words = [f"    {key}={value!r}," for key, value in settings.items()]
+    return "\n".join(
+        [
+            "from quickswap import logs, replays, write_report",
+            f"log = logs.read({inputs.source!r})  # and the options it was read with",
+            "found = replays.replay_all(",
+            "    log,",
+            f"    {policies!r},",
+            *words,
+            ")",
+            'write_report(found, "report.html")',
+        ]
     )

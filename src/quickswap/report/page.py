@@ -89,7 +89,7 @@ def page(told: Told, title: str | None) -> str:
             caveats_section(told),
             computed_section(told),
         ),
-        tag("script", _asset("gantt.js")),
+        tag("script", _asset("plan.js"), _asset("gantt.js")),
     ]
     head = [
         Markup('<meta charset="utf-8">'),

@@ -80,8 +80,8 @@ def queue_section(told: Told) -> Markup:
 
 def _queue_words(told: Told) -> str:
     text = (
-        "Work that waits is told in hours that the whole machine would need for it. Each point is a "
-        "mean over a stretch of time; policies that keep up come back to little again and again."
+        "Work that waits is told in hours that the whole machine would need for it. Each point is "
+        "a mean over a stretch of time; policies that keep up come back to little again and again."
     )
     unknown = {
         each.policy_label for p in told.points for each in p.results if each.schedule.preemptive
@@ -133,7 +133,8 @@ def _load(told: Told) -> tuple[Markup, str]:
     )
     if span * factor / length > SHOWN:
         unit, length = "stretch", span * factor / SHOWN
-    edges = np.arange(0.0, span * factor + length, length)[: SHOWN + 2] / factor
+    count = max(1, round(span * factor / length))
+    edges = np.append(np.arange(count) * (length / factor), span)  # the last one is cut, or long
     capacity = schedule.servers * np.diff(edges)
     work = schedule.need * schedule.size
     offered = np.histogram(schedule.arrival, edges, weights=work)[0] / capacity

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 
 from quickswap.estimates import Estimate
@@ -26,6 +27,7 @@ def summary(told: Told, gains: list[Gains]) -> Markup:
     first = point.ranked[0]
     best = tag("p", _best(point, first), class_="answer")
     rest = [
+        _others(first, point),
         _slowdown(told, point),
         *_behind(point),
         _gains(first, point, gains),
@@ -65,7 +67,7 @@ def _best(point: Point, first: ReplayResult) -> str:
         f"{where}, {first.policy_label} makes users wait least: {unit.told(wait)} a job on average"
     )
     if first is not base:
-        other = f"{base.policy_label} (the baseline): {unit.told(base.mean_waiting_time)}"
+        other = f"{unit.told(base.mean_waiting_time)} under {base.policy_label} (the baseline)"
         gap = difference(first, base)
         return f"{head}, against {other}. {_difference(gap, wait, base.mean_waiting_time)}"
     second = point.ranked[1]
@@ -86,13 +88,30 @@ def _difference(gap: Estimate | None, less: Estimate, more: Estimate) -> str:
     size = unit.told(Estimate(abs(gap.value), gap.half_width))
     if more.value > 0 and gap.value:
         size += f", {100 * abs(gap.value) / more.value:.0f} % of the longer wait"
-    if gap.half_width != gap.half_width:
+    if math.isnan(gap.half_width):
         return f"The difference is {size}; the log is too short to say how certain that is."
     if certain(gap):
         return f"The difference is {size}: more than chance among weeks explains."
     if gap.value == 0:
         return "There is no difference between them."
     return f"The difference is {size}: the two are not told apart by this log."
+
+
+def _others(first: ReplayResult, point: Point) -> str:
+    """Return how the other policies compare with the baseline."""
+    texts = []
+    for each in point.others:
+        gap = difference(each, point.baseline)
+        if each is first or gap is None or not math.isfinite(gap.value):
+            continue
+        unit = unit_of([gap.value])
+        size = unit.told(Estimate(abs(gap.value), gap.half_width))
+        more = "more" if gap.value > 0 else "less"
+        doubt = "" if certain(gap) else ", not told apart"
+        texts.append(f"{each.policy_label} {size} {more}{doubt}")
+    if not texts:
+        return ""
+    return f"Compared with {point.baseline.policy_label}, the mean wait is: {'; '.join(texts)}."
 
 
 def _slowdown(told: Told, point: Point) -> str:
@@ -151,7 +170,8 @@ def _gains(first: ReplayResult, point: Point, gains: list[Gains]) -> str:
             texts.append(f"of no {each.noun} it is certain whether it gains or loses")
     if not texts:
         return ""
-    return f"{shown.policy_label} instead of {point.baseline.policy_label}: {'. '.join(map(_upper, texts))}."
+    head = f"{shown.policy_label} instead of {point.baseline.policy_label}"
+    return f"{head}: {'. '.join(map(_upper, texts))}."
 
 
 def _upper(text: str) -> str:
@@ -167,8 +187,9 @@ def _who(gains: Gains, row: Gain, verb: str) -> str:
     assert row.gap is not None
     unit = unit_of([row.gap.value])
     size = unit.told(Estimate(abs(row.gap.value), row.gap.half_width))
+    verb = verb if gains.plural else f"{verb}s"
     return (
-        f"{gains.before}{row.name} {verb}{'' if gains.plural else 's'} most, {size} of wait a job "
+        f"{gains.before}{row.name}{gains.after} {verb} most, {size} of wait a job "
         f"({100 * row.jobs:.0f} % of the jobs, {100 * row.work:.0f} % of the work)"
     )
 

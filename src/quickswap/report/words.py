@@ -13,7 +13,7 @@ from quickswap.logs import JobLog
 
 __all__ = ["Clock", "Unit", "certain", "duration", "listed", "percent", "signed", "unit_of"]
 
-MINUS = "\N{MINUS SIGN}"
+MINUS, HARD_SPACE = "\N{MINUS SIGN}", "\N{NO-BREAK SPACE}"
 LAST = 253_402_000_000
 """Unix time at which calendars end, with the year 9999."""
 
@@ -31,13 +31,13 @@ class Unit:
 
     def told(self, estimate: Estimate) -> str:
         """Return an estimate of seconds in words: "3.2 h ± 0.4 h"."""
-        text = str(self.of(estimate))
-        return (
-            text
-            if text in ("-", "infinite")
-            else f"{text.replace(' ±', f' {self.name} ±')}"
-            + ("" if text.endswith("?") else f" {self.name}")
-        )
+        value, sign, width = str(self.of(estimate)).partition(" ± ")
+        if not math.isfinite(estimate.value):
+            return value
+        text = f"{value} {self.name}"
+        if sign:
+            text += f" ± {width}" if width == "?" else f" ± {width} {self.name}"
+        return text.replace(" ", HARD_SPACE)
 
     def signed(self, estimate: Estimate) -> str:
         """Return a difference of seconds, with its sign and without the unit."""
@@ -45,21 +45,21 @@ class Unit:
 
 
 UNITS = (Unit("s", 1.0), Unit("min", 60.0), Unit("h", 3600.0), Unit("days", 86400.0))
-ENOUGH = (120.0, 120 * 60.0, 100 * 3600.0)
+ENOUGH = (120.0, 90 * 60.0, 100 * 3600.0)
 """Seconds from which the next larger unit reads better."""
 
 
 def unit_of(values: Iterable[float]) -> Unit:
     """Return the unit in which some durations, seconds, read best together."""
     known = sorted(abs(value) for value in values if math.isfinite(value) and value != 0)
-    middle = known[len(known) // 2] if known else 0.0
-    return UNITS[sum(middle >= limit for limit in ENOUGH)]
+    typical = math.sqrt(known[len(known) // 2] * known[-1]) if known else 0.0
+    return UNITS[sum(typical >= limit for limit in ENOUGH)]
 
 
 def duration(seconds: float) -> str:
     """Return one duration in its own unit: "3.2 h"."""
     unit = unit_of([seconds])
-    return f"{seconds / unit.seconds:,.3g} {unit.name}"
+    return f"{seconds / unit.seconds:,.3g}{HARD_SPACE}{unit.name}"
 
 
 def signed(estimate: Estimate) -> str:

@@ -15,133 +15,14 @@
 
   // ---- data ----
 
-  async function unpacked(text) {
-    const bytes = Uint8Array.from(atob(text), (c) => c.charCodeAt(0));
-    const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate-raw"));
-    const planes = new Uint8Array(await new Response(stream).arrayBuffer());
-    const n = planes.length / 4, out = new Uint32Array(n);
-    for (let i = 0; i < n; i++) {
-      out[i] = planes[i] | (planes[n + i] << 8) | (planes[2 * n + i] << 16) | (planes[3 * n + i] << 24);
-    }
-    return out;
-  }
-
-  let submit, size, need, user, plan = null;
+  let jobs, plan = null;
   const plans = [];
 
-  async function load() {
-    const columns = await Promise.all(data.columns.map(unpacked));
-    [submit, size, need, user] = columns;
-    for (let i = 1; i < submit.length; i++) submit[i] += submit[i - 1];
-  }
-
   async function planned(number) {
-    if (!plans[number]) plans[number] = arranged(await unpacked(data.waits[number]));
+    if (!plans[number]) {
+      plans[number] = Plan.arranged(jobs, await Plan.unpacked(data.waits[number]), data.servers);
+    }
     return plans[number];
-  }
-
-  // ---- which servers a job holds: the lowest gap that it fits, else the lowest free servers ----
-
-  function arranged(waits) {
-    const present = [];
-    for (let j = 0; j < waits.length; j++) if (waits[j] > 0) present.push(j);
-    const n = present.length;
-    const start = new Float64Array(waits.length), end = new Float64Array(waits.length);
-    for (const j of present) {
-      start[j] = submit[j] + waits[j] - 1;
-      end[j] = start[j] + size[j];
-    }
-    const byStart = Uint32Array.from(present).sort((a, b) => start[a] - start[b] || a - b);
-    const byEnd = Uint32Array.from(present).sort((a, b) => end[a] - end[b] || a - b);
-    const held = new Array(waits.length); // per job: low, high, low, high, ...
-    const free = [0, Infinity]; // likewise, ascending
-    let top = data.servers, gone = 0;
-    for (const j of byStart) {
-      while (gone < n && end[byEnd[gone]] <= start[j]) {
-        const other = held[byEnd[gone]];
-        if (other) give(free, other); // a job of size zero holds none
-        gone++;
-      }
-      if (size[j] === 0) continue;
-      held[j] = take(free, need[j]);
-      top = Math.max(top, held[j][held[j].length - 1]);
-    }
-    const BLOCK = 64, latest = new Float64Array(Math.ceil(n / BLOCK));
-    for (let i = 0; i < n; i++) {
-      const b = (i / BLOCK) | 0;
-      latest[b] = Math.max(latest[b], end[byStart[i]]);
-    }
-    const starts = Float64Array.from(byStart, (j) => start[j]);
-    const last = n ? end[byEnd[n - 1]] : 1;
-    return { start, end, byStart, starts, held, latest, BLOCK, top, waits, n, last,
-      busy: area(byStart, start, byEnd, end), queue: area(present, submit, byStart, start, true) };
-  }
-
-  function take(free, count) {
-    for (let i = 0; i < free.length; i += 2) {
-      if (free[i + 1] - free[i] >= count && free[i + 1] !== Infinity) return cut(free, i, count);
-    }
-    const got = [];
-    while (count > 0) {
-      const part = Math.min(count, free[1] - free[0]);
-      got.push(...cut(free, 0, part));
-      count -= part;
-    }
-    return got;
-  }
-
-  function cut(free, i, count) {
-    const low = free[i];
-    free[i] += count;
-    if (free[i] === free[i + 1]) free.splice(i, 2);
-    return [low, low + count];
-  }
-
-  function give(free, parts) {
-    for (let p = 0; p < parts.length; p += 2) {
-      let a = 0, b = free.length / 2;
-      while (a < b) {
-        const m = (a + b) >> 1;
-        if (free[2 * m] < parts[p]) a = m + 1; else b = m;
-      }
-      const before = a > 0 && free[2 * a - 1] === parts[p], after = free[2 * a] === parts[p + 1];
-      if (before && after) free.splice(2 * a - 1, 2);
-      else if (before) free[2 * a - 1] = parts[p + 1];
-      else if (after) free[2 * a] = parts[p];
-      else free.splice(2 * a, 0, parts[p], parts[p + 1]);
-    }
-  }
-
-  // servers in use, or (`waits`) work waiting: when it changes, how much it is then, its integral
-  function area(ups, upTime, downs, downTime, waits) {
-    const n = ups.length, time = new Float64Array(2 * n + 1), level = new Float64Array(2 * n + 1);
-    const sum = new Float64Array(2 * n + 1);
-    let i = 0, k = 0;
-    for (let at = 1; at <= 2 * n; at++) {
-      const up = i < n ? upTime[ups[i]] : Infinity, down = k < n ? downTime[downs[k]] : Infinity;
-      const rises = up < down || (waits && up === down);
-      const j = rises ? ups[i++] : downs[k++];
-      const weight = waits ? need[j] * size[j] : need[j];
-      time[at] = rises ? up : down;
-      level[at] = level[at - 1] + (rises ? weight : -weight);
-      sum[at] = sum[at - 1] + level[at - 1] * (time[at] - time[at - 1]);
-    }
-    return { time, level, sum };
-  }
-
-  function upTo(path, t) {
-    const i = Math.max(below(path.time, t) - 1, 0);
-    return path.sum[i] + path.level[i] * (t - path.time[i]);
-  }
-
-  // how many of the ascending values are below or at x
-  function below(values, x) {
-    let a = 0, b = values.length;
-    while (a < b) {
-      const m = (a + b) >> 1;
-      if (values[m] <= x) a = m + 1; else b = m;
-    }
-    return a;
   }
 
   // ---- the window: from t0 to t1, in ticks ----
@@ -186,7 +67,7 @@
   // ---- drawing ----
 
   function visible() {
-    const until = below(plan.starts, t1), found = [];
+    const until = Plan.below(plan.starts, t1), found = [];
     for (let b = 0; b * plan.BLOCK < until; b++) {
       if (plan.latest[b] <= t0) continue;
       const stop = Math.min((b + 1) * plan.BLOCK, until);
@@ -260,9 +141,9 @@
   // from afar: the mean share of the servers in use in each column of pixels
   function strip() {
     pen.fillStyle = "#7fb2d9";
-    let before = upTo(plan.busy, t0);
+    let before = Plan.upTo(plan.busy, t0);
     for (let x = LEFT; x < wide - RIGHT; x++) {
-      const after = upTo(plan.busy, timeAt(x + 1));
+      const after = Plan.upTo(plan.busy, timeAt(x + 1));
       const y = yOf((after - before) / pixel());
       pen.fillRect(x, y, 1, high - BOTTOM - y);
       before = after;
@@ -346,7 +227,12 @@
     const made = new Intl.DateTimeFormat("en-GB", { timeZone: zone, ...options });
     return (when) => made.format(when);
   };
-  const date = format({ day: "numeric", month: "short", year: "numeric" });
+  const days = new Intl.DateTimeFormat("en-US",
+    { timeZone: zone, day: "numeric", month: "short", year: "numeric" });
+  function date(when) {
+    const p = Object.fromEntries(days.formatToParts(when).map((x) => [x.type, x.value]));
+    return `${p.day} ${p.month} ${p.year}`;
+  }
   const minutes = format({ hour: "2-digit", minute: "2-digit", hourCycle: "h23" });
   const exact = format({ hour: "2-digit", minute: "2-digit", second: "2-digit", hourCycle: "h23" });
   const clock = (when, fine) => (fine ? exact : minutes)(when);
@@ -376,13 +262,13 @@
   }
 
   function say() {
-    const use = (upTo(plan.busy, t1) - upTo(plan.busy, t0)) / ((t1 - t0) * data.servers);
+    const use = (Plan.upTo(plan.busy, t1) - Plan.upTo(plan.busy, t0)) / ((t1 - t0) * data.servers);
     let text = `${moment(t0)} to ${moment(t1)}: ${(100 * use).toFixed(0)} % of the servers in use.`;
     if (picked >= 0) {
-      const who = user[picked] ? ` of ${data.users[user[picked] - 1]}` : "";
-      text += ` Job${who}: ${need[picked].toLocaleString("en")} server${need[picked] > 1 ? "s" : ""}, ` +
-        `submitted ${moment(submit[picked])}, waited ${lasting(waitOf(picked))}, ` +
-        `ran ${lasting(size[picked] * data.tick)} from ${moment(plan.start[picked])}.`;
+      const who = jobs.user[picked] ? ` of ${data.users[jobs.user[picked] - 1]}` : "";
+      text += ` Job${who}: ${jobs.need[picked].toLocaleString("en")} server${jobs.need[picked] > 1 ? "s" : ""}, ` +
+        `submitted ${moment(jobs.submit[picked])}, waited ${lasting(waitOf(picked))}, ` +
+        `ran ${lasting(jobs.size[picked] * data.tick)} from ${moment(plan.start[picked])}.`;
     } else if (!shown.length) {
       text += " Zoom in to see single jobs.";
     }
@@ -476,7 +362,7 @@
       return;
     }
     const begun = performance.now();
-    await load();
+    jobs = await Plan.read(data.columns);
     plan = await planned(+choice.value);
     show(0, plan.last);
     busiest();
