@@ -146,6 +146,8 @@ def tails(curves: Sequence[Line], name: str, words: str) -> Markup:
         axes.set_yscale("log")
         ends = [float(x[-1]) for _, _, x, _ in curves if len(x)]
         high = max([*ends, 60.0]) * 1.3
+        least = min((float(y[-1]) for _, _, _, y in curves if len(y)), default=0.1)
+        axes.set_ylim(10 ** math.floor(math.log10(least)), 1.1)
         ticks = [(t, n) for t, n in zip(TICKS, TICK_NAMES, strict=True) if t <= high]
         axes.set_xlim(1.0, high)
         axes.set_xticks([t for t, _ in ticks], [n for _, n in ticks])

@@ -52,7 +52,8 @@ def caveats_section(told: Told) -> Markup:
         if unit == "whole"
         else f"Intervals come from drawing the log's {counted(number, unit)} anew, with "
         f"replacement ({base.inputs.seed} is the seed). They tell how much the answer "
-        f"depends on the {unit}s that the log happens to hold, and nothing of other years, users or machines."
+        f"depends on the {unit}s that the log happens to hold, and nothing of other years, users "
+        "or machines."
     )
     points = [
         ("One path.", f"This is one stretch of one machine's life. {over}"),

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -66,16 +65,20 @@ def _tail(result: ReplayResult, told: Told) -> Line:
 
 def queue_section(told: Told) -> Markup:
     """Return queue and load over time."""
-    parts: list[Any] = [tag("p", _queue_words(told))]
-    parts += [
+    drawings = [
         figure(_queue(point, told), f"Work that waits, at {point.name}", wide=True)
         for point in told.points
         if any(not each.schedule.preemptive for each in point.results)
     ]
     drawing, unit = _load(told)
     caption = f"Load of the machine, {unit} by {unit}, at {told.main.name}"
-    parts.append(figure(drawing, caption, wide=True))
-    return section("queue", "Queue and load over time", *parts)
+    drawings.append(figure(drawing, caption, wide=True))
+    return section(
+        "queue",
+        "Queue and load over time",
+        tag("p", _queue_words(told)),
+        tag("div", *drawings, class_="figures wide"),
+    )
 
 
 def _queue_words(told: Told) -> str:

@@ -15,6 +15,10 @@ from quickswap.report.words import certain, listed, unit_of
 __all__ = ["summary"]
 
 
+HARDLY = 0.01
+"""Share of the mean response time below which a mean wait is nothing that users feel."""
+
+
 def summary(told: Told, gains: list[Gains]) -> Markup:
     """Return the first section."""
     point = told.main
@@ -61,21 +65,35 @@ def _best(point: Point, first: ReplayResult) -> str:
     where = f"At {point.name} ({100 * point.load:.0f} % of the machine)"
     if len(point.results) == 1:
         return f"{where}, jobs wait {unit.told(wait)} on average under {first.policy_label}."
-    if not point.ranked[-1].mean_waiting_time.value > 0:
-        return f"{where}, hardly any job waits under any of these policies: it does not matter."
+    worst = point.ranked[-1]
+    if not worst.mean_waiting_time.value > HARDLY * worst.mean_response_time.value:
+        slow = unit_of([worst.mean_waiting_time.value]).told(worst.mean_waiting_time)
+        return (
+            f"{where}, jobs hardly wait under any of these policies: {slow} on average at most, "
+            f"under {worst.policy_label}. The choice among them hardly matters."
+        )
     head = (
         f"{where}, {first.policy_label} makes users wait least: {unit.told(wait)} a job on average"
     )
     if first is not base:
         other = f"{unit.told(base.mean_waiting_time)} under {base.policy_label} (the baseline)"
         gap = difference(first, base)
-        return f"{head}, against {other}. {_difference(gap, wait, base.mean_waiting_time)}"
+        text = f"{head}, against {other}. {_difference(gap, wait, base.mean_waiting_time)}"
+        return f"{text}{_tied(point, (first, base))}"
     second = point.ranked[1]
     unit = unit_of([wait.value, second.mean_waiting_time.value])
     gap = difference(first, second)
     other = f"{second.policy_label}, {unit.told(second.mean_waiting_time)}"
     tail = _difference(gap, wait, second.mean_waiting_time)
-    return f"{head}. It is the baseline itself; next comes {other}. {tail}"
+    text = f"{head}. It is the baseline itself; next comes {other}. {tail}"
+    return f"{text}{_tied(point, (first, second))}"
+
+
+def _tied(point: Point, told: tuple[ReplayResult, ...]) -> str:
+    """Return which policies not yet told of might be as good."""
+    gaps = [(r.policy_label, difference(r, told[0])) for r in point.ranked if r not in told]
+    names = [name for name, gap in gaps if gap is not None and not gap.low > 0]
+    return f" Nor is {listed(names)} told apart from {told[0].policy_label}." if names else ""
 
 
 def _difference(gap: Estimate | None, less: Estimate, more: Estimate) -> str:
@@ -103,6 +121,9 @@ def _others(first: ReplayResult, point: Point) -> str:
     for each in point.others:
         gap = difference(each, point.baseline)
         if each is first or gap is None or not math.isfinite(gap.value):
+            continue
+        if gap.value == 0:
+            texts.append(f"{each.policy_label} the same")
             continue
         unit = unit_of([gap.value])
         size = unit.told(Estimate(abs(gap.value), gap.half_width))
