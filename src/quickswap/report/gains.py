@@ -15,7 +15,7 @@ from quickswap.replays.measuring import tabulate
 from quickswap.report import charts
 from quickswap.report.markup import Markup, figure, joined, section, table, tag
 from quickswap.report.model import METRIC, Told, difference
-from quickswap.report.words import Unit, certain, unit_of
+from quickswap.report.words import Unit, certain, listed, unit_of
 
 __all__ = ["COLUMNS", "Gain", "Gains", "by_class", "by_user", "gains_section"]
 
@@ -220,7 +220,12 @@ def _part(told: Told, gains: Gains, head: str) -> Markup:
             f"{policy} against {told.main.baseline.policy_label}, by {gains.noun}",
         )
         for policy, rows in gains.rows.items()
-        if any(row.gap is not None for row in rows)
+        if any(row.gap is not None and row.gap.value for row in rows)
+    ]
+    alike = [
+        policy
+        for policy, rows in gains.rows.items()
+        if all(row.gap is not None and row.gap.value == 0 for row in rows)
     ]
     first = next(iter(gains.rows.values()))
     base_unit = unit_of(row.base.value for row in first)
@@ -249,7 +254,14 @@ def _part(told: Told, gains: Gains, head: str) -> Markup:
         f"Mean wait by {gains.noun} under {told.main.baseline.policy_label}, and its change under "
         "the others"
     )
-    return joined([tag("div", *drawings, class_="figures"), table(caption, columns, body)])
+    if alike:
+        words = f"Under {listed(alike)} each {gains.noun} waits as long as under "
+        alike_words = tag("p", f"{words}{told.main.baseline.policy_label}.")
+    else:
+        alike_words = Markup("")
+    return joined(
+        [alike_words, tag("div", *drawings, class_="figures"), table(caption, columns, body)]
+    )
 
 
 def _gap(row: Gain, unit: Unit) -> Markup:

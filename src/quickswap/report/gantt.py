@@ -60,8 +60,8 @@ def gantt_section(told: Told) -> Markup:
         f"Every bar is a job at {point.name}: as long as it ran, as high as the servers it held, "
         "the darker the longer it waited, and at last orange. From afar the picture "
         "shows the share of the servers in use. Drag to move; zoom with the buttons, with two "
-        "fingers, with the keys + and \N{MINUS SIGN}, or with the wheel once the picture is clicked. Point at a job to read "
-        "about it."
+        "fingers, with the keys + and \N{MINUS SIGN}, or with the wheel "
+        "once the picture is clicked. Point at a job to read about it."
     )
     return section(
         "gantt",

@@ -91,7 +91,11 @@ def _best(point: Point, first: ReplayResult) -> str:
 
 def _tied(point: Point, told: tuple[ReplayResult, ...]) -> str:
     """Return which policies not yet told of might be as good."""
-    gaps = [(r.policy_label, difference(r, told[0])) for r in point.ranked if r not in told]
+    gaps = [
+        (r.policy_label, difference(r, told[0]))
+        for r in point.ranked
+        if not any(r is each for each in told)
+    ]
     names = [name for name, gap in gaps if gap is not None and not gap.low > 0]
     return f" Nor is {listed(names)} told apart from {told[0].policy_label}." if names else ""
 
