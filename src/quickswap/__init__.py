@@ -64,6 +64,7 @@ _HOME = {
     "replay_all": "replays",
     "ReplayComparison": "replays",
     "ReplayResult": "replays",
+    "write_report": "report",
     # Policies step by step, and of your own
     "Scheduler": "step",
     "State": "step",
@@ -127,6 +128,7 @@ if TYPE_CHECKING:
         spell,
     )
     from quickswap.replays import ReplayComparison, ReplayResult, replay, replay_all
+    from quickswap.report import write_report
     from quickswap.result import ClassResult, Result, Stop, Summary, Trajectory, Verdict
     from quickswap.simulation import Interrupted, simulate
     from quickswap.step import Scheduler, State
@@ -198,6 +200,7 @@ __all__ = [
     "spell",
     "stability",
     "theory",
+    "write_report",
 ]
 
 

@@ -123,7 +123,7 @@ def computed_section(told: Told) -> Markup:
         ("policies", ", ".join(each.inputs.policy for each in told.main.results)),
         ("loads", ", ".join(f"{point.factor:g}" for point in told.points)),
         ("estimates", str(inputs.estimate)),
-        ("classes", inputs.classes or "each need"),
+        ("classes", "each need" if inputs.classes == "need" else inputs.classes),
         ("warm-up, cool-down", f"{inputs.warmup:g}, {inputs.cooldown:g}"),
         ("bound of the slowdown", f"{inputs.slowdown_bound:g} s"),
         ("seed", str(inputs.seed)),

@@ -27,7 +27,7 @@ class Unit:
 
     def of(self, estimate: Estimate) -> Estimate:
         """Return an estimate of seconds in this unit."""
-        return Estimate(estimate.value / self.seconds, estimate.half_width / self.seconds)
+        return estimate.over(self.seconds)
 
     def told(self, estimate: Estimate) -> str:
         """Return an estimate of seconds in words: "3.2 h ± 0.4 h"."""
@@ -72,7 +72,7 @@ def signed(estimate: Estimate) -> str:
 
 def percent(estimate: Estimate) -> str:
     """Return a share, in percent and without the sign."""
-    return str(Estimate(100 * estimate.value, 100 * estimate.half_width))
+    return str(estimate.over(0.01))
 
 
 def certain(difference: Estimate) -> bool:
