@@ -195,7 +195,7 @@ def test_the_public_names_are_there_for_people_and_for_type_checkers() -> None:
     for name in qs.__all__:
         assert getattr(qs, name) is not None
         assert f"{name}," in typed or f"{name}\n" in typed
-    assert set(qs._HOME) == set(qs.__all__) - {"logs", "theory"}
+    assert set(qs._HOME) == set(qs.__all__) - {"logs", "replays", "theory"}
     assert set(qs.__all__) <= set(dir(qs))
     with pytest.raises(AttributeError, match="no attribute 'nonsense'"):
         qs.nonsense  # noqa: B018  # the look-up is what is tested

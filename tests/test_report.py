@@ -56,7 +56,7 @@ def compared(log: logs.JobLog, *policies: object, loads: tuple[float, ...] = (1.
 
 def page_of(comparison: ReplayComparison, folder: Path, **options: str) -> str:
     path = folder / "report.html"
-    write_report(comparison, path, **options)  # type: ignore[arg-type]
+    write_report(comparison, path, **options)
     text = path.read_text(encoding="utf-8")
     check_page(text)
     return text
@@ -196,7 +196,7 @@ def test_users_have_paired_intervals(tmp_path: Path) -> None:
             for name in ("First-Fit", "EASY")
         ]
         assert row.gap is not None
-        assert row.gap.value == pytest.approx(means[0] - means[1])  # type: ignore[operator]
+        assert row.gap.value == pytest.approx(means[0] - means[1])
         assert row.base.value == pytest.approx(means[1])
         assert row.gap.half_width > 0
     assert sum(row.jobs for row in other) == pytest.approx(1)

@@ -176,9 +176,9 @@ class Hyperexponential(Distribution):
     @property
     def variance(self) -> float:
         # Within the phases, and between their means: no difference of large numbers.
-        phases = list(zip(self.probabilities, self.rates, strict=True))
-        mean = self.mean
-        return math.fsum(p * (1 / r**2 + (1 / r - mean) ** 2) for p, r in phases)
+        means, mean = [1 / rate for rate in self.rates], self.mean
+        phases = zip(self.probabilities, means, strict=True)
+        return math.fsum(p * (m * m + (m - mean) * (m - mean)) for p, m in phases)
 
     @property
     def mean_inverse(self) -> float:

@@ -50,6 +50,8 @@ EM_POINTS = 500
 FIRST_STEPS, EM_STEPS = 50, 3000
 EM_GAIN = 1e-10
 """Gain of log-likelihood a job at which the EM algorithm ends."""
+LEAST = 1e-9
+"""Least mean of a phase, as a share of the mean of all."""
 
 
 def _exponential(sample: Sample) -> Exponential:
@@ -118,8 +120,9 @@ def _em(sample: Sample, shares: Floats, means: Floats, steps: int) -> tuple[floa
         before = likelihood
         mine = weights * (odds / (1 + odds))
         share = min(max(float(mine.sum()), 1e-12), 1 - 1e-12)
-        mean = max(float(mine @ x) / share, 1e-300)
-        rest = max(float(x @ weights) - share * mean, 1e-300) / (1 - share)
+        least = LEAST * float(x @ weights)  # a phase that no job is in has no mean
+        mean = max(float(mine @ x) / share, least)
+        rest = max(float(x @ weights) - share * mean, least) / (1 - share)
         shares, means = np.empty(2), np.empty(2)
         shares[[other, slow]], means[[other, slow]] = (share, 1 - share), (mean, rest)
     return likelihood, shares, means
