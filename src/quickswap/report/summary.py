@@ -227,7 +227,9 @@ def _logged(point: Point) -> str:
     unit = unit_of([wait.value, base.mean_waiting_time.value])
     gap = difference(point.logged, base)
     text = f"The log itself tells of {unit.told(wait)} of wait a job on average"
-    if gap is None or not certain(gap):
+    if gap is None:
+        return f"{text}, over the {point.logged.jobs:,} jobs whose wait it tells."
+    if not certain(gap):
         return f"{text}, which is not told apart from the replay under {base.policy_label}."
     more = "more" if gap.value > 0 else "less"
     return (

@@ -208,11 +208,12 @@
 
   function legend(far) {
     const entries = far ? [["servers in use", 0, "#7fb2d9"]] : WAITS;
-    key.replaceChildren(far ? "From afar: " : "Waited: ", ...entries.map(([name, , colour]) => {
+    key.replaceChildren(far ? "From afar: " : "Waited: ", ...entries.flatMap(([name, , colour]) => {
       const item = document.createElement("span"), mark = document.createElement("span");
       mark.style.cssText = `display:inline-block;width:.8em;height:.8em;margin:0 .3em 0 .8em;background:${colour}`;
+      item.style.whiteSpace = "nowrap";
       item.append(mark, name);
-      return item;
+      return [item, " "]; // lines may break between entries
     }));
   }
   const key = document.createElement("p");
