@@ -33,7 +33,7 @@ Line = tuple[str, int, Floats, Floats]
 NARROW, WIDE = 4.6, 6.4
 """Inches: two of the former stand beside each other on a screen, one on a telephone."""
 TICKS = (1.0, 60.0, 3600.0, 86400.0, 864e3, 864e4)
-TICK_NAMES = ("1 s", "1 min", "1 h", "1 day", "10 days", "100 days")
+TICK_NAMES = ("1 s", "1 min", "1 h", "1 d", "10 d", "100 d")
 SURE, GAIN, LOSS = "#444444", "#0072B2", "#D55E00"
 _STYLE: Any = {
     "font.size": 10,

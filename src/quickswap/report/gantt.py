@@ -85,7 +85,7 @@ def _stage(policies: Sequence[str], chosen: str) -> Markup:
             ("←", "back", "earlier"),
             ("→", "on", "later"),
             ("whole log", "all", "show the whole log"),
-            ("busiest time", "busy", "show the time when most work waited"),
+            ("longest queue", "busy", "show the time when most work waited"),
         )
     ]
     choice = tag("label", "policy ", tag("select", *options, id="gantt-policy"))

@@ -234,9 +234,9 @@ def _logged(point: Point) -> str:
     more = "more" if gap.value > 0 else "less"
     return (
         f"{text}, {more} than the replay under {base.policy_label} "
-        f"({unit.told(base.mean_waiting_time)}): the real scheduler also knew priorities, "
-        "reservations, dependencies and failures, which no replay here does. Compare policies with "
-        "each other rather than with the log."
+        f"({unit.told(base.mean_waiting_time)}): the real scheduler may have had to heed "
+        "priorities, reservations, dependencies and failures, of which a replay knows nothing. "
+        "Compare policies with each other rather than with the log."
     )
 
 
