@@ -97,7 +97,7 @@ def _tied(point: Point, told: tuple[ReplayResult, ...]) -> str:
         if not any(r is each for each in told)
     ]
     names = [name for name, gap in gaps if gap is not None and not gap.low > 0]
-    return f" Nor is {listed(names)} told apart from {told[0].policy_label}." if names else ""
+    return f" Not told apart from {told[0].policy_label}: {listed(names)}." if names else ""
 
 
 def _difference(gap: Estimate | None, less: Estimate, more: Estimate) -> str:
