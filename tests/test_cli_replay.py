@@ -168,3 +168,28 @@ def test_ctrl_c_shows_the_replays_that_had_ended(
     assert "EASY" in out
     assert "Conservative" not in out
     assert "interrupted: the replays that had ended are shown" in out
+
+
+def test_the_report(log: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    report = tmp_path / "report.html"
+    code, out, _ = run(
+        capsys,
+        log,
+        "--policies",
+        "easy; fcfs",
+        "--seed",
+        "3",
+        "--servers",
+        "20",
+        "--report",
+        str(report),
+    )
+    assert code == 0
+    assert out.endswith(f"report: {report}\n")
+    page = report.read_text(encoding="utf-8")
+    told = (
+        "quickswap replay log.swf --servers 20 --seed 3 --policies &#x27;easy; fcfs&#x27; --report"
+    )
+    assert told in page
+    assert str(tmp_path) not in page
+    assert len(re.findall(r"^0\.\d+ +(?:EASY|FCFS)", out, re.M)) == 6  # at three loads

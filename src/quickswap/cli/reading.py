@@ -67,12 +67,17 @@ def read_log(path: str, reading: Reading | None = None) -> JobLog:
         raise LogError(as_log_options(str(error))) from None
 
 
-def given(reading: Reading | None) -> list[str]:
-    """Return the options that are not as by default, as they are written: `--unit node`."""
+def given(options: object | None) -> list[str]:
+    """Return the options that are not as by default, as they are written: `--unit node`.
+
+    `options` is a `Reading`, or another dataclass of options with defaults, or None.
+    """
     import shlex
 
-    defaults, found = vars(Reading()), []
-    for name, value in vars(reading or Reading()).items():
+    if options is None:
+        return []
+    defaults, found = vars(type(options)()), []
+    for name, value in vars(options).items():
         if value != defaults[name]:
             option = _option(name)
             found.append(option if value is True else f"{option} {shlex.quote(str(value))}")

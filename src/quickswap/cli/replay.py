@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from cyclopts import Parameter
 
 from quickswap.cli.compare import mark, numbers
-from quickswap.cli.reading import Reading, read_log
+from quickswap.cli.reading import Reading, given, read_log
 from quickswap.cli.run import Output, Whole, check_writable, progress
 
 if TYPE_CHECKING:
@@ -85,11 +85,14 @@ def replay(
     parquet
         Write all quantities to this file.
     """
+    import shlex
+
     from quickswap.cli.output import emit
     from quickswap.errors import QuickswapError
     from quickswap.files import write_with
     from quickswap.replays import replay_all
     from quickswap.replays.running import DEFAULT_POLICIES
+    from quickswap.report import write_report
     from quickswap.simulation import Interrupted
 
     check_writable(report, outcomes, csv, json, parquet)
@@ -122,7 +125,13 @@ def replay(
     if interruption is not None:
         raise interruption
     if report is not None:
-        _report(comparison, report)
+        options = [*given(reading), *given(serving)]
+        options += [] if policies is None else [f"--policies {shlex.quote(policies)}"]
+        options += [] if load_factors is None else [f"--load-factors {shlex.quote(load_factors)}"]
+        command = " ".join(["quickswap replay", shlex.quote(Path(log).name), *options])
+        write_report(comparison, report, command=f"{command} --report {shlex.quote(report.name)}")
+        if "-" not in {str(csv), str(json)}:
+            print(f"\nreport: {report}")
 
 
 def _partly(result: object) -> ReplayComparison:
@@ -130,13 +139,6 @@ def _partly(result: object) -> ReplayComparison:
 
     assert isinstance(result, ReplayComparison)
     return result
-
-
-def _report(comparison: ReplayComparison, path: Path) -> None:
-    from quickswap.report import write_report
-
-    write_report(comparison, path)
-    print(f"\nreport: {path}")
 
 
 def _keywords(serving: Serving | None) -> dict[str, Any]:

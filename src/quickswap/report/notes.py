@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from quickswap._words import counted
 from quickswap.report.markup import Markup, section, table, tag
 from quickswap.report.model import Told
@@ -118,7 +120,7 @@ def computed_section(told: Told) -> Markup:
     inputs = told.main.baseline.inputs
     settings = [
         ("quickswap", inputs.version),
-        ("log", inputs.source),
+        ("log", Path(inputs.source).name),
         ("servers", f"{inputs.servers:,}"),
         ("policies", ", ".join(each.inputs.policy for each in told.main.results)),
         ("loads", ", ".join(f"{point.factor:g}" for point in told.points)),
@@ -162,7 +164,7 @@ def _code(told: Told) -> str:
     return "\n".join(
         [
             "from quickswap import logs, replays, write_report",
-            f"log = logs.read({inputs.source!r})  # and the options it was read with",
+            f"log = logs.read({Path(inputs.source).name!r})  # and the options it was read with",
             "found = replays.replay_all(",
             "    log,",
             f"    {policies!r},",
