@@ -54,7 +54,8 @@ class ClassGoodness:
         jobs, job_share, load_share: how many jobs it has in the log, and what shares of all.
         rate: jobs per second.
         dispersion: of the log, variance over mean of the jobs per hour; 1 if Poisson.
-        mean, scv: of the size: seconds, and the squared coefficient of variation.
+        mean: of the size, seconds.
+        scv: squared coefficient of variation of the size.
         p50, p90, p99: percentiles of the size, seconds.
         law: of the size in the system.
         ks: Kolmogorov-Smirnov distance of that law from the sizes, and `ks_chance` what only 5 %

@@ -10,9 +10,10 @@ from __future__ import annotations
 
 from quickswap.replays.result import ReplayComparison, ReplayInputs, ReplayResult
 from quickswap.replays.running import as_logged, replay, replay_all
-from quickswap.replays.schedule import Schedule, check_schedule
+from quickswap.replays.schedule import History, Schedule, check_schedule
 
 __all__ = [
+    "History",
     "ReplayComparison",
     "ReplayInputs",
     "ReplayResult",
