@@ -85,7 +85,7 @@ class Estimate:
         if self.half_width == 0:
             return f"{self.value:.6g}"
         decimals = _decimals(self.half_width)
-        more = int(0 < abs(self.value) < self.half_width)  # else too little is left of the value
+        more = int(0 < abs(self.value) < 10 ** (1 - decimals))  # else one digit or none is left
         value = _number(self.value, decimals + more)
         return f"{value} ± {_number(self.half_width, decimals)}"
 
