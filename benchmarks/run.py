@@ -17,6 +17,7 @@ from pathlib import Path
 
 from measures import Effort, Row, against_bare, growth, memory, threads
 from reading import reading
+from replaying import replaying
 
 HERE = Path(__file__).parent
 README = HERE.parent / "README.md"
@@ -45,7 +46,8 @@ def measured(quick: bool, long: bool) -> Iterator[Row]:
     """All rows, one after another."""
     bursts, runs, long_runs = (Effort(100_000, 1),) * 3 if quick else EFFORTS
     logs = reading(10_000, 1) if quick else reading(1_000_000, 5)
-    rows = chain(against_bare(bursts), growth(runs), threads(long_runs), logs)
+    replays = replaying(0.01, 1) if quick else replaying(1, 5)
+    rows = chain(against_bare(bursts), growth(runs), threads(long_runs), logs, replays)
     return chain(rows, memory(10**9)) if long else rows
 
 

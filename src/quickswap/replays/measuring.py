@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
 
 from quickswap.estimates import QUANTILES, Estimate
 from quickswap.replays.bootstrap import Pieces
-from quickswap.replays.schedule import History, Schedule
+from quickswap.replays.schedule import History, Schedule, distinct
 from quickswap.result import SUMMARIES, ClassResult, Quantities, Summary
 
 __all__ = ["Group", "Table", "area", "measure", "tabulate"]
@@ -80,10 +82,9 @@ def measure(
     cell = pieces.index(schedule.arrival[jobs]) * len(groups) + group
     metrics = _metrics(schedule, jobs, slowdown_bound)
     table = Table(pieces, _moments(metrics, cell, (len(pieces), len(groups))))
-    summaries = {
-        name: _summaries(metric, cell, table, at)
-        for at, (name, metric) in enumerate(zip(SUMMARIES, metrics, strict=True))
-    }
+    with ThreadPoolExecutor(max_workers=2) as pool:  # NumPy does not hold the others up
+        found = pool.map(partial(_summaries, cell, table), metrics, range(len(metrics)))
+        summaries = dict(zip(SUMMARIES, found, strict=True))
     rates = _rates(schedule, groups, pieces)
     names = [*((each.name, each.largest) for each in groups), ("all", 0)]
     counts = np.bincount(group, minlength=len(groups))
@@ -146,7 +147,7 @@ def _moments(metrics: Sequence[Floats], cell: NDArray[np.int64], shape: tuple[in
     return out.reshape(*shape, len(metrics), MOMENTS)
 
 
-def _summaries(values: Floats, cell: NDArray[np.int64], table: Table, metric: int) -> list[Summary]:
+def _summaries(cell: NDArray[np.int64], table: Table, values: Floats, metric: int) -> list[Summary]:
     """Return the summary of a metric for each group, then for all jobs."""
     pieces, groups = table.pieces, table.moments.shape[1]
     moments = table.moments[:, :, metric]
@@ -260,7 +261,7 @@ def _across(
     schedule: Schedule, jobs: NDArray[np.int64], pieces: Pieces
 ) -> tuple[Estimate, Estimate]:
     """Return the weighted mean response time and Jain's index over the needs as classes."""
-    needs, need = np.unique(schedule.need[jobs], return_inverse=True)
+    needs, need = distinct(schedule.need[jobs])
     size, response = schedule.size[jobs], schedule.response[jobs]
     work = np.bincount(need, size) * needs
     cell = pieces.index(schedule.arrival[jobs]) * len(needs) + need

@@ -29,7 +29,7 @@ from quickswap.policies import AdaptiveQuickswap, Policy, StaticQuickswap, spell
 from quickswap.replays.bootstrap import Pieces
 from quickswap.replays.measuring import Group, measure
 from quickswap.replays.result import AS_LOGGED, ReplayComparison, ReplayInputs, ReplayResult
-from quickswap.replays.schedule import History, Schedule, check_schedule
+from quickswap.replays.schedule import History, Schedule, check_schedule, distinct
 from quickswap.result import Quantities
 from quickswap.simulation import Interrupted, OwnPolicy, as_policy, label
 from quickswap.system import System
@@ -261,7 +261,8 @@ class _Task:
         log = log if factor == 1.0 else log.scaled(factor)
         jobs = log.jobs if len(rows) == len(log) else log.jobs[rows]
         need, size = jobs["need"].to_numpy(), jobs["size"].to_numpy()
-        needs, index = np.unique(need, return_inverse=True)
+        needs, index = distinct(need)
+        work: Floats = np.bincount(index, need * size).astype(float)
         return cls(
             log=log,
             servers=machine,
@@ -275,7 +276,7 @@ class _Task:
             estimate=_estimated(estimate, jobs),
             needs=needs,
             cls=index.astype(np.uint32),
-            groups=_groups(classes, need, size),
+            groups=_groups(classes, needs, need, work),
         )
 
     @property
@@ -418,10 +419,15 @@ def _estimated(estimate: object, jobs: pl.DataFrame) -> Floats:
     return scaled
 
 
-def _groups(classes: object, need: Ints, size: Floats) -> list[tuple[int, int]]:
-    """Return the smallest and the largest need of each class that a result tells of."""
+def _groups(classes: object, known: Ints, need: Ints, work: Floats) -> list[tuple[int, int]]:
+    """Return the smallest and the largest need of each class that a result tells of.
+
+    Args:
+        known: needs that occur, ascending, and `work` that each brings.
+        need: of each job.
+    """
     if classes in ("need", "load"):
-        return groups_by_load(need, need * size, MOST_GROUPS)
+        return groups_by_load(known, work, MOST_GROUPS)
     if not isinstance(classes, str):
         raise QuickswapError(
             f'classes is {shown(classes)}; it must be "need", "load", or groups of needs such as '
@@ -429,6 +435,5 @@ def _groups(classes: object, need: Ints, size: Floats) -> list[tuple[int, int]]:
         )
     given = parse_groups(classes)
     group_of(need, given)  # refuses groups that leave a need out
-    known = np.unique(need)
     ends = [(low, max(low, int(known[-1])) if high is None else high) for low, high in given]
     return [(a, b) for a, b in ends if ((known >= a) & (known <= b)).any()]

@@ -13,10 +13,16 @@ if TYPE_CHECKING:
 
     from quickswap.logs import JobLog
 
-__all__ = ["History", "Schedule", "check_schedule"]
+__all__ = ["History", "Schedule", "check_schedule", "distinct"]
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
+
+
+def distinct(needs: Ints) -> tuple[Ints, Ints]:
+    """Return the needs that occur, ascending, and the place of each among them: no sorting."""
+    occurs = np.bincount(needs) > 0
+    return np.flatnonzero(occurs), (np.cumsum(occurs) - 1)[needs]
 
 
 @dataclass(frozen=True)
@@ -134,6 +140,8 @@ def check_schedule(schedule: Schedule, history: History | None = None) -> None:
             f"{history.busy[at]} of {schedule.servers} servers are in use at {history.time[at]} s."
         )
     instant = np.flatnonzero(schedule.size == 0)
+    if not len(instant):
+        return
     through = _running_through(schedule, schedule.start[instant])
     crowded = through + schedule.need[instant] > schedule.servers
     if crowded.any():
