@@ -8,21 +8,12 @@ from pathlib import Path
 import pytest
 
 import quickswap as qs
+from cli_helpers import run
 from quickswap import theory
-from quickswap.cli import main
-
-
-def run(capsys: pytest.CaptureFixture[str], *tokens: str) -> tuple[int, str, str]:
-    """Run the command in this process: exit code, standard output, standard error."""
-    with pytest.raises(SystemExit) as caught:
-        main(["analyze", *tokens])
-    out, err = capsys.readouterr()
-    assert isinstance(caught.value.code, int)
-    return caught.value.code, out, err
 
 
 def test_one_page_about_a_one_or_all_system(capsys: pytest.CaptureFixture[str]) -> None:
-    code, out, err = run(capsys, "one-or-all:k=4", "--rate", "2.5", "--threshold", "0")
+    code, out, err = run(capsys, "analyze", "one-or-all:k=4", "--rate", "2.5", "--threshold", "0")
     assert (code, err) == (0, "")
     assert "\x1b" not in out
     assert out.count("4.04297") >= 3  # MSFQ(0) with both drains, and MSF
@@ -32,7 +23,7 @@ def test_one_page_about_a_one_or_all_system(capsys: pytest.CaptureFixture[str]) 
 
 
 def test_json_has_the_values_of_the_theory(capsys: pytest.CaptureFixture[str]) -> None:
-    code, out, _ = run(capsys, "one-or-all:k=4", "--load", ".6", "--json")
+    code, out, _ = run(capsys, "analyze", "one-or-all:k=4", "--load", ".6", "--json")
     data = json.loads(out)
     assert code == 0
     system = qs.load("one-or-all:k=4").with_load(0.6)
@@ -51,11 +42,11 @@ def test_json_has_the_values_of_the_theory(capsys: pytest.CaptureFixture[str]) -
 
 
 def test_other_systems_get_what_applies(capsys: pytest.CaptureFixture[str]) -> None:
-    code, out, _ = run(capsys, "four-class")
+    code, out, _ = run(capsys, "analyze", "four-class")
     assert code == 0
     assert "12.5163" in out
     assert "MSFQ" not in out.replace("of MSFQ", "")
-    code, out, _ = run(capsys, "borg-b")
+    code, out, _ = run(capsys, "analyze", "borg-b")
     assert code == 0
     assert "it holds from an arrival rate of 4.4845 on" in out
 
@@ -69,19 +60,19 @@ def test_what_cannot_be_solved_leaves_the_page_and_says_why(
     ]
     path = tmp_path / "fixed.toml"
     path.write_text(qs.System(4, classes).to_toml(), encoding="utf-8")
-    code, out, err = run(capsys, str(path))
+    code, out, err = run(capsys, "analyze", str(path))
     assert (code, err) == (0, "")
     assert "class 'need 1' has Deterministic(value=1.0)" in out
-    code, out, err = run(capsys, str(path), "--plot", str(tmp_path / "a.svg"))
+    code, out, err = run(capsys, "analyze", str(path), "--plot", str(tmp_path / "a.svg"))
     assert (code, out) == (2, "")
     assert "there is no curve to plot" in err
-    code, out, _ = run(capsys, "one-or-all:k=4", "--load", ".9999999")
+    code, out, _ = run(capsys, "analyze", "one-or-all:k=4", "--load", ".9999999")
     assert code == 0
     assert "for loads up to 0.999999" in out
 
 
 def test_an_unstable_load_is_said_once(capsys: pytest.CaptureFixture[str]) -> None:
-    code, out, _ = run(capsys, "one-or-all:k=4", "--load", "1.2")
+    code, out, _ = run(capsys, "analyze", "one-or-all:k=4", "--load", "1.2")
     assert code == 0
     assert out.count("no policy has a mean response time") == 1
     assert "Best thresholds" not in out
@@ -92,7 +83,7 @@ def test_the_plot_is_written_whole(
     ending: str, capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
     path = tmp_path / f"curve.{ending}"
-    code, _, err = run(capsys, "one-or-all:k=4", "--plot", str(path))
+    code, _, err = run(capsys, "analyze", "one-or-all:k=4", "--plot", str(path))
     assert (code, err) == (0, "")
     assert path.stat().st_size > 1000
     assert list(tmp_path.iterdir()) == [path]
@@ -119,7 +110,7 @@ def test_mistakes(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    code, out, err = run(capsys, *tokens)
+    code, out, err = run(capsys, "analyze", *tokens)
     assert code == 2
     assert out == ""
     assert err.count("\n") == 1

@@ -10,17 +10,8 @@ import polars as pl
 import pytest
 
 import quickswap as qs
+from cli_helpers import run
 from quickswap import logs
-from quickswap.cli import main
-
-
-def run(capsys: pytest.CaptureFixture[str], *tokens: str) -> tuple[int, str, str]:
-    """Run the command in this process: exit code, standard output, standard error."""
-    with pytest.raises(SystemExit) as caught:
-        main(tokens)
-    out, err = capsys.readouterr()
-    assert isinstance(caught.value.code, int)
-    return caught.value.code, out, err
 
 
 @pytest.fixture

@@ -13,16 +13,8 @@ import polars as pl
 import pytest
 
 import quickswap as qs
+from cli_helpers import run
 from quickswap._core import replay as core_replay
-from quickswap.cli import main
-
-
-def run(capsys: pytest.CaptureFixture[str], *tokens: str) -> tuple[int, str, str]:
-    with pytest.raises(SystemExit) as stop:
-        main(["replay", *tokens])
-    out, err = capsys.readouterr()
-    assert isinstance(stop.value.code, int)
-    return stop.value.code, out, err
 
 
 @pytest.fixture
@@ -42,7 +34,7 @@ def log(tmp_path: Path) -> str:
 
 
 def test_the_table(log: str, capsys: pytest.CaptureFixture[str]) -> None:
-    code, out, err = run(capsys, log)
+    code, out, err = run(capsys, "replay", log)
     assert (code, err) == (0, "")
     for words in (
         "800 of 800 rows read, on 16 servers",
@@ -62,7 +54,9 @@ def test_the_table(log: str, capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_loads_and_policies(log: str, capsys: pytest.CaptureFixture[str]) -> None:
-    code, out, _ = run(capsys, log, "--policies", "fcfs; msf", "--load-factors", "1,1.5,2")
+    code, out, _ = run(
+        capsys, "replay", log, "--policies", "fcfs; msf", "--load-factors", "1,1.5,2"
+    )
     assert code == 0
     loads = re.findall(r"^(0\.\d+|1\.\d+) +(?:FCFS|MSF)", out, re.M)
     assert len(loads) == 6
@@ -73,7 +67,9 @@ def test_files(log: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> 
     names = {kind: tmp_path / f"out.{kind}" for kind in ("csv", "json", "parquet", "jobs")}
     options = ["--csv", "--json", "--parquet", "--outcomes"]
     pairs = zip(options, map(str, names.values()), strict=True)
-    code, _, _ = run(capsys, log, "--policies", "easy", *(word for pair in pairs for word in pair))
+    code, _, _ = run(
+        capsys, "replay", log, "--policies", "easy", *(word for pair in pairs for word in pair)
+    )
     assert code == 0
     expected = qs.replay_all(qs.logs.read(log), "easy")
     assert pl.read_parquet(names["parquet"]).equals(expected.to_frame())
@@ -82,7 +78,7 @@ def test_files(log: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> 
     outcomes = pl.read_parquet(names["jobs"])
     assert len(outcomes) == 2 * 800
     assert outcomes["policy"].unique().sort().to_list() == ["EASY", "as logged"]
-    code, out, _ = run(capsys, log, "--policies", "easy", "--csv", "-")
+    code, out, _ = run(capsys, "replay", log, "--policies", "easy", "--csv", "-")
     assert pl.read_csv(io.StringIO(out))["policy"].unique().sort().to_list() == [
         "EASY",
         "as logged",
@@ -94,7 +90,7 @@ def test_every_setting_arrives(log: str, capsys: pytest.CaptureFixture[str]) -> 
         "--policies=adaptive-quickswap --classes=1-2,3- --estimate=2 --warmup=.1 --cooldown=.2 "
         "--slowdown-bound=60 --seed=5 --debug --servers=20 --to=1e6 --json=-"
     )
-    code, out, _ = run(capsys, log, *options.split())
+    code, out, _ = run(capsys, "replay", log, *options.split())
     assert code == 0
     inputs = json.loads(out)["results"][1]["inputs"]
     expected = qs.replay(
@@ -139,14 +135,14 @@ MISTAKES = [
 def test_mistakes(
     tokens: list[str], words: str, log: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    code, out, err = run(capsys, log, *tokens)
+    code, out, err = run(capsys, "replay", log, *tokens)
     assert (code, out) == (2, "")
     assert words in err
     assert err.count("\n") == 1
 
 
 def test_a_log_that_is_not_there(capsys: pytest.CaptureFixture[str]) -> None:
-    code, _, err = run(capsys, "nowhere.swf")
+    code, _, err = run(capsys, "replay", "nowhere.swf")
     assert code == 2
     assert "nowhere.swf" in err
 
@@ -163,7 +159,7 @@ def test_ctrl_c_shows_the_replays_that_had_ended(
         return serve(*arguments, **options)
 
     monkeypatch.setattr("quickswap.replays.running.serve", struck)
-    code, out, _ = run(capsys, log)
+    code, out, _ = run(capsys, "replay", log)
     assert code == 130
     assert "EASY" in out
     assert "Conservative" not in out
@@ -174,6 +170,7 @@ def test_the_report(log: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
     report = tmp_path / "report.html"
     code, out, _ = run(
         capsys,
+        "replay",
         log,
         "--policies",
         "easy; fcfs",

@@ -18,20 +18,11 @@ import polars as pl
 import pytest
 
 import quickswap as qs
+from cli_helpers import run
 from quickswap import simulation
-from quickswap.cli import main
 from quickswap.verdict import judge
 
 SMALL = ("--jobs", "4000", "--seed", "3")
-
-
-def run(capsys: pytest.CaptureFixture[str], *tokens: str) -> tuple[int, str, str]:
-    """Run the command in this process: exit code, standard output, standard error."""
-    with pytest.raises(SystemExit) as caught:
-        main(tokens)
-    out, err = capsys.readouterr()
-    assert isinstance(caught.value.code, int)
-    return caught.value.code, out, err
 
 
 def good(capsys: pytest.CaptureFixture[str], *tokens: str) -> str:

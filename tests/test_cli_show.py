@@ -12,16 +12,7 @@ from pathlib import Path
 import pytest
 
 import quickswap as qs
-from quickswap.cli import main
-
-
-def run(capsys: pytest.CaptureFixture[str], *tokens: str) -> tuple[int, str, str]:
-    """Run the command in this process: exit code, standard output, standard error."""
-    with pytest.raises(SystemExit) as caught:
-        main(tokens)
-    out, err = capsys.readouterr()
-    assert isinstance(caught.value.code, int)
-    return caught.value.code, out, err
+from cli_helpers import run
 
 
 def test_show_prints_classes_totals_and_limits(capsys: pytest.CaptureFixture[str]) -> None:

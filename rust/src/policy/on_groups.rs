@@ -4,6 +4,7 @@
 //! fits. Where the rules count slots of a class, a group has slots of its largest need. With a group for each need these
 //! are the policies on classes.
 
+use super::static_quickswap::Stage;
 use super::{Choice, Parameters, Policy, Sight, View};
 use crate::station::Station;
 
@@ -110,16 +111,6 @@ impl Policy for AdaptiveOnGroups {
         self.draining = draining == 1;
         Ok(())
     }
-}
-
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Stage {
-    /// The group visited is admitted.
-    Open,
-    /// The group visited leaves and nobody starts (`exclusive`).
-    Drain,
-    /// Nobody is there (`exclusive`).
-    Idle,
 }
 
 /// Static Quickswap on groups.
@@ -237,7 +228,7 @@ impl Policy for StaticOnGroups {
             .ok()
             .filter(|&place| place < self.order.len())
             .ok_or_else(|| format!("Static Quickswap's cycle has no place {place}"))?;
-        self.stage = [Stage::Open, Stage::Drain, Stage::Idle][stage as usize];
+        self.stage = Stage::ALL[stage as usize];
         Ok(())
     }
 }

@@ -14,13 +14,18 @@ use crate::book::Slot;
 use crate::station::Bits;
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Stage {
-    /// The class visited is admitted.
+pub(super) enum Stage {
+    /// The class (or group) visited is admitted.
     Open,
-    /// The class visited leaves and nobody starts (`exclusive`).
+    /// It leaves and nobody starts (`exclusive`).
     Drain,
     /// Nobody is there (`exclusive`).
     Idle,
+}
+
+impl Stage {
+    /// In the order of their numbers.
+    pub(super) const ALL: [Self; 3] = [Self::Open, Self::Drain, Self::Idle];
 }
 
 /// Static Quickswap.
@@ -186,7 +191,7 @@ impl Policy for StaticQuickswap {
         };
         let current = usize::try_from(place).ok().and_then(|p| self.order.get(p));
         self.current = *current.ok_or_else(|| format!("Static Quickswap's cycle has no place {place}"))?;
-        self.stage = [Stage::Open, Stage::Drain, Stage::Idle][stage as usize];
+        self.stage = Stage::ALL[stage as usize];
         self.open = Bits::new(self.order.len());
         for (class, &place) in self.place.iter().enumerate() {
             if view.station.waiting(class as u32) > 0 {
