@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import io
 import json
+import os
 import re
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -164,6 +167,52 @@ def test_ctrl_c_shows_the_replays_that_had_ended(
     assert "EASY" in out
     assert "Conservative" not in out
     assert "interrupted: the replays that had ended are shown" in out
+
+
+def test_an_output_does_not_take_the_place_of_the_log(
+    log: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    before = Path(log).read_bytes()
+    linked = tmp_path / "link.json"
+    linked.symlink_to(log)
+    for command, option in (
+        *(("replay", name) for name in ("--json", "--csv", "--parquet", "--outcomes", "--report")),
+        *(("fit", name) for name in ("--output", "--csv")),
+    ):
+        for output in (log, str(linked)):
+            code, out, err = run(capsys, command, log, option, output)
+            assert (code, out) == (2, "")
+            assert f"{output} is what is read: give an output a file of its own." in err
+    assert Path(log).read_bytes() == before
+
+
+@pytest.mark.skipif(os.name == "nt", reason="pipes of POSIX")
+def test_a_reader_that_leaves_costs_no_file(log: str, tmp_path: Path) -> None:
+    files = {option: tmp_path / f"out.{option}" for option in ("csv", "outcomes", "report")}
+    command = [sys.executable, "-m", "quickswap", "replay", log, "--policies", "easy"]
+    command += [word for option, path in files.items() for word in (f"--{option}", str(path))]
+    with subprocess.Popen(command, stdout=subprocess.PIPE) as process:
+        assert process.stdout is not None
+        process.stdout.close()
+        assert process.wait(timeout=60) == 0
+    assert all(path.exists() for path in files.values())
+
+
+def test_interrupted_while_the_report_is_written(
+    log: str,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def struck(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("quickswap.report.write_report", struck)
+    report = tmp_path / "report.html"
+    code, out, _ = run(capsys, "replay", log, "--policies", "easy", "--report", str(report))
+    assert code == 130
+    assert out.endswith("interrupted; the report is not written\n")
+    assert not report.exists()
 
 
 def test_the_report(log: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

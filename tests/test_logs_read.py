@@ -257,3 +257,35 @@ def test_columns_have_their_types(small: Path) -> None:
     assert schema["need"] == schema["line"] == pl.Int64
     assert schema["user"] == pl.Categorical
     assert quirks(logs.read(small)) == {}
+
+
+@pytest.mark.parametrize(
+    ("wrong", "words"),
+    [
+        ({"path": 5}, "a file is given by its name, as text or a Path, not 5"),
+        ({"path": "a\0b"}, "it holds a zero byte"),
+        ({"partition": 5}, "partition is 5; give a name, or a list of names"),
+        ({"scale_load": 1e200}, "scale_load must be from 0.001 to 1000"),
+    ],
+)
+def test_values_of_a_wrong_kind(small: Path, wrong: dict[str, Any], words: str) -> None:
+    with pytest.raises(qs.QuickswapError, match=re.escape(words)):
+        logs.read(**({"path": small} | wrong))
+
+
+def test_what_is_no_log_and_no_system_is_neither_fitted_nor_compared(small: Path) -> None:
+    log = logs.read(small)
+    system = logs.fit(log)
+    fit: Any = logs.fit
+    goodness: Any = logs.goodness
+    calls: list[tuple[Any, str]] = [
+        (lambda: fit("log"), "a log is what quickswap.logs.read returns, not 'log'"),
+        (lambda: fit(log, 5), "classes is 5; give load, need, groups"),
+        (lambda: fit(log, [1, 2]), "classes is [1, 2]; give load, need, groups"),
+        (lambda: goodness(None, system), "a log is what quickswap.logs.read returns"),
+        (lambda: goodness(log, None), "a log is compared with a System, not None"),
+        (lambda: goodness(log, system, 5), "classes is 5; give load, need, groups"),
+    ]
+    for call, words in calls:
+        with pytest.raises(logs.LogError, match=re.escape(words)):
+            call()

@@ -342,10 +342,24 @@ def test_interrupted(busy: logs.JobLog) -> None:
     assert [each.policy_label for each in partly.results] == ["as logged", "EASY"]
 
 
+def test_scaling_on_reading_and_on_replaying_are_the_same(busy: logs.JobLog) -> None:
+    here, there = qs.replay(busy, "easy", load_factor=1.2), qs.replay(busy.scaled(1.2), "easy")
+    assert here.resampled == there.resampled == (9, "week")
+    assert here.mean_waiting_time == there.mean_waiting_time
+
+
+def test_long_gaps_cost_nothing(tmp_path: Path) -> None:
+    log = log_of(tmp_path, jobs((0, 1, 5), (1e12, 2, 60)), 2)
+    result = qs.replay(log, "fcfs", warmup=0, cooldown=0)
+    assert result.resampled == (520, "stretch")
+    assert logs.goodness(log, logs.fit(log, "need")).hours is None
+
+
 MISTAKES: list[tuple[dict[str, Any], str]] = [
     ({"servers": 0}, "servers must be a whole number from 1"),
     ({"servers": 1, "log": "wide"}, "no job of the log fits 1 server: the smallest need is 2"),
     ({"load_factor": 0}, "load_factor must be a positive finite number, not 0"),
+    ({"load_factor": 1e200}, "load_factor must be from 0.001 to 1000, not 1e+200"),
     ({"load_factor": "x"}, "load_factor must be a positive finite number"),
     ({"estimate": "x"}, 'estimate is \'x\'; it must be "logged", "exact", or a positive factor'),
     ({"estimate": -1}, "estimate is -1"),
@@ -357,7 +371,8 @@ MISTAKES: list[tuple[dict[str, Any], str]] = [
     ({"cooldown": -0.1}, "cooldown"),
     ({"slowdown_bound": -1}, "slowdown_bound"),
     ({"seed": 1.5}, "seed must be a whole number"),
-    ({"debug": "yes"}, "debug"),
+    ({"debug": "yes"}, "debug is 'yes'; it must be True or False."),
+    ({"classes": f"1-{10**30}"}, "goes beyond the 16,777,216 servers"),
     ({"progress": 3}, "progress"),
     ({"policy": "nobody"}, "nobody"),
     ({"log": None}, "a replay needs a log as quickswap.logs.read returns it, not None"),
@@ -387,6 +402,15 @@ def test_mistakes_with_several_policies(busy: logs.JobLog) -> None:
     for factors in (none, 1.0):
         with pytest.raises(qs.QuickswapError, match="load_factors must be a list of numbers"):
             qs.replay_all(busy, "easy", load_factors=factors)  # type: ignore[arg-type] # likewise
+    with pytest.raises(qs.QuickswapError, match="the load factor 1 is given twice"):
+        qs.replay_all(busy, "easy", load_factors=(1, 1.0))
+    with pytest.raises(TypeError, match=r"replay\(\) got an unexpected keyword argument 'bogus'"):
+        qs.replay_all(busy, "easy", bogus=1)
+    for wrong in (None, 5):
+        with pytest.raises(qs.QuickswapError, match="a schedule is to be checked, not"):
+            check_schedule(wrong)  # type: ignore[arg-type] # wrong on purpose
+        with pytest.raises(qs.QuickswapError, match="a difference is between two replays, not"):
+            qs.replay(busy, "easy").difference(wrong)  # type: ignore[arg-type] # likewise
     easy, short = qs.replay(busy, "easy"), qs.replay(busy, "easy", warmup=0.5)
     with pytest.raises(qs.QuickswapError, match="cannot be paired"):
         easy.difference(short)

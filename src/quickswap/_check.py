@@ -8,7 +8,17 @@ from typing import SupportsFloat
 
 from quickswap.errors import ModelError, QuickswapError, shown
 
-__all__ = ["boolean", "integer", "items", "number", "numbers", "positive", "real", "whole"]
+__all__ = [
+    "boolean",
+    "factor",
+    "integer",
+    "items",
+    "number",
+    "numbers",
+    "positive",
+    "real",
+    "whole",
+]
 
 
 def number(
@@ -30,6 +40,14 @@ def positive(value: object, what: str, error: type[QuickswapError] = ModelError)
     result = real(value)
     if result is None or not math.isfinite(result) or result <= 0:
         raise error(f"{what} must be a positive finite number, not {shown(value)}.")
+    return result
+
+
+def factor(value: object, what: str, error: type[QuickswapError]) -> float:
+    """Return `value` as a float by which a load may be multiplied: from .001 to 1000."""
+    result = positive(value, what, error)
+    if not 1e-3 <= result <= 1e3:
+        raise error(f"{what} must be from 0.001 to 1000, not {shown(value)}.")
     return result
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from quickswap.errors import QuickswapError, shown
 
-__all__ = ["check_file", "write_text", "write_with"]
+__all__ = ["check_file", "checked_path", "write_text", "write_with"]
 
 
 def write_text(path: str | Path, text: str) -> None:
@@ -25,7 +25,7 @@ def write_with(path: str | Path, write: Callable[[Path], object]) -> None:
     Raises:
         QuickswapError: the file cannot be written.
     """
-    path = _checked(path)
+    path = checked_path(path)
     temporary: Path | None = None
     try:
         with _told(path):
@@ -41,7 +41,12 @@ def write_with(path: str | Path, write: Callable[[Path], object]) -> None:
             temporary.unlink(missing_ok=True)
 
 
-def _checked(path: object) -> Path:
+def checked_path(path: object) -> Path:
+    """Return what names a file as a path.
+
+    Raises:
+        QuickswapError: it is no text and no path.
+    """
     if not isinstance(path, str | os.PathLike):
         raise QuickswapError(f"a file is given by its name, as text or a Path, not {shown(path)}.")
     name = os.fsdecode(path)
@@ -62,7 +67,7 @@ def check_file(path: str | Path) -> None:
     Raises:
         QuickswapError: it is a folder, or there is no place for it.
     """
-    path = _checked(path)
+    path = checked_path(path)
     with _told(path):
         if path.is_dir():
             raise QuickswapError(f"{path} is a folder: give a file.")

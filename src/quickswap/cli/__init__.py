@@ -50,12 +50,14 @@ def _sentence(error: Exception) -> str:
     """Return what was wrong, on one line."""
     from cyclopts import UnusedCliTokensError
 
+    from quickswap.cli.reading import as_log_options
     from quickswap.cli.run import as_options
 
     if isinstance(error, UnusedCliTokensError):
         extra = ", ".join(map(repr, error.unused_tokens or []))
         return f"unexpected {extra}; see quickswap --help."
-    return as_options(" ".join(str(error).split()))
+    text = as_options(" ".join(str(error).split()))
+    return as_log_options(text) if type(error).__module__.startswith("quickswap.logs") else text
 
 
 def _say(kind: str, text: str) -> None:

@@ -69,7 +69,7 @@ def compare(
     from quickswap.plotting import check_format, plot_comparison
     from quickswap.simulation import Interrupted
 
-    check_writable(plot, csv, json, parquet)
+    check_writable(plot, csv, json, parquet, source=model)
     if plot is not None:
         check_format(plot)
     if str(parquet) == "-":
@@ -90,14 +90,14 @@ def compare(
             raise
         comparison, interruption = cast("Comparison", interrupted.result), interrupted
         note = "interrupted: the last line had not run to its end"
-    if "-" not in {str(csv), str(json)}:
-        _print(comparison, note)
     emit(csv, lambda: comparison.to_frame().write_csv())
     emit(json, comparison.to_json)
     if parquet is not None:
         write_with(parquet, lambda path: comparison.to_frame().write_parquet(path))
     if plot is not None:
         write_with(plot, lambda path: plot_comparison(comparison, path))
+    if "-" not in {str(csv), str(json)}:
+        _print(comparison, note)  # behind the files, which a reader that leaves must not cost
     if interruption is not None:
         raise interruption
 

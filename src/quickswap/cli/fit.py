@@ -53,7 +53,7 @@ def fit(
     from quickswap.logs import LogError, goodness
     from quickswap.logs.fitting import fit as fitted
 
-    check_writable(output, csv)
+    check_writable(output, csv, source=log)
     jobs = read_log(log, reading)
     try:
         system = fitted(jobs, classes, size, at_most=at_most)  # type: ignore[arg-type]  # checked
@@ -62,10 +62,10 @@ def fit(
     found = goodness(jobs, system)
     options = [f"--classes {classes}", f"--size {size}"]
     options += [f"--at-most {at_most}"] if classes == "load" else []
-    if "-" not in map(str, (output, csv)):
-        _print(jobs, found, output)
     emit(output, lambda: model_file(jobs, system, [*options, *given(reading)]))
     emit(csv, lambda: found.to_frame().write_csv())
+    if "-" not in map(str, (output, csv)):
+        _print(jobs, found, output)  # behind the files, which a reader that leaves must not cost
 
 
 def model_file(log: JobLog, system: System, options: list[str]) -> str:

@@ -95,14 +95,14 @@ def replay(
     from quickswap.report import write_report
     from quickswap.simulation import Interrupted
 
-    check_writable(report, outcomes, csv, json, parquet)
+    check_writable(report, outcomes, csv, json, parquet, source=log)
     for option, path in (("report", report), ("outcomes", outcomes), ("parquet", parquet)):
         if str(path) == "-":
             raise QuickswapError(f"--{option} is -, which is standard output: give a file.")
     factors = _factors(load_factors, REPORT_LOADS if report is not None else (1.0,))
     names = policies.replace(";", " ").split() if policies is not None else DEFAULT_POLICIES
     read = read_log(log, reading)
-    interruption = None
+    interruption: KeyboardInterrupt | None = None
     try:
         with progress("replaying") as shown:
             comparison = replay_all(
@@ -112,26 +112,30 @@ def replay(
         if interrupted.result is None:
             raise
         comparison, interruption = _partly(interrupted.result), interrupted
-    if "-" not in {str(csv), str(json)}:
-        _print(comparison)
-        if interruption is not None:
-            print("interrupted: the replays that had ended are shown")
     emit(csv, lambda: comparison.to_frame().write_csv())
     emit(json, comparison.to_json)
     if parquet is not None:
         write_with(parquet, lambda path: comparison.to_frame().write_parquet(path))
     if outcomes is not None:
         write_with(outcomes, lambda path: comparison.outcomes().write_parquet(path))
-    if interruption is not None:
-        raise interruption
-    if report is not None:
+    note = "interrupted: the replays that had ended are shown" if interruption else ""
+    if report is not None and interruption is None:
         options = [*given(reading), *given(serving)]
         options += [] if policies is None else [f"--policies {shlex.quote(policies)}"]
         options += [] if load_factors is None else [f"--load-factors {shlex.quote(load_factors)}"]
         command = " ".join(["quickswap replay", shlex.quote(Path(log).name), *options])
-        write_report(comparison, report, command=f"{command} --report {shlex.quote(report.name)}")
-        if "-" not in {str(csv), str(json)}:
-            print(f"\nreport: {report}")
+        command += f" --report {shlex.quote(report.name)}"
+        try:
+            write_report(comparison, report, command=command)
+            note = f"\nreport: {report}"
+        except KeyboardInterrupt as struck:
+            interruption, note = struck, "interrupted"
+    if interruption is not None and report is not None:
+        note += "; the report is not written"
+    if "-" not in {str(csv), str(json)}:
+        _print(comparison, note)  # behind the files, which a reader that leaves must not cost
+    if interruption is not None:
+        raise interruption
 
 
 def _partly(result: object) -> ReplayComparison:
@@ -154,7 +158,7 @@ def _factors(text: str | None, default: tuple[float, ...]) -> tuple[float, ...]:
     return default if text is None else numbers("--load-factors", text)
 
 
-def _print(comparison: ReplayComparison) -> None:
+def _print(comparison: ReplayComparison, note: str) -> None:
     from quickswap._words import counted
     from quickswap.cli.output import print_table
 
@@ -172,7 +176,8 @@ def _print(comparison: ReplayComparison) -> None:
         print(f"  left out: {counted(too_large, 'job', ',')} that need more than {servers}")
     pieces, unit = first.resampled
     name, seconds = _unit(comparison)
-    print(f"times in {name}; ± is the 95 % half-width over {counted(pieces, unit)} of the log\n")
+    width = f"± is the 95 % half-width over {counted(pieces, unit)} of the log"
+    print(f"times in {name}; {width if pieces > 1 else 'the log is too short for intervals'}\n")
     columns = ["load", "policy", "", "mean wait", "P90 wait", "P99 wait", "mean response"]
     columns += ["weighted mean", "bounded slowdown", "utilisation", "verdict"]
     rows = []
@@ -187,6 +192,8 @@ def _print(comparison: ReplayComparison) -> None:
     if any(each.verdict == "falls behind" for each in comparison.results):
         print("falls behind: the queue grows, so that waits tell the length of the log")
     print(f"{counted(len(comparison.results), 'replay')} in {comparison.seconds:.1f} s")
+    if note:
+        print(note)
 
 
 def _row(each: ReplayResult, best: tuple[str, ...], second: float) -> list[str]:

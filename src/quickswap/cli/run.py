@@ -7,7 +7,7 @@ import os
 import re
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Annotated, Any
@@ -20,6 +20,8 @@ __all__ = ["Output", "Settings", "as_options", "check_writable", "keywords", "pr
 def whole(_: Any, tokens: Sequence[Any]) -> int:
     """Read a whole number, written as in 1000000, 1_000_000 or 1e6."""
     text = tokens[0].value
+    with suppress(ValueError):
+        return int(text)  # exactly, however large
     try:
         number = float(text)
     except ValueError:
@@ -105,18 +107,24 @@ def progress(what: str) -> Iterator[Callable[[int, int], None] | None]:
 
 def as_options(text: str) -> str:
     """Return a sentence with the settings called what the command line calls them."""
+    text = re.sub(r"\bload_factors?\b", "--load-factors", text)
     names = "|".join(field.name for field in fields(Settings) if "_" in field.name)
     return re.sub(rf"\b({names})(=True)?\b", lambda m: "--" + m[1].replace("_", "-"), text)
 
 
-def check_writable(*paths: Path | None) -> None:
-    """Refuse files that cannot be written, before any long work is done."""
+def check_writable(*paths: Path | None, source: str) -> None:
+    """Refuse files that cannot be written, before any long work is done.
+
+    `source` is what the command reads: a file, or the name of a preset.
+    """
     from quickswap.errors import QuickswapError
     from quickswap.files import check_file
 
     taken = set()
     for path in filter(None, paths):
         place = "-" if str(path) == "-" else os.path.realpath(path)
+        if place == os.path.realpath(source) and os.path.exists(source):
+            raise QuickswapError(f"{path} is what is read: give an output a file of its own.")
         if place in taken:
             raise QuickswapError(f"two outputs are to go to {path}: give each a file of its own.")
         taken.add(place)

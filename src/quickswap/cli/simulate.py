@@ -53,7 +53,7 @@ def simulate(
     from quickswap.simulation import Interrupted
     from quickswap.simulation import simulate as run
 
-    check_writable(json, csv, trajectory)
+    check_writable(json, csv, trajectory, source=model)
     system = chosen(model, scale)
     arguments = keywords(settings)
     arguments["trajectory"] = POINTS if trajectory is not None else 0
@@ -65,11 +65,11 @@ def simulate(
         if interrupted.result is None:
             raise
         result, interruption = cast("Result", interrupted.result), interrupted
-    if "-" not in map(str, (json, csv, trajectory)):
-        _print(result)
     emit(json, result.to_json)
     emit(csv, lambda: result.to_frame().write_csv())
     emit(trajectory, lambda: _trajectory(result))
+    if "-" not in map(str, (json, csv, trajectory)):
+        _print(result)  # behind the files, which a reader that leaves must not cost
     if interruption is not None:
         raise interruption
 

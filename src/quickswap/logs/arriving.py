@@ -18,8 +18,8 @@ __all__ = ["Hours", "Swing", "dispersion"]
 HOUR = 3600.0
 NORMAL = 1.96
 """Half-width of a 95 % interval in standard errors."""
-LEAST = 24
-"""Hours below which nothing is said."""
+LEAST, MOST = 24, 24 * 366 * 100
+"""Hours below and beyond which nothing is said: no log goes on for a hundred years."""
 
 WEEKDAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
 
@@ -40,7 +40,8 @@ class Hours:
         self._origin = log.origin or 0.0
         self._first = math.ceil(self._origin / HOUR)
         last = math.floor((self._origin + log.duration) / HOUR)
-        self.count = max(0, last - self._first)
+        hours = last - self._first
+        self.count = hours if 0 <= hours <= MOST else 0
         clock = pl.Series(np.arange(self._first, self._first + self.count) * int(HOUR))
         zone = log.zone if log.zone is not None and self.known else "UTC"
         local = pl.from_epoch(clock).dt.replace_time_zone("UTC").dt.convert_time_zone(zone)

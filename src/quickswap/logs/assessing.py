@@ -14,8 +14,8 @@ from quickswap.errors import shown
 from quickswap.estimates import Estimate, jackknife
 from quickswap.logs.arriving import WEEKDAYS, Hours, Swing, dispersion
 from quickswap.logs.errors import LogError
-from quickswap.logs.fitting import Jobs, need_factor
-from quickswap.logs.grouping import Group, group_name, parse_groups
+from quickswap.logs.fitting import Jobs, as_groups, check_log, need_factor
+from quickswap.logs.grouping import Group, parse_groups
 from quickswap.logs.joblog import JobLog
 from quickswap.logs.laws import Candidate, candidates, ks_distance, quantile
 from quickswap.logs.sample import Floats, Sample
@@ -162,6 +162,9 @@ def goodness(log: JobLog, system: System, classes: Sequence[Group] | None = None
         LogError: the classes do not tell which jobs they stand for, or leave out a job; a law that
             `fit` knows nothing of.
     """
+    check_log(log)
+    if not isinstance(system, System):
+        raise LogError(f"a log is compared with a System, not {shown(system)}.")
     jobs = Jobs(log, _groups(system, classes))
     hours = Hours(log)
     counts = hours.counts(jobs.submit)
@@ -189,7 +192,7 @@ def _groups(system: System, classes: Sequence[Group] | None) -> list[Group]:
                 f"the classes are called {shown(', '.join(system.names))}, which does not tell "
                 f"their needs in the log: give classes, as in [(1, 1), (2, 4), (5, None)]."
             ) from error
-    groups = parse_groups(",".join(map(group_name, classes)))
+    groups = as_groups(classes)
     if len(groups) != len(system.classes):
         raise LogError(
             f"classes must give the needs of each of the {len(system.classes)} classes of the "

@@ -8,6 +8,7 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
+from quickswap._check import items
 from quickswap.errors import shown
 from quickswap.jobclass import JobClass
 from quickswap.logs.errors import LogError
@@ -24,7 +25,7 @@ from quickswap.logs.laws import fitted
 from quickswap.logs.sample import Floats, Sample
 from quickswap.system import System
 
-__all__ = ["Jobs", "fit", "need_factor"]
+__all__ = ["Jobs", "as_groups", "check_log", "fit", "need_factor"]
 
 Size = Literal["best", "exponential", "gamma", "hyperexponential", "lognormal", "empirical"]
 
@@ -79,10 +80,10 @@ def chosen(log: JobLog, classes: str | Sequence[Group], at_most: int) -> list[Gr
     Raises:
         LogError: they make no sense.
     """
+    check_log(log)
     need = log.jobs["need"].to_numpy()
     if not isinstance(classes, str):
-        groups = [(low, high) for low, high in classes]
-        return parse_groups(",".join(map(group_name, groups)))
+        return as_groups(classes)
     if classes == "need":
         return [*needs_as_groups(need)]
     if classes == "load":
@@ -92,6 +93,28 @@ def chosen(log: JobLog, classes: str | Sequence[Group], at_most: int) -> list[Gr
             f"classes must be load, need, or groups as in 1,2-4,5-16,17-, not {shown(classes)}."
         )
     return parse_groups(classes)
+
+
+def check_log(log: object) -> None:
+    """Refuse what is no log."""
+    if not isinstance(log, JobLog):
+        raise LogError(f"a log is what quickswap.logs.read returns, not {shown(log)}.")
+
+
+def as_groups(classes: object) -> list[Group]:
+    """Return groups given as a list of (low, high).
+
+    Raises:
+        LogError: they are none, or make no sense.
+    """
+    pairs = [items(each) for each in items(classes) or []]
+    groups = [pair for pair in pairs if pair is not None and len(pair) == 2]
+    if not groups or len(groups) < len(pairs):
+        raise LogError(
+            f"classes is {shown(classes)}; give load, need, groups as in 1,2-4,5-16,17-, or a list "
+            "of (low, high)."
+        )
+    return parse_groups(",".join(f"{a}-{'' if b is None else b}" for a, b in groups))
 
 
 class Jobs:

@@ -21,6 +21,9 @@ __all__ = ["Group", "group_name", "group_of", "groups_by_load", "needs_as_groups
 Group = tuple[int, int | None]
 """Needs from the first to the second, in servers; None: and all above."""
 
+MOST_SERVERS = 2**24
+"""Of a system."""
+
 _EXAMPLE = "write groups as in 1,2-4,5-16,17-"
 
 
@@ -54,6 +57,11 @@ def _group(part: str, text: str) -> Group:
         )
     low = int(first)
     high = int(last) if last else None if dash else low
+    if max(low, high or 0) > MOST_SERVERS:
+        raise LogError(
+            f"group {shown(part.strip())} goes beyond the {MOST_SERVERS:,} servers that a machine "
+            f"may have: {_EXAMPLE}."
+        )
     if low < 1 or (high is not None and high < low):
         raise LogError(
             f"group {shown(part.strip())} holds no need: it must begin at 1 or more, and not end "

@@ -9,7 +9,7 @@ from typing import Any
 
 import polars as pl
 
-from quickswap._check import positive
+from quickswap._check import factor as check_factor
 from quickswap.files import write_with
 from quickswap.logs.errors import LogError
 from quickswap.logs.quality import QualityReport
@@ -88,9 +88,9 @@ class JobLog:
         """Return the log with its load raised by a factor: interarrival times that much shorter.
 
         Raises:
-            LogError: the factor is not positive.
+            LogError: the factor is not from .001 to 1000.
         """
-        by = positive(factor, "the factor of the load", LogError)
+        by = check_factor(factor, "the factor of the load", LogError)
         jobs = self.jobs.with_columns(pl.col("submit", "eligible") / by)
         return replace(self, jobs=jobs, load_factor=self.load_factor * by)
 

@@ -9,7 +9,7 @@ from zoneinfo import ZoneInfo
 
 import polars as pl
 
-from quickswap._check import positive, whole
+from quickswap._check import factor, positive, whole
 from quickswap.errors import unknown
 from quickswap.logs.errors import LogError
 
@@ -39,7 +39,7 @@ class Options:
             unknown("unit", self.unit, ("cpu", "node", "gpu"), LogError)
         if self.servers is not None:
             whole(self.servers, "servers", 1, error=LogError)
-        positive(self.scale_load, "scale_load", LogError)
+        factor(self.scale_load, "scale_load", LogError)
         for value, which in zip(self.need, ("smallest", "largest"), strict=True):
             if value is not None:
                 whole(value, f"{which}_need", 1, error=LogError)

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from quickswap.errors import unknown
+from quickswap._check import items
+from quickswap.errors import shown, unknown
+from quickswap.files import checked_path
 from quickswap.logs import sacct, swf, table
 from quickswap.logs.errors import LogError
 from quickswap.logs.joblog import JobLog
@@ -65,7 +67,9 @@ def read(
     """
     if format is not None and format not in FORMATS:
         unknown("format", format, FORMATS, LogError)
-    wanted = (partition,) if isinstance(partition, str) else partition
+    wanted = (partition,) if isinstance(partition, str) else items(partition)
+    if partition is not None and wanted is None:
+        raise LogError(f"partition is {shown(partition)}; give a name, or a list of names.")
     options = Options(
         servers=servers,
         unit=unit,
@@ -77,7 +81,7 @@ def read(
         need=(smallest_need, largest_need),
         size=(smallest_size, largest_size),
     )
-    path = Path(path)
+    path = checked_path(path)
     tally = Tally(str(path))
     kind = sniff(path) if format is None else format
     parsed = _parsed(path, kind, options, columns, sacct_format, tally)

@@ -26,6 +26,8 @@ Floats = NDArray[np.float64]
 
 DRAWS = 400
 UNITS = {"week": 7 * 86400.0, "day": 86400.0, "hour": 3600.0}
+MOST = 520
+"""Pieces at most, so that work does not grow with empty years: longer ones then."""
 FEWEST = 6
 """Pieces that an interval needs; with fewer of them the next smaller unit is taken."""
 
@@ -36,8 +38,8 @@ class Pieces:
 
     Attributes:
         edges: where pieces begin, and the end of the last, seconds: (pieces + 1,).
-        unit: what a piece is about as long as: "week", "day", "hour", or "whole" where the span is
-            too short for any interval.
+        unit: what a piece is about as long as: "week", "day", "hour"; "stretch", if weeks would be
+            too many; or "whole", where the span is too short for any interval.
         weights: how often each draw holds each piece; the first one is the whole: (1 + draws,
             pieces).
     """
@@ -53,6 +55,8 @@ class Pieces:
         counts = {unit: round(span / (unit_length * length)) for unit, length in UNITS.items()}
         found = (each for each in counts.items() if each[1] >= FEWEST)
         unit, count = next(found, ("whole", 1))
+        if count > MOST:
+            unit, count = "stretch", MOST
         edges = np.linspace(begin, end, count + 1)
         drawn = np.random.default_rng(seed).multinomial(count, np.full(count, 1 / count), DRAWS)
         weights = np.concatenate([np.ones((1, count)), drawn.astype(float)])

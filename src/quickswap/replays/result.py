@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from quickswap.errors import QuickswapError, unknown
+from quickswap.errors import QuickswapError, shown, unknown
 from quickswap.estimates import Estimate
 from quickswap.replays.measuring import Table
 from quickswap.replays.schedule import Schedule
@@ -155,6 +155,8 @@ class ReplayResult(Quantities):
         Raises:
             QuickswapError: no such metric or class, or the two cannot be paired.
         """
+        if not isinstance(other, ReplayResult):
+            raise QuickswapError(f"a difference is between two replays, not {shown(other)}.")
         if metric not in SUMMARIES:
             unknown("metric", metric, SUMMARIES, QuickswapError)
         names = [each.name for each in self.classes]

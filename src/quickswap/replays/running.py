@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
@@ -14,7 +15,8 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from quickswap._check import items, positive, real, whole
+from quickswap._check import factor as check_factor
+from quickswap._check import items, real, whole
 from quickswap._core import VERSION
 from quickswap._core import replay as serve
 from quickswap._settings import between, check_progress, flag
@@ -42,6 +44,7 @@ __all__ = ["DEFAULT_POLICIES", "as_logged", "replay", "replay_all"]
 DEFAULT_POLICIES = ("easy", "conservative", "first-fit", "static-quickswap", "adaptive-quickswap")
 MOST_GROUPS = 8
 """Classes that a result tells of, where there are more needs than that and no groups are given."""
+AS_LOGGED_TAKES = {"servers", "classes", "warmup", "cooldown", "slowdown_bound", "seed"}
 KNOWN = 0.9
 """Share of the jobs whose wait must be known for the log's own waits to be told unasked."""
 TINY = 1e-9
@@ -108,6 +111,7 @@ def replay(
         seed,
     )
     spec = {"system": task.system.to_dict(), "policy": task.resolve(chosen)}
+    checked = flag(debug, "debug")
     try:
         start, end, order = serve(
             json.dumps(spec),
@@ -116,7 +120,7 @@ def replay(
             task.size,
             policy=None if isinstance(chosen, Policy) else chosen,
             estimate=task.estimate,
-            debug=flag(debug, "debug"),
+            debug=checked,
             progress=None if progress is None else partial(_report, progress, len(task.rows)),
         )
     except ValueError as error:
@@ -159,6 +163,9 @@ def replay_all(
         raise PolicyError(f"give at least one policy to replay, not {shown(policies)}.")
     if not factors:
         raise QuickswapError(f"load_factors must be a list of numbers, not {shown(load_factors)}.")
+    for value, times in Counter(map(real, factors)).items():
+        if times > 1 and value is not None:
+            raise QuickswapError(f"the load factor {value:g} is given twice: give each once.")
     begun = time.perf_counter()
     system = _Task.of(log, settings.get("servers")).system
     chosen = [as_policy(each, system) for each in listed]
@@ -173,7 +180,7 @@ def replay_all(
             before = sum(each.policy_label != AS_LOGGED for each in results)
             progress(before * intended + done, runs * intended)
 
-    logged = {k: v for k, v in settings.items() if k not in ("debug", "estimate")}
+    logged = {k: settings[k] for k in AS_LOGGED_TAKES & settings.keys()}
     try:
         for factor in factors:
             if real(factor) == log.load_factor == 1.0 and _tells_waits(log):
@@ -251,7 +258,7 @@ class _Task:
                 f"a replay needs a log as quickswap.logs.read returns it, not {shown(log)}."
             )
         machine = log.servers if servers is None else whole(servers, "servers", 1, 2**24)
-        factor = positive(load_factor, "load_factor", QuickswapError)
+        factor = check_factor(load_factor, "load_factor", QuickswapError)
         rows = np.flatnonzero(log.jobs["need"].to_numpy() <= machine)
         if not len(rows):
             raise QuickswapError(
@@ -281,8 +288,15 @@ class _Task:
 
     @property
     def duration(self) -> float:
-        """Seconds from the first submission to the last; one second where there is no time."""
+        """Seconds from the first submission to the last; one where there is no time between."""
         return float(self.arrival[-1] - self.arrival[0]) or 1.0
+
+    @property
+    def load(self) -> float:
+        """Work over servers times duration; nan where there is no time."""
+        if self.arrival[-1] == self.arrival[0]:
+            return math.nan
+        return float((self.need * self.size).sum() / (self.servers * self.duration))
 
     @cached_property
     def system(self) -> System:
@@ -365,7 +379,7 @@ def _measured(
         check_schedule(schedule, history)
     first, span = float(task.arrival[0]), task.duration
     begin, end = first + inputs.warmup * span, first + (1 - inputs.cooldown) * span
-    pieces = Pieces.of(begin, end, 1 / task.load_factor, inputs.seed)
+    pieces = Pieces.of(begin, end, 1 / task.log.load_factor, inputs.seed)
     groups = [Group(group_name((low, high)), low, high) for low, high in task.groups]
     quantities, table = measure(schedule, history, pieces, groups, name, inputs.slowdown_bound)
     work = task.need * task.size
@@ -375,7 +389,7 @@ def _measured(
         inputs=inputs,
         log=task.log,
         schedule=schedule,
-        load=float(work.sum() / (task.servers * span)),
+        load=task.load,
         jobs=quantities.overall.jobs,
         too_large=len(task.log) - len(task.rows) if name != AS_LOGGED else 0,
         resampled=(len(pieces), pieces.unit),

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from quickswap.errors import QuickswapError, shown
+
 if TYPE_CHECKING:
     import polars
 
@@ -121,8 +123,11 @@ def check_schedule(schedule: Schedule, history: History | None = None) -> None:
     of a preemptive schedule, so that the use of its servers cannot be proven from it.
 
     Raises:
+        QuickswapError: it is no schedule.
         RuntimeError: it could not: a mistake in quickswap, or in a policy compiled elsewhere.
     """
+    if not isinstance(schedule, Schedule):
+        raise QuickswapError(f"a schedule is to be checked, not {shown(schedule)}.")
     for what, wrong in (
         ("does not complete", ~np.isfinite(schedule.end)),
         ("starts before it arrives", schedule.start < schedule.arrival),

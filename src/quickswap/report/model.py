@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -40,10 +41,12 @@ class Point:
         """The policies but the baseline."""
         return tuple(each for each in self.results if each is not self.baseline)
 
-    @property
-    def load(self) -> float:
-        """Offered load, as a share of the machine."""
-        return self.baseline.load
+    def share(self, decimals: int = 0) -> str:
+        """Return the offered load in words."""
+        load = self.baseline.load
+        if math.isnan(load):
+            return "unknown, as all came at once"
+        return f"{100 * load:.{decimals}f} % of the machine"
 
     @cached_property
     def ranked(self) -> tuple[ReplayResult, ...]:

@@ -118,7 +118,6 @@ def _subject(told: Told) -> str:
     return (
         f"{Path(log.source).name}{f', {place}' if place else ''}: "
         f"{counted(len(log), 'job', ',')}, {period}, on "
-        f"{counted(base.schedule.servers, 'server', ',')}. Their load is "
-        f"{100 * base.load:.1f} % of the machine. What would these jobs have waited under other "
-        "scheduling policies?"
+        f"{counted(base.schedule.servers, 'server', ',')}. Their load is {told.main.share(1)}. "
+        "What would these jobs have waited under other scheduling policies?"
     )

@@ -62,7 +62,7 @@ def _best(point: Point, first: ReplayResult) -> str:
     """Return which policy had the least mean wait, and by how much."""
     wait, base = first.mean_waiting_time, point.baseline
     unit = unit_of([wait.value, base.mean_waiting_time.value])
-    where = f"At {point.name} ({100 * point.load:.0f} % of the machine)"
+    where = f"At {point.name} ({point.share()})"
     if len(point.results) == 1:
         return f"{where}, jobs wait {unit.told(wait)} on average under {first.policy_label}."
     worst = point.ranked[-1]
@@ -196,7 +196,8 @@ def _gains(first: ReplayResult, point: Point, gains: list[Gains]) -> str:
     if not texts:
         return ""
     head = f"{shown.policy_label} instead of {point.baseline.policy_label}"
-    return f"{head}: {'. '.join(map(_upper, texts))}."
+    among = "Of the classes and users that this page tells apart, and so far as it is certain:"
+    return f"{among} {head}: {'. '.join(map(_upper, texts))}."
 
 
 def _upper(text: str) -> str:
@@ -248,7 +249,7 @@ def _loaded(point: Point, told: Told) -> str:
     before = next((r for r in told.main.results if r.policy_label == first.policy_label), None)
     unit = unit_of([first.mean_waiting_time.value])
     text = (
-        f"At {point.name} ({100 * point.load:.0f} % of the machine), {first.policy_label} makes "
+        f"At {point.name} ({point.share()}), {first.policy_label} makes "
         f"users wait least: {unit.told(first.mean_waiting_time)}"
     )
     if before is not None:

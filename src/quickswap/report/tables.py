@@ -57,7 +57,7 @@ def policies_section(told: Told) -> Markup:
 
 
 def _heading(point: Point) -> str:
-    return f"{point.name[:1].upper()}{point.name[1:]}: {100 * point.load:.1f} % of the machine"
+    return f"{point.name[:1].upper()}{point.name[1:]}: {point.share(1)}"
 
 
 def _legend(told: Told) -> Markup:
