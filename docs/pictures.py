@@ -88,6 +88,8 @@ PICTURES = {
     "static-quickswap-exclusive": (SEVERAL, "static-quickswap:drain=exclusive"),
     "adaptive-quickswap": (SEVERAL, "adaptive-quickswap"),
     "server-filling": (SEVERAL, "server-filling"),
+    "divisor-filling": (SEVERAL, "divisor-filling"),
+    "max-weight": (SEVERAL, "max-weight"),
     "one-or-all-msf": (ONE_OR_ALL, "msf"),
     "msfq": (ONE_OR_ALL, "msfq:threshold=2"),
     "msfq-always": (ONE_OR_ALL, "msfq:threshold=2,drain=always"),

@@ -38,7 +38,10 @@ FAMILIES = [
     "easy",
     "conservative",
     "adaptive-quickswap",
-    "server-filling",
+    "server-filling/arrival",
+    "server-filling/srpt",
+    "divisor-filling",
+    "max-weight",
     "msfq/on_demand",
     "msfq/always",
     "static-quickswap/overlap",
@@ -54,6 +57,8 @@ def policies(draw: st.DrawFn, family: str, servers: int, needs: list[int]) -> di
     """A policy of the family with random parameters that suit the system, in canonical form."""
     name, _, drain = family.partition("/")
     policy: dict[str, Any] = {"name": name}
+    if name == "server-filling":
+        policy["order"] = drain
     if name == "smash":
         policy["window"] = draw(st.none() | st.integers(1, 6))
     if name == "msfq":
@@ -92,7 +97,10 @@ def cases(draw: st.DrawFn, family: str) -> Case:
         needs = draw(st.permutations([1, servers]))
     else:
         servers = draw(st.integers(1, 12))
-        needs = draw(st.lists(st.integers(1, servers), min_size=1, max_size=4))
+        allowed = st.integers(1, servers)
+        if family == "divisor-filling":
+            allowed = st.sampled_from([n for n in range(1, servers + 1) if servers % n == 0])
+        needs = draw(st.lists(allowed, min_size=1, max_size=4))
         needs = sorted(needs) if "on-groups" in family else needs
     policy = draw(policies(family, servers, needs))
     return servers, needs, policy, draw(traces(len(needs)))

@@ -29,7 +29,10 @@ CANONICAL: list[tuple[str, Policy, qs.System, dict[str, object]]] = [
     ("easy", qs.EASY(), FOUR, {}),
     ("conservative", qs.Conservative(), FOUR, {}),
     ("adaptive-quickswap", qs.AdaptiveQuickswap(), FOUR, {}),
-    ("server-filling", qs.ServerFilling(), FOUR, {}),
+    ("server-filling", qs.ServerFilling(), FOUR, {"order": "arrival"}),
+    ("server-filling:order=srpt", qs.ServerFilling("srpt"), FOUR, {"order": "srpt"}),
+    ("divisor-filling", qs.DivisorFilling(), FOUR, {}),
+    ("max-weight", qs.MaxWeight(), UNEVEN, {}),
     ("smash:window=4", qs.Smash(window=4), FOUR, {"window": 4}),
     ("smash:window=inf", qs.Smash(window=None), FOUR, {"window": None}),
     ("msfq", qs.MSFQ(), ONE_OR_ALL, {"threshold": 31, "drain": "on_demand"}),
@@ -91,7 +94,7 @@ def test_every_policy_is_covered_documented_and_named_once() -> None:
     for kind in POLICIES:
         assert kind.__doc__
         assert kind.__bases__ == (Policy,)
-        assert kind.preemptive == (kind is qs.ServerFilling)
+        assert kind.preemptive == (kind in {qs.ServerFilling, qs.DivisorFilling, qs.MaxWeight})
         assert kind.estimates == (kind in {qs.EASY, qs.Conservative})
 
 
@@ -143,6 +146,8 @@ def test_numbers_of_any_kind_are_taken() -> None:
         (qs.MSFQ(31), "MSFQ(31)"),
         (qs.MSFQ(), "MSFQ(k-1)"),
         (qs.MSFQ(3, "always"), "MSFQ(3, always)"),
+        (qs.ServerFilling(), "ServerFilling"),
+        (qs.ServerFilling("srpt"), "ServerFilling(srpt)"),
         (qs.Smash(8), "Smash(8)"),
         (qs.Smash(None), "Smash(inf)"),
         (qs.StaticQuickswap(), "Static Quickswap"),
@@ -172,6 +177,11 @@ BAD: list[tuple[Callable[[], object], str]] = [
     (lambda: qs.MSFQ().resolve(FOUR), "two classes, one that needs 1 .* take AdaptiveQuickswap"),
     (lambda: qs.Smash(0), "window of Smash must be a whole number of at least 1, not 0"),
     (lambda: qs.Smash(1.5), "not 1.5"),
+    (lambda: qs.ServerFilling("size"), "unknown order of ServerFilling: 'size'"),
+    (
+        lambda: qs.DivisorFilling().resolve(UNEVEN),
+        "needs that divide the 10 servers, and 3, the need of class 'need 3', does not",
+    ),
     (lambda: qs.StaticQuickswap(drain="always"), "unknown drain .*known: overlap, exclusive"),
     (lambda: qs.StaticQuickswap(1, [1]), "threshold or thresholds, not both"),
     (lambda: qs.StaticQuickswap(thresholds=3), "must be a list, not 3"),  # type: ignore[arg-type]  # wrong on purpose

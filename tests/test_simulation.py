@@ -29,6 +29,8 @@ ANY = (
     qs.EASY(),
     qs.Conservative(),
     qs.ServerFilling(),
+    qs.ServerFilling("srpt"),
+    qs.MaxWeight(),
 )
 MSFQS = [qs.MSFQ(t, drain) for t in (0, 2) for drain in ("on_demand", "always")] + [qs.MSFQ(4)]
 POISSON = {
@@ -85,6 +87,14 @@ def test_every_check_holds_for_msfq(policy: qs.Policy, engine: str) -> None:
 def test_many_classes(policy: str, engine: str) -> None:
     """More than the loop over jumps scans, so that it draws from a tree."""
     result = qs.simulate(many(45, 8, 0.35), policy, engine=engine, jobs=10_000, debug=True)
+    assert identities(result) == []
+
+
+@pytest.mark.parametrize("policy", [qs.DivisorFilling(), qs.ServerFilling("srpt"), qs.MaxWeight()])
+def test_needs_that_divide_the_servers(policy: qs.Policy) -> None:
+    classes = [qs.JobClass(need, 1.0, qs.Exponential(mean=1.0)) for need in (4, 6, 3, 1)]
+    system = qs.System(12, classes).with_load(0.8)
+    result = qs.simulate(system, policy, jobs=30_000, seed=3, debug=True)
     assert identities(result) == []
 
 

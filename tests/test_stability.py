@@ -26,6 +26,8 @@ PLAIN: list[Policy] = [
     qs.StaticQuickswap(),
     qs.AdaptiveQuickswap(),
     qs.ServerFilling(),
+    qs.ServerFilling("srpt"),
+    qs.MaxWeight(),
 ]
 
 
@@ -127,6 +129,9 @@ def test_fcfs_on_the_four_classes_is_unstable_at_rate_four() -> None:
         qs.StaticQuickswap(drain="exclusive"),
         qs.AdaptiveQuickswap(),
         qs.ServerFilling(),
+        qs.ServerFilling("srpt"),
+        qs.DivisorFilling(),
+        qs.MaxWeight(),
     ],
     ids=repr,
 )
@@ -182,6 +187,23 @@ def test_server_filling_needs_a_chain_of_divisors() -> None:
         system(8, (1, 1.0), (2, 1.0), size=qs.LogNormal(mean=1, scv=2)),
     ):
         assert qs.stability(other, qs.ServerFilling()).limit is None
+        assert qs.stability(other, qs.ServerFilling("srpt")).limit is None
+
+
+def test_divisor_filling_needs_divisors_of_all_servers() -> None:
+    for shape in (system(6, (2, 1.0), (3, 1.0)), system(12, (4, 1.0), (6, 1.0), (1, 0.1))):
+        known = qs.stability(shape, qs.DivisorFilling())
+        assert known.exact
+        assert known.limit == pytest.approx(shape.capacity)
+    heavy = system(6, (2, 1.0), (3, 1.0), size=qs.LogNormal(mean=1, scv=2))
+    assert qs.stability(heavy, qs.DivisorFilling()).limit is None
+
+
+def test_max_weight_carries_whatever_can_be_carried() -> None:
+    uneven = system(10, (3, 1.0), (4, 1.0), (7, 0.2))
+    assert qs.stability(uneven, qs.MaxWeight()).limit == pytest.approx(uneven.capacity)
+    other = system(10, (3, 1.0), (4, 1.0), size=qs.Deterministic(1.0))
+    assert qs.stability(other, qs.MaxWeight()).limit is None
 
 
 @pytest.mark.parametrize("policy", PLAIN, ids=repr)

@@ -18,7 +18,10 @@ FIRST_FIT: Policy = {"name": "first-fit"}
 MSF: Policy = {"name": "msf"}
 LSF: Policy = {"name": "lsf"}
 ADAPTIVE: Policy = {"name": "adaptive-quickswap"}
-SERVER_FILLING: Policy = {"name": "server-filling"}
+SERVER_FILLING: Policy = {"name": "server-filling", "order": "arrival"}
+SRPT: Policy = {"name": "server-filling", "order": "srpt"}
+DIVISOR_FILLING: Policy = {"name": "divisor-filling"}
+MAX_WEIGHT: Policy = {"name": "max-weight"}
 
 
 def smash(window: int | None) -> Policy:
@@ -264,7 +267,58 @@ def test_server_filling_passes_over_what_does_not_fit() -> None:
     assert served(5, [1, 3, 4], SERVER_FILLING, jobs).start == [0, 1, 0]
 
 
+def test_server_filling_by_size_takes_what_is_least_to_do() -> None:
+    # k = 2, needs 1, 2.  0: | 0 (need 2, size 4) | 0   1: | 1, 2 (need 1, size 1) | they have 1 to
+    # do each and fill the servers, 0 has 6: 1, 2   2: 1, 2 | | 0   5: 0
+    jobs: Jobs = [(0, 1, 4), (1, 0, 1), (1, 0, 1)]
+    schedule = served(2, [1, 2], SRPT, jobs)
+    assert (schedule.start, schedule.end) == ([0, 1, 1], [5, 2, 2])
+    assert schedule.segments == [(0, 0, 1), (1, 1, 2), (2, 1, 2), (0, 2, 5)]
+    # in order of arrival the prefix is job 0 until it ends
+    assert served(2, [1, 2], SERVER_FILLING, jobs).start == [0, 4, 4]
+
+
+def test_server_filling_by_size_looks_at_what_is_left() -> None:
+    # k = 2, need 1.  0: | 0, 1, 2 (sizes 3, 2, 1) | 2, 1   1: 2 | | 0   1.5: | 3 (size .75) | 1 has
+    # .5 to do, 3 .75, 0 2.5: 3 for 0   2: 1 | | 0   2.25: 3   4.5: 0
+    jobs: Jobs = [(0, 0, 3), (0, 0, 2), (0, 0, 1), (1.5, 0, 0.75)]
+    schedule = served(2, [1], SRPT, jobs)
+    assert (schedule.start, schedule.end) == ([1, 0, 0, 1.5], [4.5, 2, 1, 2.25])
+
+
+def test_divisor_filling_fills_the_servers() -> None:
+    # k = 6, needs 3, 2.  0: | 0 (need 3), 1, 2, 3 (need 2) | 1, 2, 3: 3 + 2 would leave one idle
+    # 0.5: | 4 (need 3) | 0, 4: 6 as well, with more of the largest need   1.5: 0, 4 | | 1, 2, 3
+    jobs: Jobs = [(0, 0, 1), (0, 1, 1), (0, 1, 1), (0, 1, 1), (0.5, 0, 1)]
+    schedule = served(6, [3, 2], DIVISOR_FILLING, jobs)
+    assert (schedule.start, schedule.end) == ([0.5, 0, 0, 0, 0.5], [1.5, 2, 2, 2, 1.5])
+
+
+def test_divisor_filling_looks_at_the_k_oldest() -> None:
+    # k = 2, needs 1, 2.  0: | 0, 1 (need 1), 2 (need 2) | 0, 1, as 2 is not among the two oldest
+    # 1: 0 | | now it is: 2 (1 is stopped)   2: 2 | | 1
+    schedule = served(2, [1, 2], DIVISOR_FILLING, [(0, 0, 1), (0, 0, 2), (0, 1, 1)])
+    assert (schedule.start, schedule.end) == ([0, 0, 1], [1, 3, 2])
+
+
+def test_max_weight_serves_the_longer_queue() -> None:
+    # k = 2, needs 1, 2.  0: | 0 (need 1, size 2), 1 (need 2, size 1) | weights 1 and 1: the larger
+    # need, 1   0.5: | 2 (need 1, size 1) | two lights weigh 2 each: 0, 2   1.5: 2 | | 1 and 1: 1
+    # 2: 1 | | 0   3: 0
+    schedule = served(2, [1, 2], MAX_WEIGHT, [(0, 0, 2), (0, 1, 1), (0.5, 0, 1)])
+    assert (schedule.start, schedule.end) == ([0.5, 0, 0.5], [3, 2, 1.5])
+    pieces = [[(a, b) for number, a, b in schedule.segments if number == job] for job in range(3)]
+    assert pieces == [[(0.5, 1.5), (2, 3)], [(0, 0.5), (1.5, 2)], [(0.5, 1.5)]]
+
+
+def test_max_weight_of_equal_needs_serves_the_first_class_first() -> None:
+    # k = 1.  0: | one of each class | that of class 0, the younger one
+    assert served(1, [1, 1], MAX_WEIGHT, [(0, 1, 1), (0, 0, 1)]).start == [1, 0]
+
+
 def test_mistakes_are_refused() -> None:
+    with pytest.raises(ValueError, match="divide"):
+        run(3, [2], DIVISOR_FILLING, [])
     with pytest.raises(ValueError, match="decrease"):
         run(1, [1], FCFS, [(1, 0, 1), (0, 0, 1)])
     with pytest.raises(ValueError, match="threshold"):

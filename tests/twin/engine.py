@@ -12,7 +12,8 @@ from itertools import pairwise
 from typing import Any
 
 from twin.backfilling import EASY, Conservative
-from twin.policies import Policy, ServerFilling, make
+from twin.policies import Policy, make
+from twin.preemptive import Preemptive
 from twin.state import Job, State
 
 
@@ -76,7 +77,7 @@ class _Run:
     """
 
     def __init__(
-        self, state: State, policy: Policy | ServerFilling, arrivals: list[Job], log: bool
+        self, state: State, policy: Policy | Preemptive, arrivals: list[Job], log: bool
     ) -> None:
         self.state, self.policy, self.arrivals, self.log = state, policy, arrivals, log
         self.start: dict[int, float] = {}  # in the order of the first starts
@@ -102,8 +103,8 @@ class _Run:
             self.state.servers,
             self.state.needs,
             self.jobs,
-            isinstance(self.policy, ServerFilling),
-            not isinstance(self.policy, EASY | Conservative | ServerFilling),
+            isinstance(self.policy, Preemptive),
+            not isinstance(self.policy, EASY | Conservative | Preemptive),
             [self.start[n] for n in numbers],
             [self.end[n] for n in numbers],
             list(self.start),
@@ -137,7 +138,7 @@ class _Run:
             self.state.waiting.append(self.arrivals.pop(0))
 
     def _decisions(self, now: float) -> None:
-        if isinstance(self.policy, ServerFilling):
+        if isinstance(self.policy, Preemptive):
             served = self.policy.served(self.state)
             for job in [job for job in self.state.running if job not in served]:
                 self._preempt(job, now)

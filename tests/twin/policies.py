@@ -12,6 +12,7 @@ from typing import Any, Protocol
 
 from twin.backfilling import EASY, Conservative
 from twin.groups import AdaptiveOnGroups, StaticOnGroups
+from twin.preemptive import DivisorFilling, MaxWeight, Preemptive, ServerFilling
 from twin.quickswap import MSFQAlways, MSFQOnDemand, StaticExclusive, StaticOverlap
 from twin.state import Job, State, largest, smallest
 
@@ -94,32 +95,7 @@ class AdaptiveQuickswap:
         return None
 
 
-class ServerFilling:
-    """Preemptive. M is the shortest prefix, in order of age, of all unfinished jobs whose needs add
-    up to at least k (all jobs if fewer). M is served in order of descending need, older first, as
-    long as each fits.
-
-    Corner: a job of M that does not fit is passed over, and a smaller one behind it may be served.
-    The reference values decide: on four classes at k = 15 and rate 4 they put the weighted mean
-    response time at .9455 of the mean; it is .946 with passing over and .937 with stopping.
-    """
-
-    def served(self, state: State) -> list[Job]:
-        """The jobs that hold servers now."""
-        unfinished = sorted(
-            [*state.waiting, *state.running], key=lambda job: (job.arrival, job.number)
-        )
-        prefix: list[Job] = []
-        while unfinished and sum(job.need for job in prefix) < state.servers:
-            prefix.append(unfinished.pop(0))
-        served: list[Job] = []
-        for job in sorted(prefix, key=lambda job: (-job.need, job.arrival, job.number)):
-            if sum(other.need for other in served) + job.need <= state.servers:
-                served.append(job)
-        return served
-
-
-def make(servers: int, needs: list[int], policy: dict[str, Any]) -> Policy | ServerFilling:
+def make(servers: int, needs: list[int], policy: dict[str, Any]) -> Policy | Preemptive:
     """The policy that a canonical dictionary describes. Raises ValueError if there is none or it
     does not suit.
     """
@@ -146,7 +122,11 @@ def make(servers: int, needs: list[int], policy: dict[str, Any]) -> Policy | Ser
         case "static-quickswap-on-groups":
             return StaticOnGroups(needs, **parameters)
         case "server-filling":
-            return ServerFilling()
+            return ServerFilling(**parameters)
+        case "divisor-filling":
+            return DivisorFilling(servers, needs)
+        case "max-weight":
+            return MaxWeight()
         case "msfq":
             drains: dict[str, Callable[..., Policy]] = {
                 "on_demand": MSFQOnDemand,

@@ -14,7 +14,7 @@ use crate::system::System;
 pub struct PreemptiveEvents<P> {
     frame: Frame,
     policy: P,
-    /// Lanes are levels of need; jobs stay in the queues until they complete.
+    /// Lanes are levels of need, or classes; jobs stay in the queues until they complete.
     book: Book,
     source: Source,
     calendar: Calendar,
@@ -33,7 +33,7 @@ impl<P: Preemptive> PreemptiveEvents<P> {
         let first = source.next_time().max(f64::MIN_POSITIVE);
         let counters = Counters::new(system.classes.len(), orders.plan, false, first);
         Self {
-            book: Book::new(station.level_needs().len(), true),
+            book: Book::new(if P::LANES_OF_CLASSES { station.classes() } else { station.level_needs().len() }, true),
             frame: Frame::new(station, counters, orders),
             policy,
             source,
@@ -45,10 +45,15 @@ impl<P: Preemptive> PreemptiveEvents<P> {
     }
 
     #[inline]
+    fn lane(&self, class: u32) -> usize {
+        if P::LANES_OF_CLASSES { class as usize } else { self.frame.station.level(class) }
+    }
+
+    #[inline]
     fn arrive(&mut self, now: f64) {
         let number = self.frame.counters.arrived();
         let job = self.source.take();
-        let lane = self.frame.station.level(job.class);
+        let lane = self.lane(job.class);
         let slot = self.book.enter(job.class, lane, number, now, job.size, job.size);
         self.frame.station.arrive(job.class, number);
         self.frame.counters.arrive(job.class, now);
@@ -62,7 +67,7 @@ impl<P: Preemptive> PreemptiveEvents<P> {
         self.policy.completed(View { station: &self.frame.station, book: &self.book }, slot);
         self.frame.station.complete(class);
         self.running -= 1;
-        self.book.leave_queued(self.frame.station.level(class), slot);
+        self.book.leave_queued(self.lane(class), slot);
         if let Some(schedule) = &mut self.schedule {
             schedule.end[number as usize] = now;
         }

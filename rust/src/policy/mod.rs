@@ -4,11 +4,14 @@
 
 mod adaptive_quickswap;
 mod conservative;
+mod divisor_filling;
 mod easy;
 mod estimates;
 mod fcfs;
 mod first_fit;
+mod fronts;
 mod lsf;
+mod max_weight;
 mod msf;
 mod msfq;
 mod on_groups;
@@ -127,8 +130,11 @@ pub enum Change {
 }
 
 /// A preemptive policy: after every instant it says which jobs run. In its view the book holds all unfinished jobs in
-/// order of arrival, with a lane for each level of need.
+/// order of arrival, with a lane for each level of need, or for each class.
 pub trait Preemptive: Clone + Send + Sync {
+    /// Lanes are classes, not levels of need.
+    const LANES_OF_CLASSES: bool = false;
+
     /// A job has arrived.
     fn arrived(&mut self, view: View<'_>, slot: Slot);
 
@@ -181,6 +187,8 @@ registry! {
     "adaptive-quickswap-on-groups" => on_groups::AdaptiveOnGroups::build,
     preemptive:
     "server-filling" => server_filling::ServerFilling::build,
+    "max-weight" => max_weight::MaxWeight::build,
+    "divisor-filling" => divisor_filling::DivisorFilling::build,
 }
 
 /// The parameters of a policy in its canonical description.

@@ -5,7 +5,7 @@ from __future__ import annotations
 from quickswap.policies.backfilling import EASY, Conservative
 from quickswap.policies.base import Policy
 from quickswap.policies.orders import FCFS, LSF, MSF, FirstFit, Smash
-from quickswap.policies.preemptive import ServerFilling
+from quickswap.policies.preemptive import DivisorFilling, MaxWeight, ServerFilling
 from quickswap.policies.quickswap import MSFQ, AdaptiveQuickswap, StaticQuickswap
 from quickswap.policies.spelling import POLICIES, parse, spell
 
@@ -18,7 +18,9 @@ __all__ = [
     "POLICIES",
     "AdaptiveQuickswap",
     "Conservative",
+    "DivisorFilling",
     "FirstFit",
+    "MaxWeight",
     "Policy",
     "ServerFilling",
     "Smash",

@@ -5,25 +5,97 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar, final
 
-from quickswap.policies.base import Policy
+from quickswap.errors import PolicyError
+from quickswap.policies.base import Policy, choice
 from quickswap.system import System
 
 
 @final
 @dataclass(frozen=True, slots=True)
 class ServerFilling(Policy):
-    """Run the largest of the oldest jobs that fill the servers.
+    """Run the largest of the first jobs that fill the servers.
 
-    After each event take the shortest prefix in arrival order of all unfinished jobs, running or
-    not, whose needs add up to at least k (all of them if they do not); serve it by descending need,
-    older first, as long as each fits. An interrupted job resumes where it was, at no cost.
+    After each event take the shortest prefix of all unfinished jobs, running or not, whose needs
+    add up to at least k (all of them if they do not); serve it by descending need, as long as each
+    fits. An interrupted job resumes where it was, at no cost.
+
+    - `order="arrival"`: the prefix is of the oldest jobs; of equal needs the older first.
+    - `order="srpt"`, ServerFilling-SRPT: the prefix is of the jobs with the smallest need times
+      remaining size, which the policy must know; of equal needs the one with less to do first.
 
     Source: Grosof, Harchol-Balter, Scheller-Wolf, "WCFS: a new framework for analyzing multiserver
-    systems", Queueing Systems 102 (2022).
+    systems", Queueing Systems 102 (2022); for "srpt" Grosof, Scully, Harchol-Balter,
+    Scheller-Wolf, "Optimal scheduling in the multiserver-job model under heavy traffic", Proc. ACM
+    Meas. Anal. Comput. Syst. 6 (2022).
     """
 
     name: ClassVar[str] = "server-filling"
     title: ClassVar[str] = "ServerFilling"
+    preemptive: ClassVar[bool] = True
+    orders: ClassVar[tuple[str, ...]] = ("arrival", "srpt")
+
+    order: str = "arrival"
+
+    def __post_init__(self) -> None:
+        choice(self.order, "order of ServerFilling", self.orders)
+
+    def _parameters(self, system: System) -> dict[str, object]:
+        return {"order": self.order}
+
+    def _details(self) -> list[str]:
+        return [] if self.order == "arrival" else [self.order]
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class DivisorFilling(Policy):
+    """Run jobs that fill the servers whole, among the k oldest; for needs that divide k.
+
+    After each event take the k oldest unfinished jobs, running or not (all of them if there are
+    fewer). Any k numbers that divide k have a subset that adds up to k: serve such a subset, and of
+    fewer jobs one that adds up to as much as possible within k. Of several such subsets take the
+    one with the most jobs of the largest need, then of the next, and so on; of each need the
+    oldest. An interrupted job resumes where it was, at no cost.
+
+    Source: Grosof, Harchol-Balter, Scheller-Wolf, "WCFS: a new framework for analyzing multiserver
+    systems", Queueing Systems 102 (2022). Which subset it is, is our choice.
+    """
+
+    name: ClassVar[str] = "divisor-filling"
+    title: ClassVar[str] = "DivisorFilling"
+    preemptive: ClassVar[bool] = True
+
+    def _parameters(self, system: System) -> dict[str, object]:
+        for name, need in zip(system.names, system.needs, strict=True):
+            if system.servers % need:
+                raise PolicyError(
+                    f"DivisorFilling is for needs that divide the {system.servers} servers, and "
+                    f"{need}, the need of class {name!r}, does not: take ServerFilling."
+                )
+        return {}
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class MaxWeight(Policy):
+    """Run the jobs that fit with the largest weight; each weighs as much as its class has jobs.
+
+    After each event serve v_i <= N_i jobs of each class i, with sum n_i v_i <= k, such that
+    sum N_i v_i is as large as possible: a knapsack. Of several such choices take the one with the
+    most jobs of the class of largest need, then of the next, and so on; of classes of equal need
+    the earlier in the system goes first. Of each class the oldest jobs run. An interrupted job
+    resumes where it was, at no cost.
+
+    Each event takes time in proportion to k times the number of classes, in units of the greatest
+    common divisor of the needs: some hundred microseconds for thousands of servers and some twenty
+    classes.
+
+    Source: Maguluri, Srikant, Ying, "Stochastic models of load balancing and scheduling in cloud
+    computing clusters", INFOCOM (2012).
+    """
+
+    name: ClassVar[str] = "max-weight"
+    title: ClassVar[str] = "MaxWeight"
     preemptive: ClassVar[bool] = True
 
     def _parameters(self, system: System) -> dict[str, object]:

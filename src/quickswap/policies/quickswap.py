@@ -97,6 +97,7 @@ class StaticQuickswap(Policy):
 
     name: ClassVar[str] = "static-quickswap"
     title: ClassVar[str] = "Static Quickswap"
+    lists: ClassVar[tuple[str, ...]] = ("thresholds", "order")
     drains: ClassVar[tuple[str, ...]] = ("overlap", "exclusive")
 
     threshold: int | None = None

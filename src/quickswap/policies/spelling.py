@@ -15,7 +15,7 @@ from quickswap.errors import PolicyError, shown, unknown
 from quickswap.policies.backfilling import EASY, Conservative
 from quickswap.policies.base import Policy, no_policy
 from quickswap.policies.orders import FCFS, LSF, MSF, FirstFit, Smash
-from quickswap.policies.preemptive import ServerFilling
+from quickswap.policies.preemptive import DivisorFilling, MaxWeight, ServerFilling
 from quickswap.policies.quickswap import MSFQ, AdaptiveQuickswap, StaticQuickswap
 
 POLICIES: tuple[type[Policy], ...] = (
@@ -30,11 +30,10 @@ POLICIES: tuple[type[Policy], ...] = (
     StaticQuickswap,
     AdaptiveQuickswap,
     ServerFilling,
+    DivisorFilling,
+    MaxWeight,
 )
 """Every policy of the core."""
-
-LISTS = ("order", "thresholds")
-"""Parameters that hold a list, even of one item."""
 
 
 def parse(text: str) -> Policy:
@@ -62,7 +61,10 @@ def parse(text: str) -> Policy:
         if default is MISSING and key not in given:
             raise PolicyError(f"policy {plain} needs its {key}, as in {plain}:{key}=8.")
     build: Callable[..., Policy] = known[plain]
-    return build(**{key: _value(key, value) for key, value in given.items()})
+    lists = known[plain].lists
+    return build(
+        **{key: _list(value) if key in lists else _item(value) for key, value in given.items()}
+    )
 
 
 def spell(policy: Policy) -> str:
@@ -89,8 +91,8 @@ def _parameters(kind: type[Policy]) -> dict[str, object]:
     return {field.name: field.default for field in fields(kind)}
 
 
-def _value(key: str, text: str) -> object:
-    return tuple(map(_item, text.split("+"))) if key in LISTS else _item(text)
+def _list(text: str) -> tuple[object, ...]:
+    return tuple(map(_item, text.split("+")))
 
 
 def _item(text: str) -> object:

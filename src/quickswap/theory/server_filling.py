@@ -77,7 +77,19 @@ def fills(system: System) -> bool:
     """
     chain = [*sorted(set(system.needs)), system.servers]
     divide = all(more % less == 0 for less, more in pairwise(chain))
-    return divide and poisson(system) and all(_bounded(each.size) for each in system.classes)
+    return divide and _regular(system)
+
+
+def divisors_fill(system: System) -> bool:
+    """Return whether DivisorFilling is known to keep all servers busy while k jobs are there.
+
+    Needs divide k; the rest is as for `fills`.
+    """
+    return all(system.servers % need == 0 for need in system.needs) and _regular(system)
+
+
+def _regular(system: System) -> bool:
+    return poisson(system) and all(_bounded(each.size) for each in system.classes)
 
 
 def _bounded(size: Distribution) -> bool:

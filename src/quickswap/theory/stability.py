@@ -18,6 +18,8 @@ from quickswap.policies import (
     MSFQ,
     POLICIES,
     AdaptiveQuickswap,
+    DivisorFilling,
+    MaxWeight,
     Policy,
     ServerFilling,
     Smash,
@@ -29,7 +31,7 @@ from quickswap.system import System
 from quickswap.theory.fcfs import find_limit
 from quickswap.theory.models import is_exclusive, markovian
 from quickswap.theory.saturation import QUICK
-from quickswap.theory.server_filling import fills
+from quickswap.theory.server_filling import divisors_fill, fills
 
 __all__ = ["Stability", "stability"]
 
@@ -37,6 +39,8 @@ Verdict = Literal["stable", "unstable", "unknown"]
 
 PAPER = "the paper, section 'Throughput-optimality of MSFQ', theorem"
 SKETCH = "the paper, section 'Throughput-optimality of MSFQ', remark (proof sketch)"
+WCFS = "Grosof, Harchol-Balter, Scheller-Wolf, Queueing Systems 102 (2022)"
+SRPT = "Grosof, Scully, Harchol-Balter, Scheller-Wolf, Proc. ACM Meas. Anal. Comput. Syst. 6 (2022)"
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,13 +180,34 @@ def _static(system: System, policy: Policy, capacity: float) -> _Known | None:
 
 
 def _server_filling(system: System, policy: Policy, capacity: float) -> _Known | None:
-    """Needs that divide each other and k: the oldest jobs fill all servers without a gap."""
-    del policy
+    """Needs that divide each other and k: the first jobs fill all servers without a gap."""
     if not fills(system):
         return None
     reason = "each need divides the next larger one and k, so that k servers are filled whole."
-    source = "Grosof, Harchol-Balter, Scheller-Wolf, Queueing Systems 102 (2022)"
-    return _Known(capacity, True, reason, source)
+    by_size = isinstance(policy, ServerFilling) and policy.order == "srpt"
+    return _Known(capacity, True, reason, SRPT if by_size else WCFS)
+
+
+def _divisor_filling(system: System, policy: Policy, capacity: float) -> _Known | None:
+    """Needs that divide k: of k jobs some fill all servers without a gap."""
+    del policy
+    if not divisors_fill(system):
+        return None
+    reason = "each need divides k, so that any k jobs have some among them that fill k servers."
+    return _Known(capacity, True, reason, WCFS)
+
+
+def _max_weight(system: System, policy: Policy, capacity: float) -> _Known | None:
+    """The sum of N_i^2 / (2 mu_i) falls on average while many jobs are there.
+
+    Its drift is a constant plus the sum of N_i (l_i / mu_i - v_i), and v is the feasible choice
+    that makes this least, but for classes with fewer jobs than slots, which matter by a constant.
+    """
+    del policy
+    if not markovian(system):
+        return None
+    reason = "the largest weight outweighs the load wherever some policy carries it."
+    return _Known(capacity, True, reason, "Maguluri, Srikant, Ying, INFOCOM (2012)")
 
 
 RULES: dict[type[Policy], Callable[[System, Policy, float], _Known | None]] = {
@@ -193,5 +218,7 @@ RULES: dict[type[Policy], Callable[[System, Policy, float], _Known | None]] = {
     AdaptiveQuickswap: _one_or_all,
     StaticQuickswap: _static,
     ServerFilling: _server_filling,
+    DivisorFilling: _divisor_filling,
+    MaxWeight: _max_weight,
 }
 """What is known about each policy, beside plain queues; nothing about the others."""

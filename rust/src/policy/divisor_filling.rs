@@ -1,0 +1,148 @@
+//! DivisorFilling (preemptive), for needs that divide `k`: take M, the first `k` unfinished jobs in order of arrival (all
+//! jobs if there are fewer); serve a subset of M whose needs add up to as much as is possible within `k`. That is `k` if M
+//! has `k` jobs. Of such subsets it is the one with the most jobs of the largest need, then of the next, and so on; of each
+//! need the oldest.
+//!
+//! The sums that the smaller needs can reach stand in bitsets, one a level; a level with many members enters as members in
+//! bundles of 1, 2, 4 and so on. That is only looked at where the largest needs first do not fill the servers.
+
+use super::fronts::Fronts;
+use super::{Change, Parameters, Preemptive, View};
+use crate::book::{NOBODY, Slot};
+
+#[derive(Clone, Copy)]
+struct Level {
+    need: u32,
+    /// Jobs of the level in M, and to be served.
+    members: u32,
+    target: u32,
+}
+
+/// DivisorFilling.
+#[derive(Clone)]
+pub struct DivisorFilling {
+    servers: u32,
+    levels: Vec<Level>,
+    fronts: Fronts,
+    /// Jobs in M.
+    members: u32,
+    /// The youngest of them.
+    last: Slot,
+    /// Per level, the sums that members of smaller needs reach, up to the number of servers; and one more row for all.
+    sums: Vec<u64>,
+    /// Words in a row.
+    words: usize,
+}
+
+impl DivisorFilling {
+    pub(super) fn build(parameters: &Parameters<'_>) -> Result<Self, String> {
+        let servers = parameters.system().servers;
+        let mut needs: Vec<u32> = parameters.system().classes.iter().map(|c| c.need).collect();
+        needs.dedup();
+        if let Some(need) = needs.iter().find(|&&need| !servers.is_multiple_of(need)) {
+            return Err(format!("DivisorFilling is for needs that divide the {servers} servers; {need} does not"));
+        }
+        Ok(Self {
+            servers,
+            fronts: Fronts::new(needs.len()),
+            levels: needs.iter().map(|&need| Level { need, members: 0, target: 0 }).collect(),
+            members: 0,
+            last: NOBODY,
+            sums: Vec::new(),
+            words: servers as usize / 64 + 1,
+        })
+    }
+
+    /// As many of the largest need as fit, then of the next. False if that leaves servers free and jobs of M unserved.
+    fn largest_first(&mut self) -> bool {
+        let mut free = self.servers;
+        let mut served = 0;
+        for level in self.levels.iter_mut().rev() {
+            level.target = level.members.min(free / level.need);
+            free -= level.target * level.need;
+            served += level.target;
+        }
+        free == 0 || served == self.members
+    }
+
+    /// As many of the largest need as a best sum can have, then of the next.
+    #[cold]
+    fn best_sum(&mut self) {
+        let (rows, words) = (self.levels.len() + 1, self.words);
+        self.sums.clear();
+        self.sums.resize(rows * words, 0);
+        self.sums[0] = 1;
+        for (at, level) in self.levels.iter().enumerate() {
+            let (below, row) = self.sums[at * words..(at + 2) * words].split_at_mut(words);
+            row.copy_from_slice(below);
+            let mut left = level.members.min(self.servers / level.need);
+            let mut bundle = 1;
+            while left > 0 {
+                let taken = left.min(bundle);
+                add_shifted(row, (taken * level.need) as usize);
+                (left, bundle) = (left - taken, bundle * 2);
+            }
+        }
+        let reaches = |row: usize, sum: u32| self.sums[row * words + sum as usize / 64] >> (sum % 64) & 1 == 1;
+        let mut rest = self.servers;
+        while !reaches(rows - 1, rest) {
+            rest -= 1;
+        }
+        for at in (0..self.levels.len()).rev() {
+            let need = self.levels[at].need;
+            let mut target = self.levels[at].members.min(rest / need);
+            while !reaches(at, rest - target * need) {
+                target -= 1;
+            }
+            rest -= target * need;
+            self.levels[at].target = target;
+        }
+    }
+}
+
+/// Adds to a set of sums the same sums, each greater by `shift`; what is beyond the last word is dropped.
+fn add_shifted(row: &mut [u64], shift: usize) {
+    let (words, bits) = (shift / 64, shift % 64);
+    for at in (words..row.len()).rev() {
+        let mut moved = row[at - words] << bits;
+        if bits > 0 && at > words {
+            moved |= row[at - words - 1] >> (64 - bits);
+        }
+        row[at] |= moved;
+    }
+}
+
+impl Preemptive for DivisorFilling {
+    #[inline]
+    fn arrived(&mut self, view: View<'_>, slot: Slot) {
+        self.fronts.arrived(view.station.level(view.book.job(slot).class), slot);
+    }
+
+    #[inline]
+    fn completed(&mut self, view: View<'_>, slot: Slot) {
+        // a job in service is a member
+        let at = view.station.level(view.book.job(slot).class);
+        self.fronts.completed(at);
+        self.levels[at].members -= 1;
+        self.members -= 1;
+        if self.last == slot {
+            self.last = view.book.previous(slot).unwrap_or(NOBODY);
+        }
+    }
+
+    fn serve(&mut self, view: View<'_>, changes: &mut Vec<Change>) {
+        while self.members < self.servers {
+            let next = if self.last == NOBODY { view.book.order().first() } else { view.book.next(self.last) };
+            let Some(slot) = next else { break };
+            self.levels[view.station.level(view.book.job(slot).class)].members += 1;
+            self.members += 1;
+            self.last = slot;
+        }
+        if !self.largest_first() {
+            self.best_sum();
+        }
+        for (at, level) in self.levels.iter().enumerate() {
+            self.fronts.serve(view, at, level.target, changes);
+        }
+    }
+}
