@@ -11,10 +11,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, note, settings
+from hypothesis import HealthCheck, given, note, reject, settings
 from hypothesis import strategies as st
 
-from twin import Schedule, check, run
+from twin import EndlessError, Schedule, check, run
 
 EXAMPLES = os.environ.get("QUICKSWAP_TWIN_EXAMPLES")
 PROFILE = settings(
@@ -42,6 +42,9 @@ FAMILIES = [
     "server-filling/srpt",
     "divisor-filling",
     "max-weight",
+    "nmsr",
+    "nmsr/backfill",
+    "randomized-timers",
     "msfq/on_demand",
     "msfq/always",
     "static-quickswap/overlap",
@@ -59,6 +62,19 @@ def policies(draw: st.DrawFn, family: str, servers: int, needs: list[int]) -> di
     policy: dict[str, Any] = {"name": name}
     if name == "server-filling":
         policy["order"] = drain
+    if name == "nmsr":
+        found = draw(st.lists(schedules(servers, needs), max_size=3))
+        for i, need in enumerate(needs):  # a class without a schedule would wait for ever
+            if not any(jobs[i] for jobs in found):
+                found.append([servers // need if j == i else 0 for j in range(len(needs))])
+        policy |= {"schedules": found, "backfill": drain == "backfill"}
+        policy["times"] = [draw(st.sampled_from([0.5, 1, 4])) for _ in found]
+    if name == "randomized-timers":
+        policy["rate"] = draw(st.sampled_from([0.25, 1, 2]))
+        policy["means"] = [draw(st.sampled_from([0.5, 1, 4])) for _ in needs]
+    if name in ("nmsr", "randomized-timers"):
+        quarters = draw(st.lists(st.integers(1, 12), min_size=1, max_size=30))
+        policy["script"] = [each / 4 for each in quarters]
     if name == "smash":
         policy["window"] = draw(st.none() | st.integers(1, 6))
     if name == "msfq":
@@ -73,6 +89,16 @@ def policies(draw: st.DrawFn, family: str, servers: int, needs: list[int]) -> di
         policy["order"] = draw(st.permutations(range(len(needs))))
         policy["thresholds"] = [draw(st.integers(0, servers // need - 1)) for need in needs]
     return policy
+
+
+@st.composite
+def schedules(draw: st.DrawFn, servers: int, needs: list[int]) -> list[int]:
+    """Jobs of each class that fit together."""
+    jobs, free = [0] * len(needs), servers
+    for i in draw(st.permutations(range(len(needs)))):
+        jobs[i] = draw(st.integers(0, free // needs[i]))
+        free -= jobs[i] * needs[i]
+    return jobs
 
 
 @st.composite
@@ -127,7 +153,10 @@ def replayed(case: Case, estimates: list[float] | None = None) -> Replayed:
 
 
 def by_twin(case: Case, estimates: list[float] | None = None) -> Schedule:
-    schedule = run(*case, estimates=estimates)
+    try:
+        schedule = run(*case, estimates=estimates)
+    except EndlessError:
+        reject()
     check(schedule)
     return schedule
 

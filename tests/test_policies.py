@@ -33,6 +33,34 @@ CANONICAL: list[tuple[str, Policy, qs.System, dict[str, object]]] = [
     ("server-filling:order=srpt", qs.ServerFilling("srpt"), FOUR, {"order": "srpt"}),
     ("divisor-filling", qs.DivisorFilling(), FOUR, {}),
     ("max-weight", qs.MaxWeight(), UNEVEN, {}),
+    (
+        "nmsr:cycle=8.5",
+        qs.NMSR(cycle=8.5),
+        ONE_OR_ALL.with_load(0.5),
+        {
+            "schedules": [[0, 1], [32, 0]],
+            "times": [pytest.approx(8.5 * 32 / 41), pytest.approx(8.5 * 9 / 41)],
+            "backfill": False,
+        },
+    ),
+    (
+        "nmsr:cycle=2.0,backfill=true",
+        qs.NMSR(2, backfill=True),
+        qs.System(5, [qs.JobClass(2, 1, UNIT)]),
+        {"schedules": [[2]], "times": [2.0], "backfill": True},
+    ),
+    (
+        "randomized-timers",
+        qs.RandomizedTimers(),
+        ONE_OR_ALL,
+        {"rate": pytest.approx(1.0), "means": [1.0, 1.0]},
+    ),
+    (
+        "randomized-timers:rate=0.5",
+        qs.RandomizedTimers(0.5),
+        UNEVEN,
+        {"rate": 0.5, "means": [1.0] * 4},
+    ),
     ("smash:window=4", qs.Smash(window=4), FOUR, {"window": 4}),
     ("smash:window=inf", qs.Smash(window=None), FOUR, {"window": None}),
     ("msfq", qs.MSFQ(), ONE_OR_ALL, {"threshold": 31, "drain": "on_demand"}),
@@ -95,6 +123,7 @@ def test_every_policy_is_covered_documented_and_named_once() -> None:
         assert kind.__doc__
         assert kind.__bases__ == (Policy,)
         assert kind.preemptive == (kind in {qs.ServerFilling, qs.DivisorFilling, qs.MaxWeight})
+        assert kind.random == (kind in {qs.NMSR, qs.RandomizedTimers})
         assert kind.estimates == (kind in {qs.EASY, qs.Conservative})
 
 
@@ -148,6 +177,9 @@ def test_numbers_of_any_kind_are_taken() -> None:
         (qs.MSFQ(3, "always"), "MSFQ(3, always)"),
         (qs.ServerFilling(), "ServerFilling"),
         (qs.ServerFilling("srpt"), "ServerFilling(srpt)"),
+        (qs.NMSR(), "nMSR"),
+        (qs.NMSR(50, backfill=True), "nMSR(50, backfill)"),
+        (qs.RandomizedTimers(0.5), "Randomized Timers (0.5)"),
         (qs.Smash(8), "Smash(8)"),
         (qs.Smash(None), "Smash(inf)"),
         (qs.StaticQuickswap(), "Static Quickswap"),
@@ -177,6 +209,10 @@ BAD: list[tuple[Callable[[], object], str]] = [
     (lambda: qs.MSFQ().resolve(FOUR), "two classes, one that needs 1 .* take AdaptiveQuickswap"),
     (lambda: qs.Smash(0), "window of Smash must be a whole number of at least 1, not 0"),
     (lambda: qs.Smash(1.5), "not 1.5"),
+    (lambda: qs.NMSR(cycle=0), "cycle of NMSR must be a positive finite number"),
+    (lambda: qs.NMSR(backfill=1), "backfill of NMSR must be True or False, not 1"),  # type: ignore[arg-type]  # wrong on purpose
+    (lambda: parse("nmsr:backfill=yes"), "not 'yes'"),
+    (lambda: qs.RandomizedTimers(-1), "rate of RandomizedTimers must be a positive finite number"),
     (lambda: qs.ServerFilling("size"), "unknown order of ServerFilling: 'size'"),
     (
         lambda: qs.DivisorFilling().resolve(UNEVEN),

@@ -201,6 +201,8 @@ def test_a_mistake_changes_nothing(
 def test_what_it_is_not_for() -> None:
     with pytest.raises(qs.PolicyError, match="nonpreemptive"):
         qs.Scheduler(PAIR, "server-filling")
+    with pytest.raises(qs.PolicyError, match="nMSR draws random numbers"):
+        qs.Scheduler(PAIR, "nmsr")
     with pytest.raises(qs.PolicyError, match="MSFQ serves"):
         qs.Scheduler(PAIR, "msfq")
     with pytest.raises(qs.PolicyError, match="unknown policy"):

@@ -315,6 +315,7 @@ class TestRefusals:
             (UNEVEN.with_load(1.0), "msf", qs.UnstableError, "load must be below 1"),
             (one_or_all(2, 1.05, 0.35), "fcfs", qs.UnstableError, "stable only below"),
             (UNEVEN, "server-filling", qs.PolicyError, "ServerFilling: it is preemptive"),
+            (UNEVEN, "nmsr", qs.PolicyError, "nMSR: it draws random numbers"),
             (TRIPLE, "msfq", qs.PolicyError, "MSFQ serves systems of two classes"),
         ]
         for system, policy, kind, words in cases:

@@ -316,6 +316,40 @@ def test_max_weight_of_equal_needs_serves_the_first_class_first() -> None:
     assert served(1, [1, 1], MAX_WEIGHT, [(0, 1, 1), (0, 0, 1)]).start == [1, 0]
 
 
+@pytest.mark.parametrize(("backfill", "start"), [(False, [0, 4, 2, 6]), (True, [0, 4, 2, 5])])
+def test_nmsr_changes_schedules_when_its_clock_rings(backfill: bool, start: list[float]) -> None:
+    # k = 2; two lights for 1 on average, one heavy for 2; the exponentials are 3, 1, 3, ...
+    # 0: | 0 | 0; lights until 3   1: | 1 (heavy) |   2: | 2 | 2   3: 2 | | rings; job 0 is one
+    # light too many: change   3.5: | 3 |   4: 0 | | 1; heavies until 6   5: 1 | | (3 if backfilling)
+    # 6: rings; lights: 3
+    policy: Policy = {"name": "nmsr", "schedules": [[2, 0], [0, 1]], "times": [1, 2]}
+    policy |= {"backfill": backfill, "script": [3, 1]}
+    jobs: Jobs = [(0, 0, 4), (1, 1, 1), (2, 0, 1), (3.5, 0, 1)]
+    assert served(2, [1, 2], policy, jobs).start == start
+
+
+def test_nmsr_keeps_servers_for_jobs_of_its_schedule() -> None:
+    # k = 3, needs 1, 2; one schedule: one job of need 2.  0: | 0, 1 (lights; until 2, 4) | both,
+    # beyond the schedule   1: | 2 (need 2), 3 (light) | 2 does not fit, and the one free server is
+    # kept for it   2: 0 | | 2   3: 2 | | 3
+    policy: Policy = {"name": "nmsr", "schedules": [[0, 1]], "times": [1], "script": [1]}
+    jobs: Jobs = [(0, 0, 2), (0, 0, 4), (1, 1, 1), (1, 0, 1)]
+    assert served(3, [1, 2], policy | {"backfill": True}, jobs).start == [0, 0, 2, 3]
+
+
+def test_randomized_timers_keep_and_release_slots() -> None:
+    # k = 2, needs 1, 2. Drawn for heavy and light clocks: 1, .5.
+    # 0: | 0 | -   .5: the light clock ticks (next at 2.5): 0   1: | 1 | the heavy one ticks (next
+    # at 4); nothing fits   1.5: 0 | | .25 < 1 - exp(-log(2)^.7): refilled, 1   2.5: 1 | | .25 > 0:
+    # released; the light clock ticks (next at 4.5): a dummy until 5.5   3: | 2 (heavy) |
+    # 3.5: | 3 | takes over the dummy   4: the heavy clock ticks (next at 8)   4.5: 3 | | released;
+    # a tick (next at 8.5): a dummy until 5.5   5.5: released   8: the heavy clock ticks: 2
+    script = [1, 0.5, 2, 3, 0.25, 0.25, 2, 3, 4, 0.5, 4, 1, 0.5, 9]
+    policy: Policy = {"name": "randomized-timers", "rate": 1, "means": [1, 1], "script": script}
+    jobs: Jobs = [(0, 0, 1), (1, 0, 1), (3, 1, 1), (3.5, 0, 1)]
+    assert served(2, [1, 2], policy, jobs).start == [0.5, 1.5, 8, 3.5]
+
+
 def test_mistakes_are_refused() -> None:
     with pytest.raises(ValueError, match="divide"):
         run(3, [2], DIVISOR_FILLING, [])

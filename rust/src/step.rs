@@ -261,6 +261,9 @@ impl Employer for ByHand<'_> {
     type Output = Result<Box<dyn Steps>, String>;
 
     fn employ<P: Policy + 'static>(self, policy: P) -> Self::Output {
+        if P::RANDOM {
+            return Err("step by step access is for policies that draw no random numbers".into());
+        }
         Ok(Box::new(Stepper::new(self.0, policy)))
     }
 

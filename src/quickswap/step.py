@@ -57,7 +57,7 @@ class Scheduler:
         policy: a policy, its spelling, or one of your own.
 
     Raises:
-        PolicyError: the policy does not suit the system, or is preemptive.
+        PolicyError: the policy does not suit the system, is preemptive, or draws random numbers.
     """
 
     def __init__(self, system: System | str | Path, policy: Policy | OwnPolicy | str) -> None:
@@ -67,6 +67,11 @@ class Scheduler:
         if isinstance(policy, Policy) and policy.preemptive:
             raise PolicyError(
                 f"{policy.label} is preemptive, and a Scheduler is for nonpreemptive ones."
+            )
+        if isinstance(policy, Policy) and policy.random:
+            raise PolicyError(
+                f"{policy.label} draws random numbers, and a Scheduler is for policies whose "
+                "decisions follow from what has happened."
             )
         spec = {
             "system": system.to_dict(),

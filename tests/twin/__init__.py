@@ -13,6 +13,6 @@ of the core.
 """
 
 from twin.checks import check
-from twin.engine import Schedule, Snapshot, run
+from twin.engine import EndlessError, Schedule, Snapshot, run
 
-__all__ = ["Schedule", "Snapshot", "check", "run"]
+__all__ = ["EndlessError", "Schedule", "Snapshot", "check", "run"]

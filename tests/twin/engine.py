@@ -9,12 +9,21 @@ and so on until nothing is due any more.
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
+from math import inf
 from typing import Any
 
 from twin.backfilling import EASY, Conservative
+from twin.clocks import NMSR, RandomizedTimers
 from twin.policies import Policy, make
 from twin.preemptive import Preemptive
 from twin.state import Job, State
+
+LONGEST = 5000
+"""Instants after which a run is given up."""
+
+
+class EndlessError(RuntimeError):
+    """The run has taken too many instants: scripted clocks may go round for ever."""
 
 
 @dataclass(frozen=True)
@@ -88,12 +97,12 @@ class _Run:
         self.jobs = [(job.arrival, job.cls, job.size) for job in arrivals]
 
     def finish(self) -> Schedule:
-        while self.arrivals or self.state.running:
-            self._instant(
-                min(
-                    [job.due for job in self.state.running] + [job.arrival for job in self.arrivals]
-                )
-            )
+        instants = 0
+        while (now := self._next_instant()) < inf:
+            self._instant(now)
+            instants += 1
+            if instants > LONGEST:
+                raise EndlessError(f"{self.policy} has taken {instants} instants")
         if self.state.waiting:
             raise RuntimeError(
                 f"{self.policy} leaves jobs waiting in an idle system for ever: {self.state}"
@@ -111,6 +120,13 @@ class _Run:
             self.segments,
             self.states,
         )
+
+    def _next_instant(self) -> float:
+        """The next completion or arrival, or the time at which the policy wants to be asked."""
+        times = [job.due for job in self.state.running] + [job.arrival for job in self.arrivals]
+        if isinstance(self.policy, NMSR | RandomizedTimers) and (times or self.state.waiting):
+            times.append(self.policy.wake_at())
+        return min(times, default=inf)
 
     def _instant(self, now: float) -> None:
         self.state.now = now

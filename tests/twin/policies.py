@@ -11,6 +11,7 @@ from collections.abc import Callable
 from typing import Any, Protocol
 
 from twin.backfilling import EASY, Conservative
+from twin.clocks import NMSR, RandomizedTimers
 from twin.groups import AdaptiveOnGroups, StaticOnGroups
 from twin.preemptive import DivisorFilling, MaxWeight, Preemptive, ServerFilling
 from twin.quickswap import MSFQAlways, MSFQOnDemand, StaticExclusive, StaticOverlap
@@ -121,6 +122,10 @@ def make(servers: int, needs: list[int], policy: dict[str, Any]) -> Policy | Pre
             return AdaptiveOnGroups(needs, **parameters)
         case "static-quickswap-on-groups":
             return StaticOnGroups(needs, **parameters)
+        case "nmsr":
+            return NMSR(servers, needs, **parameters)
+        case "randomized-timers":
+            return RandomizedTimers(needs, **parameters)
         case "server-filling":
             return ServerFilling(**parameters)
         case "divisor-filling":

@@ -137,6 +137,9 @@ impl<P: Policy + 'static> Step for Events<P> {
     fn step(&mut self) -> Option<Stop> {
         let mut now = self.source.next_time().min(self.calendar.next_time());
         if P::TIMERS && self.wake < now {
+            if now == f64::INFINITY && self.book.is_empty() {
+                return Some(Stop::Empty);
+            }
             now = self.wake;
             self.frame.wakings += 1;
         }

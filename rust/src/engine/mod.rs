@@ -104,7 +104,8 @@ impl Hire<'_> {
 impl Employer for Hire<'_> {
     type Output = Result<Box<dyn Run>, String>;
 
-    fn employ<P: Policy + 'static>(mut self, policy: P) -> Self::Output {
+    fn employ<P: Policy + 'static>(mut self, mut policy: P) -> Self::Output {
+        policy.seed(self.orders.seed);
         match self.engine {
             Loop::Jumps if policy.sight() == Sight::Jobs => {
                 Err("the loop \"jumps\" is for policies that look at counts and heads of line; this one looks at single jobs".into())

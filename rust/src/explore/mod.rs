@@ -243,6 +243,9 @@ impl Employer for ByBreadth<'_> {
     type Output = Result<Box<dyn Explore>, String>;
 
     fn employ<P: Policy + 'static>(self, policy: P) -> Self::Output {
+        if P::RANDOM {
+            return Err("draws random numbers, of which its states tell nothing".into());
+        }
         let single = policy.sight() == Sight::Jobs && policy.remembers_order() && policy.window().is_none();
         if single && !self.trusted {
             return Err("looks at single jobs, so that its states cannot be counted".into());

@@ -4,6 +4,7 @@
 
 mod adaptive_quickswap;
 mod conservative;
+mod dice;
 mod divisor_filling;
 mod easy;
 mod estimates;
@@ -14,7 +15,9 @@ mod lsf;
 mod max_weight;
 mod msf;
 mod msfq;
+mod nmsr;
 mod on_groups;
+mod randomized_timers;
 mod server_filling;
 mod smash;
 mod static_quickswap;
@@ -67,6 +70,11 @@ pub trait Policy: Clone + Send + Sync {
     const HOOKS: bool = false;
     /// It wants to be told of jobs that end; not in the loop over jumps.
     const ENDS: bool = false;
+    /// It draws random numbers, so that its state and what it does next do not follow from what has happened.
+    const RANDOM: bool = false;
+
+    /// Takes the seed and the number of the replication, before the run.
+    fn seed(&mut self, _seed: (u64, u32)) {}
 
     /// What it looks at. Asked once, before the run.
     fn sight(&self) -> Sight {
@@ -180,6 +188,8 @@ registry! {
     "smash" => smash::Smash::build,
     "easy" => easy::Easy::build,
     "conservative" => conservative::Conservative::build,
+    "nmsr" => nmsr::Nmsr::build,
+    "randomized-timers" => randomized_timers::RandomizedTimers::build,
     "msfq" => msfq::Msfq::build,
     "static-quickswap" => static_quickswap::StaticQuickswap::build,
     "adaptive-quickswap" => adaptive_quickswap::AdaptiveQuickswap::build,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from quickswap.policies.backfilling import EASY, Conservative
 from quickswap.policies.base import Policy
+from quickswap.policies.clocks import NMSR, RandomizedTimers
 from quickswap.policies.orders import FCFS, LSF, MSF, FirstFit, Smash
 from quickswap.policies.preemptive import DivisorFilling, MaxWeight, ServerFilling
 from quickswap.policies.quickswap import MSFQ, AdaptiveQuickswap, StaticQuickswap
@@ -15,6 +16,7 @@ __all__ = [
     "LSF",
     "MSF",
     "MSFQ",
+    "NMSR",
     "POLICIES",
     "AdaptiveQuickswap",
     "Conservative",
@@ -22,6 +24,7 @@ __all__ = [
     "FirstFit",
     "MaxWeight",
     "Policy",
+    "RandomizedTimers",
     "ServerFilling",
     "Smash",
     "StaticQuickswap",

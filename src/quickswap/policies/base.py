@@ -28,6 +28,8 @@ class Policy(ABC):
     """Whether it interrupts jobs in service."""
     estimates: ClassVar[bool] = False
     """Whether it looks at the estimated sizes of jobs."""
+    random: ClassVar[bool] = False
+    """Whether it draws random numbers."""
     lists: ClassVar[tuple[str, ...]] = ()
     """Parameters that hold a list, even of one item."""
 

@@ -14,6 +14,7 @@ from quickswap._words import split
 from quickswap.errors import PolicyError, shown, unknown
 from quickswap.policies.backfilling import EASY, Conservative
 from quickswap.policies.base import Policy, no_policy
+from quickswap.policies.clocks import NMSR, RandomizedTimers
 from quickswap.policies.orders import FCFS, LSF, MSF, FirstFit, Smash
 from quickswap.policies.preemptive import DivisorFilling, MaxWeight, ServerFilling
 from quickswap.policies.quickswap import MSFQ, AdaptiveQuickswap, StaticQuickswap
@@ -29,11 +30,15 @@ POLICIES: tuple[type[Policy], ...] = (
     MSFQ,
     StaticQuickswap,
     AdaptiveQuickswap,
+    NMSR,
+    RandomizedTimers,
     ServerFilling,
     DivisorFilling,
     MaxWeight,
 )
 """Every policy of the core."""
+
+FLAGS = {"true": True, "false": False}
 
 
 def parse(text: str) -> Policy:
@@ -96,7 +101,9 @@ def _list(text: str) -> tuple[object, ...]:
 
 
 def _item(text: str) -> object:
-    """Return a whole number, another number, or else the text."""
+    """Return True or False, a whole number, another number, or else the text."""
+    if text.lower() in FLAGS:
+        return FLAGS[text.lower()]
     for kind in (int, float):
         try:
             return kind(text)
@@ -110,7 +117,7 @@ def _spelled(value: object) -> str:
     if value is None:
         return "inf"
     if not isinstance(value, tuple):
-        return str(value)
+        return str(value).lower() if isinstance(value, bool) else str(value)
     for each in value:
         if isinstance(each, str) and (
             _item(each) != each or each != each.strip() or set(each) & set("+,=")

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     Vector = NDArray[np.float64]
     Needs = NDArray[np.int64]
 
-__all__ = ["largest_rate"]
+__all__ = ["best_mix", "largest_rate"]
 
 GAP = 1e-8
 """Relative width of the bracket around the answer at which the search ends."""
@@ -54,28 +54,58 @@ def _largest_rate(servers: int, needs: tuple[int, ...], works: tuple[float, ...]
     # The solver cannot weigh classes of less than 1e-12 of the work against the others.
     rows = [(n, w) for n, w in zip(needs, works, strict=True) if n * w * pooled > 1e-12 * servers]
     needs, works = zip(*rows, strict=True)
-    return min(pooled, _column_generation(servers, needs, works, pooled))
+    return min(pooled, _column_generation(servers, needs, works, pooled)[0])
+
+
+def best_mix(
+    servers: int, needs: Sequence[int], works: Sequence[float]
+) -> list[tuple[tuple[int, ...], float]]:
+    """Return packings and the shares of the time, adding up to 1, for which to use each.
+
+    Args:
+        servers: k.
+        needs: servers needed by a job of each class, from 1 to k.
+        works: jobs of each class to be in service on average, up to a factor, positive.
+
+    The smallest ratio of the jobs of a class in service on average to its work is as large as
+    possible, or 1e-8 below that, with the exceptions of `largest_rate`. There are not more packings
+    than classes.
+    """
+    import numpy as np
+
+    pooled = servers / math.fsum(n * w for n, w in zip(needs, works, strict=True))
+    _, packings, times = _column_generation(servers, tuple(needs), tuple(works), pooled)
+    used = np.flatnonzero(times > 0)
+    total = float(times[used].sum())
+    return [
+        (tuple(int(n) for n in packings[:, column]), float(times[column]) / total)
+        for column in used
+    ]
 
 
 def _column_generation(
     servers: int, needs: tuple[int, ...], works: tuple[float, ...], pooled: float
-) -> float:
-    """Return the least upper bound found for the rate, given that of a pool without packing."""
+) -> tuple[float, Vector, Vector]:
+    """Mix packings: return the least upper bound found for the rate, packings in columns, times.
+
+    The bound is relative to the rate of a pool without packing; the times carry that rate.
+    """
     import numpy as np
 
     unit = math.gcd(*needs)
     room = servers // unit
     sizes = np.array(needs, dtype=np.int64) // unit
     demand = np.array(works) * pooled  # jobs in service at the pooled rate: the answer is near 1
-    packings, time = _first_packings(sizes, demand, room)
-    if time <= 1 + GAP:
-        return pooled
+    packings, shares = _first_packings(sizes, demand, room)
+    if shares.sum() <= 1 + GAP:
+        return pooled, packings, shares
     best = 1.0
     effort = 0.0
     while effort < EFFORT:
         if (mixed := _master(packings, demand)) is None:
             break  # the solver gave up: the bound so far holds
-        reached, prices = mixed
+        reached, prices, times = mixed
+        shares = times
         value, packing = _knapsack(sizes, prices, room)
         best = min(best, value / float(prices @ demand))
         known = bool((packings == packing[:, None]).all(axis=0).any())
@@ -84,7 +114,7 @@ def _column_generation(
         others = _others(sizes, prices, room, packing)
         packings = np.column_stack([packings, packing, *others])
         effort += room * len(_undominated(sizes, prices)) * (1 + len(others))
-    return best * pooled
+    return best * pooled, packings[:, : len(shares)], shares
 
 
 def _others(sizes: Needs, prices: Vector, room: int, packing: Vector) -> list[Vector]:
@@ -100,15 +130,15 @@ def _others(sizes: Needs, prices: Vector, room: int, packing: Vector) -> list[Ve
     return found
 
 
-def _first_packings(sizes: Needs, demand: Vector, room: int) -> tuple[Vector, float]:
-    """Return packings, in columns, that carry the demand, and the time they take for it.
+def _first_packings(sizes: Needs, demand: Vector, room: int) -> tuple[Vector, Vector]:
+    """Return packings, in columns, that carry the demand, and the time that each takes for it.
 
     Each holds as many of the largest class left as fit, then of the next, and is used until one of
     its classes has no demand left.
     """
     import numpy as np
 
-    packings, time = [], 0.0
+    packings, times = [], []
     left = demand.copy()
     waiting = list(range(len(sizes) - 1, -1, -1))
     while waiting:
@@ -119,17 +149,18 @@ def _first_packings(sizes: Needs, demand: Vector, room: int) -> tuple[Vector, fl
         last = used[np.argmin(left[used] / packing[used])]
         share = float(left[last] / packing[last])
         left[used] -= packing[used] * share
-        time += share
+        times.append(share)
         packings.append(packing)
         waiting.remove(int(last))
-    return np.column_stack(packings), time
+    return np.column_stack(packings), np.array(times)
 
 
-def _master(packings: Vector, demand: Vector) -> tuple[float, Vector] | None:
-    """Mix the packings best: return the multiple of `demand` carried, and the price of each class.
+def _master(packings: Vector, demand: Vector) -> tuple[float, Vector, Vector] | None:
+    """Mix the packings best: return the multiple of `demand` carried, prices, times.
 
-    Prices are the dual values; whatever the solver's tolerance, both numbers are used only in ways
-    that leave the bracket valid.
+    There is a price for each class and a time for each packing. Prices are the dual values;
+    whatever the solver's tolerance, they and the multiple are used only in ways that leave the
+    bracket valid.
     """
     import numpy as np
     from scipy.optimize import linprog
@@ -144,7 +175,7 @@ def _master(packings: Vector, demand: Vector) -> tuple[float, Vector] | None:
         return None
     times = np.maximum(np.asarray(answer.x), 0.0)
     reached = float(np.min(packings @ times / demand) / times.sum())
-    return reached, np.maximum(-np.asarray(answer.ineqlin.marginals), 0.0) / demand
+    return reached, np.maximum(-np.asarray(answer.ineqlin.marginals), 0.0) / demand, times
 
 
 def _knapsack(sizes: Needs, prices: Vector, room: int) -> tuple[float, Vector]:

@@ -92,7 +92,7 @@ def stability(system: System, policy: Policy | str) -> Stability:
     policy.resolve(system)
     capacity = system.capacity
     known = None
-    if type(policy) in POLICIES:
+    if type(policy) in POLICIES and not policy.random:
         known = _plain_queue(system, policy, capacity)
     if known is None and type(policy) in RULES:
         known = RULES[type(policy)](system, policy, capacity)
@@ -221,4 +221,9 @@ RULES: dict[type[Policy], Callable[[System, Policy, float], _Known | None]] = {
     DivisorFilling: _divisor_filling,
     MaxWeight: _max_weight,
 }
-"""What is known about each policy, beside plain queues; nothing about the others."""
+"""What is known about each policy, beside plain queues; nothing about the others.
+
+Of policies with clocks of their own (`random`) it is not even known on a plain queue: they leave
+servers idle. Both can come close to the capacity: nMSR with a long cycle, Randomized Timers with a
+share of the longest queue that is small beside the distance to it (here it is 1e-4).
+"""

@@ -1,0 +1,56 @@
+//! The random numbers of a policy: a stream of its own, so that the jobs stay the same whatever it draws.
+
+use super::Parameters;
+use crate::random::{self, Stream, streams};
+
+/// Where the numbers come from.
+#[derive(Clone)]
+pub enum Dice {
+    /// Nowhere yet: the engine gives the stream.
+    Unseeded,
+    /// A stream.
+    Stream(Stream),
+    /// These numbers, again and again (with the place of the next one): so that tests can know them.
+    Script(Vec<f64>, usize),
+}
+
+impl Dice {
+    /// Unseeded, unless the description holds a script.
+    pub fn new(parameters: &Parameters<'_>) -> Result<Self, String> {
+        match parameters.get::<Option<Vec<f64>>>("script")? {
+            None => Ok(Self::Unseeded),
+            Some(script) if script.iter().all(|&x| x > 0.0) && !script.is_empty() => Ok(Self::Script(script, 0)),
+            Some(_) => Err("policy parameter script must hold numbers above 0".into()),
+        }
+    }
+
+    /// Takes the stream that belongs to a seed and a replication, beyond those of the jobs.
+    pub fn seed(&mut self, (seed, replication): (u64, u32)) {
+        if matches!(self, Self::Unseeded) {
+            let [_, _, _, stream] = streams(seed, replication);
+            *self = Self::Stream(stream);
+        }
+    }
+
+    fn draw(&mut self, from: impl FnOnce(&mut Stream) -> f64) -> f64 {
+        match self {
+            Self::Unseeded => f64::INFINITY,
+            Self::Stream(stream) => from(stream),
+            Self::Script(script, place) => {
+                let drawn = script[*place];
+                *place = (*place + 1) % script.len();
+                drawn
+            }
+        }
+    }
+
+    /// An exponential of mean 1.
+    pub fn exponential(&mut self) -> f64 {
+        self.draw(random::exponential)
+    }
+
+    /// A uniform number in [0, 1).
+    pub fn uniform(&mut self) -> f64 {
+        self.draw(random::uniform)
+    }
+}

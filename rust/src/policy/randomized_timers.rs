@@ -1,0 +1,180 @@
+//! Randomized Timers: classes hold *slots*, in each of which a job is in service, or a dummy that only keeps the servers for
+//! the class.
+//!
+//! At each instant, in this order, and in each step the class of the largest need first, of equal needs the one that is first
+//! in the system:
+//! 1. Slots end, those of jobs that have completed and those of dummies that are over.
+//! 2. A job that waits takes over a dummy of its class, the one that began first.
+//! 3. Each slot that has ended is refilled with probability `1 - exp(-w)`, else released. It is refilled with the head of line
+//!    of its class or, if nobody of it waits, with a dummy, which lasts an exponential time of the class's mean size.
+//! 4. The clocks of the classes, Poisson processes, tick: if one more job of the class fits beside jobs and dummies, its head
+//!    of line starts or, if nobody of it waits, a dummy.
+//!
+//! With `q` jobs of the class waiting and `m` of the class of which most wait, `w = max(f(q), 1e-4 f(m))`,
+//! `f(x) = log(1 + x)^0.7`. The clocks start at the first event.
+
+use std::collections::VecDeque;
+
+use super::dice::Dice;
+use super::{Choice, Parameters, Policy, View};
+use crate::station::Station;
+
+/// Exponent of the logarithm, and share of the longest queue, in the weight of a class.
+const POWER: f64 = 0.7;
+const SHARE: f64 = 1e-4;
+
+#[derive(Clone)]
+struct Kind {
+    need: u32,
+    /// Mean size, seconds.
+    mean: f64,
+    /// Slots with a job in service, as far as is known here, and slots that have ended and are not decided on.
+    running: u32,
+    ended: u32,
+    /// When the dummies end, in the order in which they began, and the first of these times.
+    dummies: VecDeque<f64>,
+    soonest: f64,
+    /// When the clock ticks next.
+    tick: f64,
+}
+
+impl Kind {
+    fn look(&mut self) {
+        self.soonest = self.dummies.iter().copied().fold(f64::INFINITY, f64::min);
+    }
+
+    /// Step 1.
+    fn end(&mut self, running: u32, now: f64) {
+        self.ended += self.running - running;
+        self.running = running;
+        if self.soonest <= now {
+            let before = self.dummies.len();
+            self.dummies.retain(|&end| end > now);
+            self.ended += (before - self.dummies.len()) as u32;
+            self.look();
+        }
+    }
+
+    fn keep(&mut self, now: f64, dice: &mut Dice) {
+        let end = (now + self.mean * dice.exponential()).max(now.next_up());
+        self.dummies.push_back(end);
+        self.soonest = self.soonest.min(end);
+    }
+}
+
+/// Randomized Timers.
+#[derive(Clone)]
+pub struct RandomizedTimers {
+    /// Ticks per second of a clock.
+    rate: f64,
+    kinds: Vec<Kind>,
+    /// Classes, the largest need first.
+    order: Vec<u32>,
+    dice: Dice,
+    started: bool,
+}
+
+impl RandomizedTimers {
+    pub(super) fn build(parameters: &Parameters<'_>) -> Result<Self, String> {
+        let system = parameters.system();
+        let (rate, means): (f64, Vec<f64>) = (parameters.get("rate")?, parameters.get("means")?);
+        if !(rate > 0.0 && means.iter().all(|&mean| mean > 0.0)) || means.len() != system.classes.len() {
+            return Err("policy randomized-timers needs a rate above 0, and a mean size above 0 for each class".into());
+        }
+        let kind = |(class, &given): (usize, &usize)| Kind {
+            need: system.classes[class].need,
+            mean: means[given],
+            running: 0,
+            ended: 0,
+            dummies: VecDeque::new(),
+            soonest: f64::INFINITY,
+            tick: f64::INFINITY,
+        };
+        let kinds: Vec<Kind> = system.given.iter().enumerate().map(kind).collect();
+        let mut order: Vec<u32> = (0..kinds.len() as u32).collect();
+        order.sort_by_key(|&class| std::cmp::Reverse(kinds[class as usize].need));
+        Ok(Self { rate, kinds, order, dice: Dice::new(parameters)?, started: false })
+    }
+
+    /// Whether a slot that has ended is refilled.
+    fn refills(&mut self, station: &Station, class: u32) -> bool {
+        let most = self.order.iter().map(|&class| station.waiting(class)).max().unwrap_or(0);
+        let f = |jobs: u32| f64::from(jobs).ln_1p().powf(POWER);
+        let weight = f(station.waiting(class)).max(SHARE * f(most));
+        self.dice.uniform() < -(-weight).exp_m1()
+    }
+
+    /// Servers that neither a job, nor a dummy, nor a slot that has ended keeps.
+    fn open(&self, station: &Station) -> u32 {
+        let kept = |kind: &Kind| (kind.dummies.len() as u32 + kind.ended) * kind.need;
+        station.free() - self.kinds.iter().map(kept).sum::<u32>()
+    }
+}
+
+impl Policy for RandomizedTimers {
+    const TIMERS: bool = true;
+    const RANDOM: bool = true;
+
+    fn seed(&mut self, seed: (u64, u32)) {
+        self.dice.seed(seed);
+    }
+
+    fn next(&mut self, view: View<'_>) -> Choice {
+        let station = view.station;
+        let now = station.now();
+        if !self.started {
+            self.started = true;
+            for &class in &self.order {
+                self.kinds[class as usize].tick = now + self.dice.exponential() / self.rate;
+            }
+        }
+        for (class, kind) in (0..).zip(&mut self.kinds) {
+            kind.end(station.running(class), now);
+        }
+        for at in 0..self.order.len() {
+            let class = self.order[at];
+            let kind = &mut self.kinds[class as usize];
+            if station.waiting(class) > 0 && kind.dummies.pop_front().is_some() {
+                kind.look();
+                kind.running += 1;
+                return Choice::Head(class);
+            }
+        }
+        for at in 0..self.order.len() {
+            let class = self.order[at];
+            while self.kinds[class as usize].ended > 0 {
+                self.kinds[class as usize].ended -= 1;
+                if !self.refills(station, class) {
+                    continue;
+                }
+                let kind = &mut self.kinds[class as usize];
+                if station.waiting(class) > 0 {
+                    kind.running += 1;
+                    return Choice::Head(class);
+                }
+                kind.keep(now, &mut self.dice);
+            }
+        }
+        for at in 0..self.order.len() {
+            let class = self.order[at];
+            while self.kinds[class as usize].tick <= now {
+                let open = self.open(station);
+                let kind = &mut self.kinds[class as usize];
+                kind.tick = now + self.dice.exponential() / self.rate;
+                if kind.need > open {
+                    continue;
+                }
+                if station.waiting(class) > 0 {
+                    kind.running += 1;
+                    return Choice::Head(class);
+                }
+                kind.keep(now, &mut self.dice);
+            }
+        }
+        Choice::Wait
+    }
+
+    fn wake_at(&mut self, _: View<'_>) -> f64 {
+        self.kinds.iter().fold(f64::INFINITY, |wake, kind| wake.min(kind.tick).min(kind.soonest))
+    }
+}

@@ -1,0 +1,112 @@
+"""Policies with clocks of their own, which draw random numbers.
+
+The numbers are from a stream that belongs to the seed and the replication, apart from those of the
+jobs: equal seeds give equal results, and the jobs are those that other policies see.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import ClassVar, final
+
+from quickswap._check import boolean, positive
+from quickswap.errors import PolicyError, shown
+from quickswap.policies.base import Policy
+from quickswap.system import System
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class NMSR(Policy):
+    """Nonpreemptive Markovian service rate: go round a cycle of schedules, whoever waits.
+
+    A schedule says how many jobs of each class may be in service. Schedules and the shares of time
+    for which to use each are such that the smallest ratio of service given to a class to its load
+    is as large as possible; shares below 0.001 are dropped unless that costs a class more than a
+    thousandth of this ratio. Each schedule is in force for an exponential time. At its end a class
+    starts jobs only while fewer are in service than the next schedule has; the time of that one
+    begins when no class has more. Of several jobs that may start, the one of the largest need goes
+    first; of equal needs the class that is first in the system.
+
+    - `cycle`: mean time of one round, seconds, changes not counted. By default such that the mean
+      response time is least by an approximation, see `quickswap.policies.cycles`.
+    - `backfill=True`: but during changes, a job of any class may start beyond the schedule if it
+      fits into the free servers beside the jobs that wait and have a place in the schedule.
+
+    Source: Chen, Grosof, Berg, "Improving multiresource job scheduling with Markovian service rate
+    policies", Proc. ACM Meas. Anal. Comput. Syst. 9 (2025).
+    """
+
+    name: ClassVar[str] = "nmsr"
+    title: ClassVar[str] = "nMSR"
+    random: ClassVar[bool] = True
+
+    cycle: float | None = None
+    backfill: bool = False
+
+    def __post_init__(self) -> None:
+        if self.cycle is not None:
+            cycle = positive(self.cycle, "cycle of NMSR", PolicyError)
+            object.__setattr__(self, "cycle", cycle)
+        if not boolean(self.backfill):
+            raise PolicyError(
+                f"backfill of NMSR must be True or False, not {shown(self.backfill)}."
+            )
+        object.__setattr__(self, "backfill", bool(self.backfill))
+
+    def _parameters(self, system: System) -> dict[str, object]:
+        from quickswap.policies.cycles import best_cycle, schedules
+
+        found = schedules(system)
+        cycle = best_cycle(system, found) if self.cycle is None else self.cycle
+        return {
+            "schedules": [list(jobs) for jobs, _ in found],
+            "times": [share * cycle for _, share in found],
+            "backfill": self.backfill,
+        }
+
+    def _details(self) -> list[str]:
+        details = [] if self.cycle is None else [f"{self.cycle:g}"]
+        return [*details, "backfill"] if self.backfill else details
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class RandomizedTimers(Policy):
+    """Randomized Timers: classes take and keep slots at random, and keep them longer if many wait.
+
+    A slot of a class holds a job in service, or a dummy that only keeps the servers. Each class has
+    a Poisson clock of `rate` ticks per second, by default 1 over the mean size of all jobs. On a
+    tick, if one more job of the class fits beside jobs and dummies, its oldest waiting job starts,
+    or, if nobody of it waits, a dummy, which lasts an exponential time of the mean size of the
+    class. When a slot ends, it is refilled with probability 1 - exp(-w), with the oldest waiting
+    job of the class or a dummy, else released. A job that arrives takes over a dummy of its class.
+    With q_i jobs of class i waiting, w = max(f(q_i), 1e-4 f(max q)), f(x) = log(1 + x)^0.7.
+
+    Each event takes time in proportion to the number of classes, and some events in proportion to
+    the dummies of a class.
+
+    Source: Psychas, Ghaderi, "Randomized algorithms for scheduling multi-resource jobs in the
+    cloud", IEEE/ACM Trans. Netw. 26 (2018).
+    """
+
+    name: ClassVar[str] = "randomized-timers"
+    title: ClassVar[str] = "Randomized Timers"
+    random: ClassVar[bool] = True
+
+    rate: float | None = None
+
+    def __post_init__(self) -> None:
+        if self.rate is not None:
+            rate = positive(self.rate, "rate of RandomizedTimers", PolicyError)
+            object.__setattr__(self, "rate", rate)
+
+    def _parameters(self, system: System) -> dict[str, object]:
+        means = [each.size.mean for each in system.classes]
+        shares = zip(system.job_shares, means, strict=True)
+        mean = math.fsum(share * mean for share, mean in shares)
+        return {"rate": 1 / mean if self.rate is None else self.rate, "means": means}
+
+    def _details(self) -> list[str]:
+        return [] if self.rate is None else [f"{self.rate:g}"]
