@@ -320,7 +320,7 @@ def test_max_weight_of_equal_needs_serves_the_first_class_first() -> None:
 def test_nmsr_changes_schedules_when_its_clock_rings(backfill: bool, start: list[float]) -> None:
     # k = 2; two lights for 1 on average, one heavy for 2; the exponentials are 3, 1, 3, ...
     # 0: | 0 | 0; lights until 3   1: | 1 (heavy) |   2: | 2 | 2   3: 2 | | rings; job 0 is one
-    # light too many: change   3.5: | 3 |   4: 0 | | 1; heavies until 6   5: 1 | | (3 if backfilling)
+    # light too many: change   3.5: | 3 |   4: 0 | | 1; heavies until 6   5: 1 | | (or 3)
     # 6: rings; lights: 3
     policy: Policy = {"name": "nmsr", "schedules": [[2, 0], [0, 1]], "times": [1, 2]}
     policy |= {"backfill": backfill, "script": [3, 1]}
