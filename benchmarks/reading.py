@@ -21,11 +21,15 @@ ENDINGS = ("", ".gz", ".zst")
 ONE = "1 0 0 9 1 -1 -1 1 9 -1 1 1 1 -1 1 1 -1 -1\n"
 
 READ = """
-import json, resource, sys, time
+import json, pathlib, re, resource, sys, time
 from quickswap import logs
 logs.read(sys.argv[1])  # a log of one job: what is loaded once
-unit = 1 if sys.platform == "darwin" else 1024  # bytes or KiB
-peak = lambda: resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit
+def peak():
+    if sys.platform == "linux":  # where ru_maxrss begins with the peak of the parent
+        status = pathlib.Path("/proc/self/status").read_text()
+        return 1024 * int(re.search(r"VmHWM:\\s+(\\d+)", status)[1])
+    unit = 1 if sys.platform == "darwin" else 1024  # bytes or KiB
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit
 before, begin = peak(), time.perf_counter()
 log = logs.read(sys.argv[2])
 seconds = time.perf_counter() - begin
@@ -66,11 +70,7 @@ def write(folder: Path, count: int) -> None:
 
 
 def reading(count: int, repeats: int) -> Iterator[Row]:
-    """Seconds and peak memory, each the median over processes of their own.
-
-    The logs are written by a process of its own too: on Linux, the peak memory of a process begins
-    with that of the one that started it.
-    """
+    """Seconds and peak memory, each the median over processes of their own."""
     with tempfile.TemporaryDirectory() as folder:
         subprocess.run([sys.executable, __file__, folder, str(count)], check=True)
         for ending in ENDINGS:
