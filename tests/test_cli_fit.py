@@ -51,7 +51,7 @@ def test_the_model_file_is_the_fitted_system(
     )
     assert code == 0
     assert out.splitlines()[-1] == f"The model is in {model}."
-    system = logs.fit(logs.read(log, servers=16), size=size, at_most=3)  # type: ignore[arg-type]
+    system = logs.fit(logs.read(log, servers=16), size=size, at_most=3)  # type: ignore[arg-type] # a law
     assert qs.load(model) == system
     head = model.read_text().splitlines()[:3]
     assert head[0].startswith(f"# A model of {log}, by quickswap fit ")

@@ -155,7 +155,7 @@ def test_the_law_fitted_is_the_most_likely_of_its_kind_with_this_mean(name: str)
             other = qs.Hyperexponential(mean=found.law.mean, scv=scv)
         else:
             kind = type(found.law)
-            other = kind(mean=found.law.mean, scv=scv * factor)  # type: ignore[call-arg]
+            other = kind(mean=found.law.mean, scv=scv * factor)  # type: ignore[call-arg] # both take it
         assert likelihood(other, sample) < found.log_likelihood
 
 
@@ -327,7 +327,7 @@ def test_what_makes_no_sense_is_refused(
 ) -> None:
     log = poisson(tmp_path, 200)
     with pytest.raises(logs.LogError, match=message):
-        logs.fit(log, **arguments)  # type: ignore[arg-type]
+        logs.fit(log, **arguments)  # type: ignore[arg-type] # wrong on purpose
 
 
 def test_a_log_without_duration_is_refused(tmp_path: Path) -> None:

@@ -53,7 +53,7 @@ ends = st.sampled_from(["\n", "\r\n", "\r", "\n\n"])
 def check(path: Path, data: bytes, **options: object) -> bool:
     path.write_bytes(data)
     try:
-        log = logs.read(path, **({"servers": 64} | options))  # type: ignore[arg-type]
+        log = logs.read(path, **({"servers": 64} | options))  # type: ignore[arg-type] # of any kind
     except QuickswapError as error:
         said = str(error)
     else:

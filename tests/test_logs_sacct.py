@@ -30,7 +30,7 @@ def row(
 
 def read(folder: Path, rows: str, header: str = FIELDS + "\n", **options: object) -> logs.JobLog:
     settings = {"servers": 64, "timezone": "UTC"} | options
-    log = logs.read(written(folder, header + rows), **settings)  # type: ignore[arg-type]
+    log = logs.read(written(folder, header + rows), **settings)  # type: ignore[arg-type] # of any kind
     consistent(log)
     return log
 

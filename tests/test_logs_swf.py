@@ -27,7 +27,7 @@ def row(
 
 
 def read(folder: Path, text: str, header: str = HEADER, **options: object) -> logs.JobLog:
-    log = logs.read(written(folder, header + text), **options)  # type: ignore[arg-type]
+    log = logs.read(written(folder, header + text), **options)  # type: ignore[arg-type] # of any kind
     consistent(log)
     return log
 

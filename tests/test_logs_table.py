@@ -15,7 +15,7 @@ CSV = "submit,need,size,estimate,class,user,wait\n5,2,10,20,a,ann,1\n8,4,3.5,,b,
 
 
 def read(folder: Path, text: str | bytes, **options: object) -> logs.JobLog:
-    log = logs.read(written(folder, text), **({"servers": 8} | options))  # type: ignore[arg-type]
+    log = logs.read(written(folder, text), **({"servers": 8} | options))  # type: ignore[arg-type] # of any kind
     consistent(log)
     return log
 

@@ -122,7 +122,7 @@ def _window(frame: pl.DataFrame, parsed: Parsed, options: Options, tally: Tally)
     submit = frame["submit"]
     if (options.start is None and options.end is None) or frame.is_empty():
         return frame
-    first, last = float(submit.min()), float(submit.max())  # type: ignore[arg-type]
+    first, last = float(submit.min()), float(submit.max())  # type: ignore[arg-type] # numbers, and some
     zone = options.timezone or parsed.zone
     low, high = (
         instant(value, what, first, parsed.clock, zone) if value is not None else other

@@ -19,7 +19,7 @@ def seconds(text: pl.Expr, zone: str, repeated: str = "earliest") -> pl.Expr:
     naive = text.str.replace(" ", "T", literal=True).str.to_datetime(
         "%Y-%m-%dT%H:%M:%S", time_unit="us", strict=False
     )
-    aware = naive.dt.replace_time_zone(zone, ambiguous=repeated, non_existent="null")  # type: ignore[arg-type]
+    aware = naive.dt.replace_time_zone(zone, ambiguous=repeated, non_existent="null")  # type: ignore[arg-type] # it takes a column
     unix = pl.when(text.str.contains(_EPOCH)).then(text).cast(pl.Float64, strict=False)
     return pl.coalesce(aware.dt.epoch("us") / 1e6, unix)
 
