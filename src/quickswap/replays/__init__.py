@@ -1,8 +1,8 @@
 """What another policy would have done: the jobs of a log, served again.
 
 `replay` serves a log under one policy, `replay_all` under several and at several loads. A job flows
-from the table of the log through a `task` (arrays for the core) and `running` into a `schedule` (who
-was served when, and the proof that it could be), from there through `measuring` with the intervals
+from the table of the log through a `task` (arrays for the core) and `running` into a `schedule`
+(who was served when, and the proof that it could be), from there through `measuring` with the intervals
 of `bootstrap` into a `result`.
 """
 
