@@ -2,8 +2,8 @@
 
 `replay` serves a log under one policy, `replay_all` under several and at several loads. A job flows
 from the table of the log through a `task` (arrays for the core) and `running` into a `schedule`
-(who was served when, and the proof that it could be), from there through `measuring` with the intervals
-of `bootstrap` into a `result`.
+(who was served when, and the proof that it could be), from there through `measuring` with the
+intervals of `bootstrap` into a `result`.
 """
 
 from __future__ import annotations
