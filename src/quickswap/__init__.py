@@ -63,6 +63,9 @@ _HOME = {
     "Verdict": "result",
     "Trajectory": "result",
     "Estimate": "estimates",
+    # Many simulations
+    "Point": "experiments.point",
+    "Store": "experiments.store",
     # Replays of logs
     "replay": "replays",
     "replay_all": "replays",
@@ -112,6 +115,8 @@ if TYPE_CHECKING:
         UnstableError,
     )
     from quickswap.estimates import Estimate
+    from quickswap.experiments.point import Point
+    from quickswap.experiments.store import Store
     from quickswap.jobclass import JobClass
     from quickswap.models import load, presets
     from quickswap.own import OwnPolicy, View
@@ -175,6 +180,7 @@ __all__ = [
     "ModelError",
     "OwnPolicy",
     "Pareto",
+    "Point",
     "Poisson",
     "Policy",
     "PolicyError",
@@ -191,6 +197,7 @@ __all__ = [
     "State",
     "StaticQuickswap",
     "Stop",
+    "Store",
     "Summary",
     "System",
     "Trajectory",

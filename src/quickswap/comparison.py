@@ -15,7 +15,7 @@ from quickswap._check import integer, items, positive
 from quickswap._settings import check_progress, flag, jobs_intended
 from quickswap._words import counted
 from quickswap.errors import PolicyError, QuickswapError, UnstableError, shown, unknown
-from quickswap.estimates import Batches, Estimate, Floats, by_class, jackknife
+from quickswap.estimates import Estimate, Floats, jackknife
 from quickswap.measure import overall_values
 from quickswap.models import as_system
 from quickswap.policies import Policy
@@ -184,7 +184,7 @@ def difference(
 
     Args:
         first, second: of the same system, seed, engine, jobs, replications and warm-up share, and
-            not read from a file (their batches are needed).
+            not read from a file of JSON (their batches are needed, which a `Store` keeps).
         quantity: "mean_response_time", "weighted_mean_response_time" or "jain_index".
         cls: name of the class whose mean response time is meant; default: all jobs.
 
@@ -200,8 +200,7 @@ def difference(
             "these results cannot be paired: they need the same system, seed, engine, jobs, "
             "replications and warm-up, and both must have run to the end."
         )
-    sizes = first._batches.sizes if first._batches is not None else []
-    return jackknife(a - b, sizes)[0]
+    return jackknife(a - b, first._totals.sizes if first._totals is not None else [])[0]
 
 
 def _paired(result: Result, quantity: str, cls: str | None) -> Floats:
@@ -210,20 +209,18 @@ def _paired(result: Result, quantity: str, cls: str | None) -> Floats:
         unknown("quantity", quantity, QUANTITIES, QuickswapError)
     if cls is not None and quantity != "mean_response_time":
         raise QuickswapError(f"{quantity} is one number for all classes: leave cls out.")
-    if result._batches is None:
+    if result._totals is None:
         raise QuickswapError("a result read from a file cannot be paired: rerun it first.")
-    batches: Batches = result._batches
-    sums, system = batches.whole_and_less(), result.system
+    table, system = result._totals.whole_and_less(), result.system
     if quantity != "mean_response_time":
-        return overall_values(sums, system)[:, [QUANTITIES.index(quantity) - 1]]
-    table = by_class(sums, len(system.needs))
+        return overall_values(table, system)[:, [QUANTITIES.index(quantity) - 1]]
     if cls is None:
         table = table.sum(axis=1)
     elif isinstance(cls, str) and cls in system.names:
         table = table[:, system.names.index(cls)]
     else:
         unknown("class", cls, system.names, QuickswapError)
-    means: Floats = table[:, 2:3] / table[:, :1]
+    means: Floats = table[:, 1:] / table[:, :1]
     return means
 
 

@@ -45,7 +45,7 @@ def measure(system: System, batches: Batches, stable: bool) -> Measured:
     with np.errstate(invalid="ignore"):  # nothing is left without the only batch
         shares = np.stack([busy(table, system.needs) / servers, wasted / servers], axis=1)
     utilisation, waste = jackknife(shares, sizes)
-    weighted, jain = jackknife(overall_values(sums, system), sizes)
+    weighted, jain = jackknife(overall_values(table[..., [0, 2]], system), sizes)
     return Measured(
         classes=tuple(classes[:-1]),
         overall=classes[-1],
@@ -63,11 +63,14 @@ def busy(table: Floats, needs: Sequence[int]) -> Floats:
     return area
 
 
-def overall_values(sums: Floats, system: System) -> Floats:
-    """Return weighted mean response time and Jain's index: (1 + batches, 2)."""
-    table, _, _ = _parts(sums, system)
+def overall_values(table: Floats, system: System) -> Floats:
+    """Return weighted mean response time and Jain's index: (1 + batches, 2).
+
+    Args:
+        table: (1 + batches, classes, 2): jobs, and the sum of their response times.
+    """
     with np.errstate(invalid="ignore", divide="ignore"):
-        means = table[..., 2] / table[..., 0]
+        means = table[..., 1] / table[..., 0]
         weighted = (means * np.array(system.load_shares)).sum(axis=1)
         means = means[:, table[0, :, 0] > 0]  # Jain's index runs over the classes present
         jain = means.sum(axis=1) ** 2 / (means.shape[1] * np.square(means).sum(axis=1))

@@ -16,6 +16,7 @@ from quickswap.estimates import Batches, Estimate
 if TYPE_CHECKING:
     import polars
 
+    from quickswap.pairing import Totals
     from quickswap.policies import Policy
     from quickswap.simulation import OwnPolicy
     from quickswap.system import System
@@ -238,6 +239,7 @@ class Result(Quantities):
     events: int
     seconds: float = field(default=math.nan, compare=False)
     _batches: Batches | None = field(default=None, init=False, compare=False, repr=False)
+    _totals: Totals | None = field(default=None, init=False, compare=False, repr=False)
 
     @property
     def stable(self) -> bool:
@@ -267,9 +269,12 @@ class Result(Quantities):
 
     def to_json(self) -> str:
         """Return the result as JSON; numbers that JSON has no word for become strings."""
-        data = {"quickswap_result": FORMAT}
-        data |= {f.name: plain(getattr(self, f.name)) for f in fields(self) if f.compare}
-        return json.dumps(data, indent=1, allow_nan=False)
+        return json.dumps(self.to_dict(), indent=1, allow_nan=False)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return what `to_json` writes, as values of JSON."""
+        data: dict[str, Any] = {"quickswap_result": FORMAT}
+        return data | {f.name: plain(getattr(self, f.name)) for f in fields(self) if f.compare}
 
     @classmethod
     def from_json(cls, text: str) -> Self:
@@ -286,6 +291,15 @@ class Result(Quantities):
         if version != FORMAT:
             message = f"this result has format {version}; this version of quickswap reads {FORMAT}."
             raise QuickswapError(message)
+        return cls.from_dict(data)
+
+    @classmethod
+    def from_dict(cls, data: dict[str, Any]) -> Self:
+        """Build a result from the form of `to_dict`.
+
+        Raises:
+            QuickswapError: a key is missing, or a value makes no sense.
+        """
         try:
             return cls._from_dict(data)
         except (KeyError, TypeError, ValueError, AttributeError) as error:

@@ -10,19 +10,17 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
-from quickswap._core import VERSION, Simulation
-from quickswap._settings import between, check_progress, flag, jobs_intended, warmup_rule, whole
+from quickswap._core import Simulation
+from quickswap._inputs import OWN, inputs_of
+from quickswap._settings import check_progress, flag, whole
 from quickswap._words import counted
-from quickswap.arrivals import Poisson
-from quickswap.distributions import Exponential
-from quickswap.errors import PolicyError, QuickswapError, UnstableError, unknown
+from quickswap.errors import PolicyError, QuickswapError, UnstableError
 from quickswap.estimates import Batches, Run, by_class, jackknife
 from quickswap.measure import measure
 from quickswap.models import as_system
 from quickswap.own import OwnPolicy, check_own, own_name
-from quickswap.policies import Policy, Smash, parse, spell
+from quickswap.pairing import Totals
+from quickswap.policies import Policy, parse
 from quickswap.policies.base import no_policy
 from quickswap.result import Inputs, Result, Stop, Trajectory
 from quickswap.system import System
@@ -30,6 +28,7 @@ from quickswap.verdict import Known, judge, known_stability
 
 if TYPE_CHECKING:
     from quickswap.comparison import Comparison
+    from quickswap.experiments.running import Outcomes
     from quickswap.replays import ReplayComparison
 
 __all__ = ["Interrupted", "OwnPolicy", "rerun", "simulate"]
@@ -42,19 +41,16 @@ ROUNDS = (1 / 8, 1 / 4, 1 / 2, 1.0)
 """Shares of a run after which it is looked at, so that an unstable one ends early."""
 FIRST_ROUND = 100_000
 """Jobs of the first round when a precision is asked for; each round doubles them."""
-ENGINES = ("auto", "jumps", "events")
-OWN = "own:"
-"""Prefix of the name of a policy of the user's own in the inputs of a result."""
 
 
 class Interrupted(KeyboardInterrupt):
     """Ctrl-C during a simulation; `result` is what had been measured, None if that is nothing.
 
     From `compare` it is a `Comparison`, its last result being the one that was interrupted; from
-    `replay_all` a `ReplayComparison` of the replays that had ended.
+    `replay_all` a `ReplayComparison` of the replays that had ended; from a sweep its `Outcomes`.
     """
 
-    def __init__(self, result: Result | Comparison | ReplayComparison | None) -> None:
+    def __init__(self, result: Result | Comparison | ReplayComparison | Outcomes | None) -> None:
         super().__init__("the simulation was interrupted; what it has measured is in .result")
         self.result = result
 
@@ -110,27 +106,31 @@ def simulate(
     system = as_system(system)
     policy = as_policy(policy, system)
     check_progress(progress)
-    inputs = Inputs(
-        system=system.to_dict(),
-        policy=OWN + own_name(policy) if not isinstance(policy, Policy) else spell(policy),
-        engine=_engine(engine, system, policy),
-        jobs=jobs_intended(jobs, precision),
-        precision=None if precision is None else between(precision, "precision", 0, 1),
-        seed=whole(seed, "seed", 0, 2**64 - 1),
-        replications=whole(replications, "replications", 1, 10_000),
-        warmup=warmup_rule(warmup),
-        slowdown_bound=between(slowdown_bound, "slowdown_bound", 0, np.inf),
-        trajectory=whole(trajectory, "trajectory", 0, 1_000_000),
-        max_in_system=whole(max_in_system, "max_in_system", 1, 2**31),
-        allow_unstable=flag(allow_unstable, "allow_unstable"),
-        version=VERSION,
+    inputs = inputs_of(
+        system,
+        policy,
+        jobs=jobs,
+        precision=precision,
+        seed=seed,
+        engine=engine,
+        replications=replications,
+        warmup=warmup,
+        slowdown_bound=slowdown_bound,
+        trajectory=trajectory,
+        max_in_system=max_in_system,
+        allow_unstable=allow_unstable,
     )
-    threads = whole(threads if threads is not None else _cores(), "threads", 1, 10_000)
+    threads = whole(threads if threads is not None else cores(), "threads", 1, 10_000)
     debug = flag(debug, "debug")
     return _Session(system, policy, inputs, threads, debug, progress).run()
 
 
-def rerun(inputs: Inputs, policy: Policy | OwnPolicy | None, threads: int | None) -> Result:
+def rerun(
+    inputs: Inputs,
+    policy: Policy | OwnPolicy | None,
+    threads: int | None,
+    progress: Callable[[int, int], object] | None = None,
+) -> Result:
     """Simulate again from the inputs of a result; see `Result.rerun`."""
     if policy is None:
         if inputs.policy.startswith(OWN):
@@ -138,7 +138,8 @@ def rerun(inputs: Inputs, policy: Policy | OwnPolicy | None, threads: int | None
             raise QuickswapError(f"policy {name} is one of your own: pass it to rerun(policy=...).")
         policy = parse(inputs.policy)
     settings = {k: v for k, v in asdict(inputs).items() if k not in {"system", "policy", "version"}}
-    return simulate(System.from_dict(inputs.system), policy, threads=threads, **settings)
+    system = System.from_dict(inputs.system)
+    return simulate(system, policy, threads=threads, progress=progress, **settings)
 
 
 @dataclass
@@ -298,6 +299,7 @@ class _Session:
             **{name: getattr(measured, name) for name in measured.__dataclass_fields__},
         )
         object.__setattr__(result, "_batches", batches)  # not part of its value
+        object.__setattr__(result, "_totals", Totals.of(batches, len(self.system.needs)))
         return result
 
 
@@ -328,32 +330,6 @@ def check_policy(policy: object, system: System) -> None:
         check_own(policy)
 
 
-def _engine(engine: str, system: System, policy: Policy | OwnPolicy) -> str:
-    """Return the loop to use; raise if the one asked for does not apply."""
-    if not isinstance(engine, str) or engine not in ENGINES:
-        unknown("engine", engine, ENGINES, QuickswapError)
-    obstacle = _no_jumps(system, policy)
-    if engine == "jumps" and obstacle:
-        raise QuickswapError(f'engine "jumps" does not apply: {obstacle}; use "events" or "auto".')
-    if engine != "auto":
-        return engine
-    return "events" if obstacle else "jumps"
-
-
-def _no_jumps(system: System, policy: Policy | OwnPolicy) -> str | None:
-    """Return why the loop over jumps does not apply, or None if it does."""
-    for each in system.classes:
-        if not isinstance(each.size, Exponential):
-            return f"the sizes of {each.name} are not exponential"
-        if not isinstance(each.arrivals, Poisson):
-            return f"the arrivals of {each.name} are not Poisson"
-    if not isinstance(policy, Policy):
-        return "a policy of your own may look at single jobs"
-    if isinstance(policy, Smash) or policy.estimates:
-        return f"{policy.title} looks at single jobs"
-    return f"{policy.label} is preemptive" if policy.preemptive else None
-
-
 def _first_block(jobs: int) -> int:
     """Return how many completions the first blocks of a replication have.
 
@@ -366,5 +342,5 @@ def _first_block(jobs: int) -> int:
     return block
 
 
-def _cores() -> int:
+def cores() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

@@ -1,0 +1,84 @@
+"""From what was asked for to the inputs that determine a result."""
+
+from __future__ import annotations
+
+import math
+
+from quickswap._core import VERSION
+from quickswap._settings import between, flag, jobs_intended, warmup_rule, whole
+from quickswap.arrivals import Poisson
+from quickswap.distributions import Exponential
+from quickswap.errors import QuickswapError, unknown
+from quickswap.own import OwnPolicy, own_name
+from quickswap.policies import Policy, Smash, spell
+from quickswap.result import Inputs
+from quickswap.system import System
+
+__all__ = ["OWN", "inputs_of"]
+
+ENGINES = ("auto", "jumps", "events")
+OWN = "own:"
+"""Prefix of the name of a policy of the user's own in the inputs of a result."""
+
+
+def inputs_of(
+    system: System,
+    policy: Policy | OwnPolicy,
+    *,
+    jobs: int | None = None,
+    precision: float | None = None,
+    seed: int = 1,
+    engine: str = "auto",
+    replications: int = 4,
+    warmup: float | str = 0.1,
+    slowdown_bound: float = 10.0,
+    trajectory: int = 0,
+    max_in_system: int = 1_000_000,
+    allow_unstable: bool = False,
+) -> Inputs:
+    """Return the inputs of a simulation, each setting checked; see `simulate` for their meaning.
+
+    Raises:
+        QuickswapError: a setting out of range.
+    """
+    return Inputs(
+        system=system.to_dict(),
+        policy=OWN + own_name(policy) if not isinstance(policy, Policy) else spell(policy),
+        engine=_engine(engine, system, policy),
+        jobs=jobs_intended(jobs, precision),
+        precision=None if precision is None else between(precision, "precision", 0, 1),
+        seed=whole(seed, "seed", 0, 2**64 - 1),
+        replications=whole(replications, "replications", 1, 10_000),
+        warmup=warmup_rule(warmup),
+        slowdown_bound=between(slowdown_bound, "slowdown_bound", 0, math.inf),
+        trajectory=whole(trajectory, "trajectory", 0, 1_000_000),
+        max_in_system=whole(max_in_system, "max_in_system", 1, 2**31),
+        allow_unstable=flag(allow_unstable, "allow_unstable"),
+        version=VERSION,
+    )
+
+
+def _engine(engine: str, system: System, policy: Policy | OwnPolicy) -> str:
+    """Return the loop to use; raise if the one asked for does not apply."""
+    if not isinstance(engine, str) or engine not in ENGINES:
+        unknown("engine", engine, ENGINES, QuickswapError)
+    obstacle = _no_jumps(system, policy)
+    if engine == "jumps" and obstacle:
+        raise QuickswapError(f'engine "jumps" does not apply: {obstacle}; use "events" or "auto".')
+    if engine != "auto":
+        return engine
+    return "events" if obstacle else "jumps"
+
+
+def _no_jumps(system: System, policy: Policy | OwnPolicy) -> str | None:
+    """Return why the loop over jumps does not apply, or None if it does."""
+    for each in system.classes:
+        if not isinstance(each.size, Exponential):
+            return f"the sizes of {each.name} are not exponential"
+        if not isinstance(each.arrivals, Poisson):
+            return f"the arrivals of {each.name} are not Poisson"
+    if not isinstance(policy, Policy):
+        return "a policy of your own may look at single jobs"
+    if isinstance(policy, Smash) or policy.estimates:
+        return f"{policy.title} looks at single jobs"
+    return f"{policy.label} is preemptive" if policy.preemptive else None
