@@ -64,6 +64,8 @@ _HOME = {
     "Trajectory": "result",
     "Estimate": "estimates",
     # Many simulations
+    "sweep": "experiments.sweeping",
+    "Grid": "experiments.grid",
     "Point": "experiments.point",
     "Store": "experiments.store",
     # Replays of logs
@@ -115,8 +117,10 @@ if TYPE_CHECKING:
         UnstableError,
     )
     from quickswap.estimates import Estimate
+    from quickswap.experiments.grid import Grid
     from quickswap.experiments.point import Point
     from quickswap.experiments.store import Store
+    from quickswap.experiments.sweeping import sweep
     from quickswap.jobclass import JobClass
     from quickswap.models import load, presets
     from quickswap.own import OwnPolicy, View
@@ -170,6 +174,7 @@ __all__ = [
     "Exponential",
     "FirstFit",
     "Gamma",
+    "Grid",
     "Hyperexponential",
     "InfiniteVarianceWarning",
     "Interrupted",
@@ -218,6 +223,7 @@ __all__ = [
     "simulate",
     "spell",
     "stability",
+    "sweep",
     "theory",
     "write_report",
 ]

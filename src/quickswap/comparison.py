@@ -26,7 +26,7 @@ from quickswap.system import System
 if TYPE_CHECKING:
     import polars
 
-__all__ = ["DEFAULT_POLICIES", "LOADS", "Comparison", "compare", "difference"]
+__all__ = ["DEFAULT_POLICIES", "LOADS", "Comparison", "compare", "difference", "independent"]
 
 DEFAULT_POLICIES = ("msf", "first-fit", "static-quickswap", "adaptive-quickswap")
 LOADS = (0.5, 0.6, 0.7, 0.8, 0.9)
@@ -237,12 +237,17 @@ def _value(result: Result, quantity: str) -> Estimate:
     return found
 
 
+def independent(first: Result, second: Result, quantity: str) -> Estimate:
+    """Return `first` less `second` as if they had nothing in common."""
+    a, b = _value(first, quantity), _value(second, quantity)
+    return Estimate(a.value - b.value, math.hypot(a.half_width, b.half_width))
+
+
 def _tied(first: Result, other: Result, quantity: str) -> bool:
     try:
         gap = difference(other, first, quantity)
     except QuickswapError:
-        a, b = _value(other, quantity), _value(first, quantity)
-        gap = Estimate(a.value - b.value, math.hypot(a.half_width, b.half_width))
+        gap = independent(other, first, quantity)
     return not gap.low > 0
 
 

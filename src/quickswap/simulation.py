@@ -29,6 +29,7 @@ from quickswap.verdict import Known, judge, known_stability
 if TYPE_CHECKING:
     from quickswap.comparison import Comparison
     from quickswap.experiments.running import Outcomes
+    from quickswap.experiments.sweeping import Sweep
     from quickswap.replays import ReplayComparison
 
 __all__ = ["Interrupted", "OwnPolicy", "rerun", "simulate"]
@@ -47,10 +48,13 @@ class Interrupted(KeyboardInterrupt):
     """Ctrl-C during a simulation; `result` is what had been measured, None if that is nothing.
 
     From `compare` it is a `Comparison`, its last result being the one that was interrupted; from
-    `replay_all` a `ReplayComparison` of the replays that had ended; from a sweep its `Outcomes`.
+    `replay_all` a `ReplayComparison` of the replays that had ended; from
+    `sweep` what it had found.
     """
 
-    def __init__(self, result: Result | Comparison | ReplayComparison | Outcomes | None) -> None:
+    def __init__(
+        self, result: Result | Comparison | ReplayComparison | Outcomes | Sweep | None
+    ) -> None:
         super().__init__("the simulation was interrupted; what it has measured is in .result")
         self.result = result
 

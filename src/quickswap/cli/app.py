@@ -10,8 +10,9 @@ from quickswap.cli.fit import fit
 from quickswap.cli.replay import replay
 from quickswap.cli.show import show
 from quickswap.cli.simulate import simulate
+from quickswap.cli.sweep import sweep
 
-COMMANDS = (simulate, compare, show, analyze, fit, replay)
+COMMANDS = (simulate, compare, sweep, show, analyze, fit, replay)
 """The function of each command; its name, parameters and docstring are what the user sees."""
 
 

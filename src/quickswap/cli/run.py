@@ -14,7 +14,16 @@ from typing import Annotated, Any
 
 from cyclopts import Parameter
 
-__all__ = ["Output", "Settings", "as_options", "check_writable", "keywords", "progress"]
+__all__ = [
+    "Output",
+    "Settings",
+    "Whole",
+    "as_options",
+    "check_writable",
+    "keywords",
+    "progress",
+    "share_or_name",
+]
 
 
 def whole(_: Any, tokens: Sequence[Any]) -> int:
@@ -68,10 +77,10 @@ class Settings:
 def keywords(settings: Settings | None) -> dict[str, Any]:
     """Return the settings as arguments of `quickswap.simulate`."""
     settings = settings or Settings()
-    return {**vars(settings), "warmup": _share_or_name(settings.warmup)}
+    return {**vars(settings), "warmup": share_or_name(settings.warmup)}
 
 
-def _share_or_name(text: str) -> float | str:
+def share_or_name(text: str) -> float | str:
     """Return a number if the text is one."""
     try:
         return float(text)

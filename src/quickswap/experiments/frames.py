@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from quickswap.experiments.point import Point
@@ -12,7 +13,7 @@ if TYPE_CHECKING:
     from quickswap.experiments.store import Store
     from quickswap.result import Result
 
-__all__ = ["frame_of"]
+__all__ = ["frame_of", "frame_of_results"]
 
 KEPT = (
     *("engine", "jobs", "precision", "seed", "replications", "warmup", "slowdown_bound"),
@@ -23,9 +24,14 @@ KEPT = (
 
 def frame_of(store: Store) -> polars.DataFrame:
     """Return one row for each result, class and quantity; see `Store.to_frame`."""
+    return frame_of_results(store)
+
+
+def frame_of_results(results: Iterable[Result]) -> polars.DataFrame:
+    """Return one row for each result, class and quantity."""
     import polars as pl
 
-    frames = [_frame(each) for each in store]
+    frames = [_frame(each) for each in results]
     if frames:
         return pl.concat(frames)
     columns = ("policy", "arrival_rate", "load", "class", "quantity", "value", "half_width")

@@ -10,6 +10,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, Self, final
 
+from quickswap._core import VERSION
 from quickswap._inputs import OWN, inputs_of
 from quickswap.errors import PolicyError, QuickswapError, shown, unknown
 from quickswap.models import as_system
@@ -129,7 +130,13 @@ class Point:
 
         Raises:
             PolicyError, UnstableError, Interrupted: as `simulate`.
+            QuickswapError: the point is one of another version of quickswap.
         """
+        if self.inputs.version != VERSION:
+            raise QuickswapError(
+                f"this point is of quickswap {self.inputs.version}, and this is {VERSION}, which "
+                "may give another result: build it again with Point.of."
+            )
         return rerun(self.inputs, None, threads, progress)
 
     def __eq__(self, other: object) -> bool:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import BrokenExecutor, Executor, Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
@@ -11,9 +10,10 @@ from queue import Empty, SimpleQueue
 from typing import Any, final, overload
 
 from quickswap._check import items
-from quickswap._settings import check_progress
+from quickswap._core import VERSION
+from quickswap._settings import check_progress, whole
 from quickswap.errors import QuickswapError, shown
-from quickswap.experiments.costs import Costs
+from quickswap.experiments.costs import Clock, Costs
 from quickswap.experiments.point import Point
 from quickswap.experiments.record import Failure, Record
 from quickswap.experiments.store import Store
@@ -114,6 +114,8 @@ def run_points(
         store = Store()
     elif not isinstance(store, Store):
         raise QuickswapError(f"results are kept in a Store, not in {shown(store)}.")
+    if threads is not None:
+        threads = whole(threads, "threads", 1, 10_000)
     if executor is not None and not isinstance(executor, Executor):
         raise QuickswapError(
             f"executor is {shown(executor)}; it must be one of concurrent.futures, or a Dask "
@@ -130,8 +132,17 @@ def run_points(
 
 
 def compute(text: str, watch: Callable[[int, int], object] | None = None) -> Record:
-    """Run the point of a JSON text on one thread; this is what an executor is sent."""
+    """Run the point of a JSON text on one thread; this is what an executor is sent.
+
+    Raises:
+        RuntimeError: the worker has another version of quickswap than the sender.
+    """
     point = Point.from_json(text)
+    if point.inputs.version != VERSION:
+        raise RuntimeError(
+            f"the worker has quickswap {VERSION}, the sweep {point.inputs.version}: install one "
+            "version everywhere."
+        )
     try:
         return Record.of(point, point.run(progress=watch))
     except QuickswapError as error:
@@ -149,18 +160,18 @@ class _Sweep:
     points: tuple[Point, ...]
     store: Store
     progress: Callable[[Advance], object] | None
-    todo: dict[str, Point] = field(init=False)
+    todo: dict[str, Point] = field(default_factory=dict)
+    left: dict[str, None] = field(default_factory=dict)
+    """Keys of the points that have not ended."""
     failures: dict[str, Failure] = field(default_factory=dict)
     costs: Costs = field(default_factory=Costs)
     shares: dict[str, float] = field(default_factory=dict)
     """Of running points, where they can be watched: how much of each is done."""
-    begun: float = field(default_factory=time.monotonic)
     unkept: list[Record] = field(default_factory=list)
     """Results that are not in the store yet."""
     abandoned: bool = False
 
     def __post_init__(self) -> None:
-        self.todo = {}
         for point in self.points:
             if (seconds := self.store.seconds(point)) is not None:
                 self.costs.learn(point, seconds)
@@ -168,8 +179,8 @@ class _Sweep:
                 self.failures[point.key] = failure
             else:
                 self.todo[point.key] = point
-        self.expected = {key: self.costs.expected(point) for key, point in self.todo.items()}
-        self.left = dict(self.expected)
+        self.left = dict.fromkeys(self.todo)
+        self.clock = Clock(self.costs, self.todo)
         self.distinct = len({point.key for point in self.points})
 
     def run(self, executor: Executor) -> Outcomes:
@@ -179,7 +190,7 @@ class _Sweep:
         futures: list[Future[Record]] = []
         try:
             self.report()
-            for key in sorted(self.todo, key=lambda key: (-self.expected[key], key)):
+            for key in self.clock.heaviest_first():
                 text = self.todo[key].to_json()
                 more = (partial(self._watch, key),) if local else ()
                 futures.append(executor.submit(compute, text, *more))
@@ -217,8 +228,10 @@ class _Sweep:
                 self.unkept.append(future.result())
         self.store.add(self.unkept)
         for record in self.unkept:
-            outcome = record.outcome if record.failure else None
-            self._end(record.key.hex(), outcome if isinstance(outcome, Failure) else None)
+            key, outcome = record.key.hex(), record.outcome if record.failure else None
+            if outcome is None:
+                self.costs.learn(self.todo[key], record.seconds)
+            self._end(key, outcome if isinstance(outcome, Failure) else None)
         self.unkept.clear()
         if broken is not None:
             raise QuickswapError(
@@ -230,6 +243,7 @@ class _Sweep:
         """Note that a point has ended."""
         self.left.pop(key, None)
         self.shares.pop(key, None)
+        self.clock.end(key)
         if failure is not None:
             self.failures[key] = failure
 
@@ -237,19 +251,9 @@ class _Sweep:
         """Tell how far it is."""
         if self.progress is None:
             return
-        total = sum(self.expected.values())
-        left = sum(self._remaining(key) for key in self.left)
-        done = total - left
-        elapsed = time.monotonic() - self.begun
-        seconds = elapsed * left / done if done > 0 else float("nan")
-        if not self.left:
-            seconds = 0.0
-        share = done / total if total else 1.0
+        share, seconds = self.clock.read(self.shares)
         ended = self.distinct - len(self.left)
         self.progress(Advance(ended, self.distinct, share, seconds))
-
-    def _remaining(self, key: str) -> float:
-        return self.left[key] * (1 - self.shares.get(key, 0.0))
 
     def outcomes(self) -> Outcomes:
         """Return what there is."""

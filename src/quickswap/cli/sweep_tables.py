@@ -1,0 +1,146 @@
+"""The tables of `quickswap sweep`."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from itertools import chain
+from typing import TYPE_CHECKING
+
+from quickswap.cli.compare import mark
+
+if TYPE_CHECKING:
+    import polars
+
+    from quickswap.experiments.grid import Grid
+    from quickswap.experiments.places import Place
+    from quickswap.experiments.sweeping import Sweep
+
+__all__ = ["frame_of", "label_of", "print_sweep"]
+
+MOST = 200
+"""Lines of a table of all policies; beyond it there is one line a place."""
+
+
+def label_of(policy: str, grids: Sequence[Grid]) -> str:
+    """Return the label of a policy of the grids.
+
+    Raises:
+        PolicyError: none of them has it.
+    """
+    from quickswap.errors import PolicyError
+    from quickswap.policies import parse
+
+    labels = dict.fromkeys(each.label for grid in grids for each in grid.policies)
+    label = parse(policy).label
+    if label not in labels:
+        raise PolicyError(
+            f"--against is {policy!r}, which is not in the grid: its policies are "
+            f"{', '.join(labels)}."
+        )
+    return label
+
+
+def frame_of(found: Sweep) -> polars.DataFrame:
+    """Return all quantities of the points of a sweep, one a row."""
+    from quickswap.experiments.frames import frame_of_results
+
+    return frame_of_results(found.outcomes.results)
+
+
+def print_sweep(found: Sweep, baseline: str | None, *, interrupted: bool) -> None:
+    """Print what a sweep has found: all policies side by side, or if that is long, the best."""
+    from quickswap._words import counted
+    from quickswap.cli.output import explain_unknown, print_table
+
+    places = found.places
+    lines = sum(len(place.policies) + len(place.failures) for place in places)
+    models = len({place.model for place in places}) > 1
+    print("response times, seconds, ± is the 95 % half-width\n")
+    if lines <= MOST:
+        columns, rows = _long(places, models, baseline)
+    else:
+        columns, rows = _short(places, models, baseline)
+    words = len(_where_columns(places[0], models)) + 2 if places else 1
+    print_table(columns, rows, text=words)
+    print("\nbest: least weighted mean response time; tied: not told apart from it")
+    explain_unknown(chain(*rows))
+    failures = list(found.outcomes.failures.values())
+    for message in dict.fromkeys(each.message for each in failures if each.kind != "Interrupted"):
+        number = sum(each.message == message for each in failures)
+        print(f"{counted(number, 'point')} without a result: {message}")
+    ran, points = found.outcomes.ran, len(found.spots)
+    print(f"{ran:,} of {counted(points, 'point', ',')} run now, the others were in the store")
+    if interrupted:
+        print("interrupted: with --store, run it again and it goes on where it was")
+
+
+def _where_columns(place: Place, models: bool) -> list[str]:
+    return [*(["model"] if models else []), "load", "rate", *place.settings]
+
+
+def _where(place: Place, models: bool) -> list[str]:
+    system = place.system
+    numbers = [f"{system.load:.4g}", f"{system.arrival_rate:.4g}"]
+    return [*([place.model] if models else []), *numbers, *map(str, place.settings.values())]
+
+
+def _long(
+    places: Sequence[Place], models: bool, baseline: str | None
+) -> tuple[list[str], list[list[str]]]:
+    """Return columns and rows of a table with a line for each policy at each place."""
+    columns = [*(_where_columns(places[0], models) if places else []), "policy", ""]
+    columns += ["weighted mean", "mean", "lightest", "heaviest", "Jain", "utilisation", "verdict"]
+    columns += [] if baseline is None else [f"less {baseline}", f"better than {baseline}"]
+    rows = []
+    for place in places:
+        best = place.best()
+        for policy in (*place.policies, *place.failures):
+            cells = [*_where(place, models), policy, mark(policy, best), *_values(place, policy)]
+            cells.append(place.verdict(policy))
+            rows.append(cells + ([] if baseline is None else _against(place, policy, baseline)))
+        rows.append([""] * len(columns))
+    return columns, rows[:-1]
+
+
+def _values(place: Place, policy: str) -> list[str]:
+    if policy in place.failures:
+        return ["-"] * 6
+    needs = place.system.needs
+    light = min(range(len(needs)), key=needs.__getitem__)
+    heavy = max(range(len(needs)), key=needs.__getitem__)
+    estimates = [
+        place.estimate(policy, "weighted_mean_response_time"),
+        place.estimate(policy, "mean_response_time"),
+        place.estimate(policy, "mean_response_time", light),
+        place.estimate(policy, "mean_response_time", heavy),
+        place.estimate(policy, "jain_index"),
+        place.estimate(policy, "utilisation"),
+    ]
+    return ["-" if math.isnan(each.value) else str(each) for each in estimates]
+
+
+def _against(place: Place, policy: str, baseline: str) -> list[str]:
+    """Return the difference to a policy in the weighted mean, and whether it is better."""
+    if policy == baseline:
+        return ["", ""]
+    if policy in place.failures or baseline not in place.policies:
+        return ["-", "undecided"]
+    return [str(place.difference(policy, baseline)), place.better(policy, baseline)]
+
+
+def _short(
+    places: Sequence[Place], models: bool, baseline: str | None
+) -> tuple[list[str], list[list[str]]]:
+    """Return columns and rows of a table with a line for each place."""
+    columns = [*_where_columns(places[0], models), "best", "tied with", "weighted mean", "mean"]
+    columns += [] if baseline is None else [f"less {baseline}", f"better than {baseline}"]
+    rows = []
+    for place in places:
+        best = place.best()
+        cells = [*_where(place, models), best[0] if best else "-", ", ".join(best[1:])]
+        cells += _values(place, best[0])[:2] if best else ["-", "-"]
+        if baseline is not None:
+            cells += _against(place, best[0], baseline) if best else ["-", "undecided"]
+        rows.append(cells)
+    return columns, rows

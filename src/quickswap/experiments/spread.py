@@ -1,0 +1,113 @@
+"""Policies with lists of parameters, spread out: `msfq:threshold=[0,8,31]` is three policies."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from itertools import product
+
+from quickswap._check import items
+from quickswap.errors import PolicyError, shown
+from quickswap.policies import POLICIES, Policy, parse
+
+__all__ = ["spread"]
+
+LIST = re.compile(r"\[([^\[\]]*)\]")
+RANGE = re.compile(r"\s*(-?\d+)\s*\.\.\s*(-?\d+)\s*(?:\.\.\s*(\d+)\s*)?")
+MOST = 100_000
+"""Policies that one description may stand for."""
+
+
+def spread(given: object) -> list[Policy]:
+    """Return the policies that a description stands for.
+
+    Args:
+        given: a policy; a spelling, in which a value may be a list in brackets, of items and of
+            ranges "first..last" or "first..last..step"; or a mapping with "name" and parameters,
+            each a value or a list of values.
+
+    Raises:
+        PolicyError: it is none of these, or one of the policies makes no sense.
+    """
+    if isinstance(given, Policy):
+        return [given]
+    if isinstance(given, str):
+        return [parse(text) for text in _texts(given)]
+    if isinstance(given, Mapping):
+        return [parse(text) for text in _spelled(given)]
+    raise PolicyError(
+        f"{shown(given)} is no policy of a grid: give one of quickswap's, a spelling as in "
+        "'msfq:threshold=[0,8,31]', or a table with its name and parameters."
+    )
+
+
+def _texts(text: str) -> Iterator[str]:
+    """Yield the spellings that one with lists stands for, the last list running fastest."""
+    lists = [_values(found[1], text) for found in LIST.finditer(text)]
+    pieces = LIST.split(text)[::2]
+    if any("[" in piece or "]" in piece for piece in pieces):
+        raise PolicyError(f"a bracket in policy {shown(text)} has no other half.")
+    for chosen in _product(lists, text):
+        yield "".join(map("".join, zip(pieces, (*chosen, ""), strict=True)))
+
+
+def _values(inside: str, text: str) -> list[str]:
+    values: list[str] = []
+    for item in inside.split(","):
+        found = RANGE.fullmatch(item)
+        if found is None:
+            values.append(item.strip())
+            continue
+        first, last, step = int(found[1]), int(found[2]), int(found[3] or 1)
+        if step < 1 or last < first or last - first > MOST:
+            raise PolicyError(f"range {item.strip()} in policy {shown(text)} does not go up.")
+        values += map(str, range(first, last + 1, step))
+    if not all(values):
+        raise PolicyError(f"a list in policy {shown(text)} has an empty item.")
+    return values
+
+
+def _spelled(given: Mapping[str, object]) -> Iterator[str]:
+    """Yield the spellings of a mapping."""
+    name = given.get("name")
+    if not isinstance(name, str):
+        raise PolicyError(f"policy {shown(dict(given))} needs a name, as in name = 'msfq'.")
+    lists = next((kind.lists for kind in POLICIES if kind.name == name.lower()), ())
+    keys = [key for key in given if key != "name"]
+    values = [_choices(given[key], key in lists) for key in keys]
+    for chosen in _product(values, name):
+        pairs = ",".join(f"{key}={value}" for key, value in zip(keys, chosen, strict=True))
+        yield f"{name}:{pairs}" if pairs else name
+
+
+def _choices(value: object, is_list: bool) -> list[str]:
+    """Return the values of a parameter as text; a parameter that is a list takes a list of them."""
+    several = items(value)
+    if several is None:
+        return _texts_of_value(value)
+    if is_list and not any(items(each) is not None for each in several):
+        return ["+".join(map(_text, several))]
+    if is_list:
+        return ["+".join(map(_text, items(each) or [each])) for each in several]
+    return [text for each in several for text in _texts_of_value(each)]
+
+
+def _texts_of_value(value: object) -> list[str]:
+    if isinstance(value, str) and RANGE.fullmatch(value):
+        return _values(value, value)
+    return [_text(value)]
+
+
+def _text(value: object) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def _product(lists: list[list[str]], text: str) -> Iterator[tuple[str, ...]]:
+    size = 1
+    for each in lists:
+        size *= len(each)
+    if size == 0 or size > MOST:
+        raise PolicyError(
+            f"policy {shown(text)} stands for {size} policies: give from 1 to {MOST}."
+        )
+    return product(*lists)

@@ -1,0 +1,142 @@
+"""`sweep`: a grid, a store, and what has been found."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import Executor
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
+from typing import cast
+
+from quickswap._check import items
+from quickswap._settings import whole
+from quickswap.errors import QuickswapError, shown
+from quickswap.experiments.costs import work
+from quickswap.experiments.grid import Grid, Spot, read_grids
+from quickswap.experiments.places import Place, places_of
+from quickswap.experiments.point import Point
+from quickswap.experiments.running import Advance, Outcomes, run_points
+from quickswap.experiments.shards import dealt
+from quickswap.experiments.store import Store
+from quickswap.simulation import Interrupted
+
+__all__ = ["Sweep", "spots_of", "sweep"]
+
+LEAST = 10_000
+"""Jobs that a budget leaves each point at least."""
+
+
+@dataclass(frozen=True)
+class Sweep:
+    """What a sweep has found.
+
+    Attributes:
+        spots: points and their places in the grid, in its order; of the shard, if there is one.
+        outcomes: a result or a failure for each of them.
+    """
+
+    spots: tuple[Spot, ...]
+    outcomes: Outcomes
+
+    @cached_property
+    def places(self) -> list[Place]:
+        """The policies side by side, at each model, rate and setting of the grid."""
+        return places_of(self.spots, self.outcomes)
+
+
+def sweep(
+    grid: Grid | str | Path | Iterable[Grid],
+    store: Store | str | Path | None = None,
+    *,
+    executor: Executor | None = None,
+    threads: int | None = None,
+    shard: str | None = None,
+    budget: int | None = None,
+    progress: Callable[[Advance], object] | None = None,
+) -> Sweep:
+    """Run all points of a grid that a store does not hold yet, and compare the policies.
+
+    Run it again after it was killed, on as many machines as there are, with more loads or policies:
+    what is in the store is not run again.
+
+    Args:
+        grid: a `Grid`, several, or a TOML file of them.
+        store: a `Store` or its file, made if it is not there; None to keep results in memory.
+        executor: where the points run, one thread each: any of `concurrent.futures`, or
+            `Client.get_executor()` of Dask; None for threads of this process.
+        threads: of this process, in place of an executor; default: the cores of the machine.
+        shard: "3/10" for the third of ten parts that take about equally long.
+        budget: jobs of all points together, for grids with a `precision`: each gets a part of it
+            as the most it may use, in proportion to what it is expected to need.
+        progress: called several times a second with an `Advance`, which has the points done, all
+            points, the share of the work done, and the seconds left.
+
+    Raises:
+        QuickswapError: a mistake in the grid, a file that is no store, a full disk.
+        Interrupted: Ctrl-C; its `result` is the `Sweep` as far as it had come.
+    """
+    spots = spots_of(grid, budget)
+    if shard is not None:
+        keys = {point.key for point in dealt([spot.point for spot in spots], shard)}
+        spots = [spot for spot in spots if spot.point.key in keys]
+    opened = store if isinstance(store, Store) else Store(store)
+    points = [spot.point for spot in spots]
+    try:
+        outcomes = run_points(points, opened, executor=executor, threads=threads, progress=progress)
+    except Interrupted as interrupted:
+        found = cast("Outcomes", interrupted.result)
+        raise Interrupted(Sweep(tuple(spots), found)) from None
+    return Sweep(tuple(spots), outcomes)
+
+
+def spots_of(grid: Grid | str | Path | Iterable[Grid], budget: int | None = None) -> list[Spot]:
+    """Return the points of grids, each once, with their places.
+
+    Raises:
+        QuickswapError: it is no grid, or the budget does not suit it.
+    """
+    distinct: dict[str, Spot] = {}
+    for each in _grids(grid):
+        for spot in each.spots():
+            distinct.setdefault(spot.point.key, spot)
+    spots = list(distinct.values())
+    return spots if budget is None else _within(spots, whole(budget, "budget", 1))
+
+
+def _grids(given: object) -> Sequence[Grid]:
+    if isinstance(given, Grid):
+        return [given]
+    if isinstance(given, str | Path):
+        return read_grids(given, {})
+    listed = items(given)
+    if listed is None or not listed:
+        raise QuickswapError(f"{shown(given)} is no grid: give a Grid, several, or a TOML file.")
+    for each in listed:
+        if not isinstance(each, Grid):
+            raise QuickswapError(f"{shown(each)} is no Grid.")
+    return [each for each in listed if isinstance(each, Grid)]
+
+
+def _within(spots: list[Spot], budget: int) -> list[Spot]:
+    """Give each point a part of the budget as the most jobs that it may use.
+
+    The parts depend on the grid alone, and are equal for all policies at one place.
+    """
+    if any(spot.point.inputs.precision is None for spot in spots):
+        raise QuickswapError(
+            "a budget is shared out among points with a precision: give the grid a precision."
+        )
+    if budget < LEAST * len(spots):
+        raise QuickswapError(
+            f"budget is {budget}, and {len(spots)} points need {LEAST} jobs each at least: give "
+            f"{LEAST * len(spots)} or more."
+        )
+    works = [work(spot.point) for spot in spots]
+    free = budget - LEAST * len(spots)
+    total = sum(works)
+    result = []
+    for spot, each in zip(spots, works, strict=True):
+        most = min(spot.point.inputs.jobs, LEAST + int(free * each / total))
+        result.append(replace(spot, point=Point(replace(spot.point.inputs, jobs=most))))
+    return result
