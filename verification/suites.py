@@ -6,6 +6,8 @@ import math
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import quickswap as qs
@@ -14,6 +16,7 @@ from quickswap.theory import msfq
 from quickswap.theory.threshold import Thresholds
 from quickswap.verdict import judge, known_stability
 from verification.agreement import Check, coverage, mean_again, near, same_law
+from verification.crashes import crash
 from verification.known import EXACT, FOUR, GOLDEN, Known, one_or_all
 from verification.systems import (
     COUNT_POLICIES,
@@ -234,10 +237,24 @@ def thresholds() -> Checks:
                 yield Check(f"best threshold, load {load}, {drain}, {metric}", gap, 0.0, 0.0)
 
 
+def crashes() -> Checks:
+    """Sweeps killed with -9 at random moments, 100 while simulating and 50 while writing."""
+    for kills, writing in ((100, False), (50, True)):
+        with TemporaryDirectory() as folder:
+            seen = crash(Path(folder), kills, writing=writing)
+        name = (
+            f"of {seen.kills} kills, {seen.in_commit} in a commit, {seen.sweeps} "
+            f"{'stores written' if writing else 'sweeps'}"
+        )
+        yield Check(f"rows lost {name}", seen.lost, 0.0, 0.0)
+        yield Check(f"points run twice {name}", seen.twice, 0.0, 0.0)
+        yield Check(f"results that differ {name}", seen.different, 0.0, 0.0)
+
+
 SUITES: dict[str, Callable[[], Checks]] = {
     suite.__name__: suite
     for suite in (
         *(exact, goldens, law, random, intervals, percentiles, identities, verdicts),
-        *(weeks, theory, borders, thresholds),
+        *(weeks, theory, borders, thresholds, crashes),
     )
 }

@@ -226,11 +226,7 @@ def _several(value: Any, what: str) -> tuple[Any, ...]:
         return (value,)
     if not listed:
         raise QuickswapError(f"{what} of a grid is an empty list: give at least one.")
-    kept: list[Any] = []
-    for each in listed:
-        if each not in kept:
-            kept.append(each)
-    return tuple(kept)
+    return tuple({repr(each): each for each in listed}.values())
 
 
 def _numbers(value: Any, what: str) -> tuple[float, ...] | None:
