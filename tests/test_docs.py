@@ -39,7 +39,7 @@ def shell(example: Example) -> None:
             assert not words, f"not a quickswap command, so skip the block with a reason: {line}"
             continue
         tokens = words[1:]
-        if tokens and tokens[0] in ("simulate", "compare") and "--help" not in tokens:
+        if tokens and tokens[0] in ("simulate", "compare", "sweep") and "--help" not in tokens:
             if "--jobs" in tokens:
                 at = tokens.index("--jobs")
                 del tokens[at : at + 2]
@@ -50,12 +50,15 @@ def shell(example: Example) -> None:
 
 
 def model(example: Example) -> None:
-    """Write a model file, and read it."""
+    """Write a model file or a grid, and read it."""
     text = str(example.parsed)
     first = re.match(r"# (\S+\.toml)$", text.splitlines()[0])
     if first:
         Path(first[1]).write_text(text, encoding="utf-8")
-        read(text, first[1])
+        if re.search("^polic(y|ies) =", text, re.M):
+            assert qs.Grid.load(first[1])
+        else:
+            read(text, first[1])
 
 
 PARSERS: list[Callable[[Document], Iterable[Region]]] = [
@@ -111,7 +114,9 @@ def test_every_key_of_a_model_is_explained() -> None:
     assert missing("model-file.md", told) == []
 
 
-@pytest.mark.parametrize("command", ["simulate", "compare", "show", "analyze", "fit", "replay"])
+@pytest.mark.parametrize(
+    "command", ["simulate", "compare", "sweep", "show", "analyze", "fit", "replay"]
+)
 def test_every_option_is_explained(command: str, capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit):
         main([command, "--help"])

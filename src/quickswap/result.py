@@ -364,12 +364,13 @@ RATES = ("number_in_system", "number_waiting", "throughput")
 
 def plain(value: Any) -> Any:
     """Return a value of JSON: names for enums, strings for numbers that are not finite."""
+    if isinstance(value, Estimate):  # most of what there is
+        pair = [value.value, value.half_width]
+        return [each if math.isfinite(each) else str(each) for each in pair]
     if isinstance(value, Enum):
         return value.name
     if isinstance(value, float) and not math.isfinite(value):
         return str(value)
-    if isinstance(value, Estimate):
-        return [plain(value.value), plain(value.half_width)]
     if hasattr(value, "__dataclass_fields__"):
         return {f.name: plain(getattr(value, f.name)) for f in fields(value)}
     if isinstance(value, Mapping):

@@ -8,6 +8,7 @@ from itertools import chain
 from typing import TYPE_CHECKING
 
 from quickswap.cli.compare import mark
+from quickswap.cli.run import as_options
 
 if TYPE_CHECKING:
     import polars
@@ -68,7 +69,7 @@ def print_sweep(found: Sweep, baseline: str | None, *, interrupted: bool) -> Non
     failures = list(found.outcomes.failures.values())
     for message in dict.fromkeys(each.message for each in failures if each.kind != "Interrupted"):
         number = sum(each.message == message for each in failures)
-        print(f"{counted(number, 'point')} without a result: {message}")
+        print(f"{counted(number, 'point')} without a result: {as_options(message)}")
     ran, points = found.outcomes.ran, len(found.spots)
     print(f"{ran:,} of {counted(points, 'point', ',')} run now, the others were in the store")
     if interrupted:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Callable
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass, fields
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Self, final
@@ -90,7 +90,7 @@ class Point:
 
     def to_json(self) -> str:
         """Return the inputs as JSON."""
-        return json.dumps(asdict(self.inputs), separators=(",", ":"), allow_nan=False)
+        return json.dumps(self._plain(), separators=(",", ":"), allow_nan=False)
 
     @cached_property
     def key(self) -> str:
@@ -99,9 +99,7 @@ class Point:
         The version of quickswap is one of them, so that a result of another version never passes
         for one of this.
         """
-        text = json.dumps(
-            asdict(self.inputs), sort_keys=True, separators=(",", ":"), allow_nan=False
-        )
+        text = json.dumps(self._plain(), sort_keys=True, separators=(",", ":"), allow_nan=False)
         return hashlib.sha256(text.encode()).hexdigest()
 
     @property
@@ -138,6 +136,9 @@ class Point:
                 "may give another result: build it again with Point.of."
             )
         return rerun(self.inputs, None, threads, progress)
+
+    def _plain(self) -> dict[str, Any]:
+        return {field.name: getattr(self.inputs, field.name) for field in fields(Inputs)}
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Point) and self.key == other.key

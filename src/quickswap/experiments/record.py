@@ -59,7 +59,7 @@ class Record:
     @classmethod
     def of(cls, point: Point, outcome: Result | QuickswapError) -> Self:
         """Keep a result, or the mistake that the simulation of a point ended with."""
-        key, inputs = bytes.fromhex(point.key), _pack(json.loads(point.to_json()))
+        key, inputs = bytes.fromhex(point.key), zlib.compress(point.to_json().encode())
         if isinstance(outcome, QuickswapError):
             failure = json.dumps([type(outcome).__name__, str(outcome)]).encode()
             return cls(key, inputs, b"", b"", failure, 0.0)

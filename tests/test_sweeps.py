@@ -1,0 +1,311 @@
+"""Sweeps: what they find at each place, and the command `sweep`."""
+
+from __future__ import annotations
+
+import io
+import math
+import os
+import select
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+
+import quickswap as qs
+from cli_helpers import run
+from quickswap.cli.sweep import _duration
+from quickswap.experiments import Place, run_points
+from verification.known import FOUR, one_or_all
+
+POLICIES = ("msf", "first-fit", "static-quickswap:threshold=[0,2]")
+GRID = """
+model = "four-class"
+policies = ["msf", "first-fit", "static-quickswap:threshold=[0,2]"]
+loads = [0.4, 0.6]
+jobs = 4000
+"""
+
+
+@pytest.fixture
+def grid(tmp_path: Path) -> Path:
+    (tmp_path / "g.toml").write_text(GRID, encoding="utf-8")
+    return tmp_path / "g.toml"
+
+
+class TestPlaces:
+    def test_one_seed_is_what_compare_finds(self) -> None:
+        found = qs.sweep(qs.Grid(FOUR, POLICIES, loads=[0.4, 0.6], jobs=4000))
+        spread = [
+            "msf",
+            "first-fit",
+            "static-quickswap:threshold=0",
+            "static-quickswap:threshold=2",
+        ]
+        compared = qs.compare(FOUR, spread, loads=[0.4, 0.6], jobs=4000, engine="events")
+        assert list(found.outcomes) == list(compared.results)
+        for number, place in enumerate(found.places):
+            assert place.policies == compared.policies
+            for quantity in ("weighted_mean_response_time", "mean_response_time"):
+                assert place.best(quantity) == compared.best(number, quantity)
+            first, second = compared.points[number][:2]
+            gap = qs.difference(first, second, "weighted_mean_response_time")
+            assert place.difference("MSF", "First-Fit") == gap
+            assert place.estimate("MSF", "jain_index") == first.jain_index
+            expected = first.classes[2].mean_response_time
+            assert place.estimate("MSF", "mean_response_time", 2) == expected
+
+    def test_seeds_are_put_together(self) -> None:
+        grid = qs.Grid(FOUR, ["msf", "fcfs"], loads=0.6, seeds=[1, 2, 3, 4], jobs=20_000)
+        (place,) = qs.sweep(grid).places
+        assert len(place.results["MSF"]) == 4
+        one = [each.mean_response_time for each in place.results["MSF"]]
+        together = place.estimate("MSF", "mean_response_time")
+        assert together.value == pytest.approx(sum(each.value for each in one) / 4)
+        widths = [each.half_width for each in one]
+        assert together.half_width == pytest.approx(math.hypot(*widths) / 4)
+        assert place.better("MSF", "FCFS") == "yes"
+        assert place.better("FCFS", "MSF") == "no"
+        assert place.best() == ("MSF",)
+
+    def test_the_same_policy_is_tied(self) -> None:
+        system = one_or_all(4, 1.0, 0.1)
+        (place,) = qs.sweep(qs.Grid(system, ["msf", "msfq:threshold=0"], jobs=4000)).places
+        assert place.better("MSF", "MSFQ(0)") == "undecided"
+        assert place.best() == ("MSF", "MSFQ(0)")
+
+    def test_stable_is_better_than_unstable(self) -> None:
+        grid = qs.Grid(one_or_all(8, 3.0, 0.5), ["fcfs", "msfq:threshold=7"], jobs=400_000)
+        (place,) = qs.sweep(grid).places
+        assert (place.verdict("FCFS"), place.verdict("MSFQ(7)")) == ("unstable", "stable")
+        assert place.better("MSFQ(7)", "FCFS") == "yes"
+        assert place.better("FCFS", "MSFQ(7)") == "no"
+        assert place.best() == ("MSFQ(7)",)
+
+    def test_where_nothing_is_stable(self) -> None:
+        (place,) = qs.sweep(qs.Grid(FOUR, ["msf", "fcfs"], loads=1.3, jobs=4000)).places
+        assert place.best() == place.policies == ()
+        assert set(place.failures) == {"MSF", "FCFS"}
+        assert place.verdict("MSF") == "unstable"
+
+    def test_settings_with_several_values_are_places(self) -> None:
+        grid = qs.Grid(FOUR, "msf", loads=0.4, jobs=[2000, 4000], warmup=[0.1, "mser5"])
+        places = qs.sweep(grid).places
+        assert [each.settings for each in places] == [
+            {"jobs": jobs, "warmup": warmup} for jobs in (2000, 4000) for warmup in (0.1, "mser5")
+        ]
+
+    def test_runs_of_different_lengths_count_as_independent(self) -> None:
+        grid = qs.Grid(FOUR, ["msf", "fcfs"], loads=0.5, precision=0.02, jobs=10**6)
+        (place,) = qs.sweep(grid).places
+        (one,), (other,) = place.results["MSF"], place.results["FCFS"]
+        assert one.completed != other.completed
+        gap = place.difference("MSF", "FCFS", "mean_response_time")
+        widths = one.mean_response_time.half_width, other.mean_response_time.half_width
+        assert gap.half_width == pytest.approx(math.hypot(*widths))
+
+    def test_mistakes(self) -> None:
+        (place,) = qs.sweep(qs.Grid(FOUR, "msf", loads=0.4, jobs=400)).places
+        assert isinstance(place, Place)
+        with pytest.raises(qs.QuickswapError, match="unknown policy at this place"):
+            place.difference("MSF", "FCFS")
+        with pytest.raises(qs.QuickswapError, match="unknown quantity"):
+            place.difference("MSF", "MSF", "p99")
+
+
+def test_shards_merge_to_the_whole(tmp_path: Path) -> None:
+    grid = qs.Grid(FOUR, POLICIES, loads=[0.4, 0.6], jobs=400, seeds=[1, 2])
+    whole, merged = qs.Store(), qs.Store(tmp_path / "all.db")
+    qs.sweep(grid, whole)
+    for i in (1, 2, 3):
+        found = qs.sweep(grid, tmp_path / f"{i}.db", shard=f"{i}/3")
+        assert 5 <= len(found.spots) <= 6
+    assert merged.merge(*(tmp_path / f"{i}.db" for i in (1, 2, 3))) == 16
+    assert qs.sweep(grid, merged).outcomes.ran == 0
+    assert {each.key for each in merged._records()} == {each.key for each in whole._records()}
+    assert qs.sweep(grid, merged).places == qs.sweep(grid, whole).places
+
+
+def test_a_full_disk_ends_a_sweep_and_loses_nothing(tmp_path: Path) -> None:
+    points = qs.Grid(FOUR, "msf", loads=0.4, jobs=400, seeds=range(30)).points()
+    with qs.Store(tmp_path / "s.db") as store:
+        store._database.connection.execute("PRAGMA max_page_count = 10")
+        with pytest.raises(qs.QuickswapError, match="the disk is full"):
+            run_points(points, store)
+        kept = len(store)
+    assert 0 < kept < 30
+    with qs.Store(tmp_path / "s.db") as store:
+        assert run_points(points, store).ran == 30 - kept
+
+
+class TestCommand:
+    def test_it_runs_what_is_missing(
+        self, grid: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        store = str(tmp_path / "s.db")
+        code, out, err = run(capsys, "sweep", str(grid), "--store", store, "--loads", ".4")
+        assert (code, err) == (0, "")
+        assert "4 of 4 points run now" in out
+        code, out, _ = run(capsys, "sweep", str(grid), "--store", store, "--against", "msf")
+        assert code == 0
+        assert "4 of 8 points run now" in out
+        found = qs.sweep(grid, store)
+        assert found.outcomes.ran == 0
+        lines = [line for line in out.splitlines() if " First-Fit " in line]
+        for place, line in zip(found.places, lines, strict=True):
+            assert str(place.estimate("First-Fit", "weighted_mean_response_time")) in line
+            assert str(place.difference("First-Fit", "MSF")) in line
+            assert line.endswith(place.better("First-Fit", "MSF"))
+
+    def test_every_override_is_passed_on(
+        self, grid: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        store = str(tmp_path / "s.db")
+        options: dict[str, Any] = {
+            "jobs": 900,
+            "precision": 0.5,
+            "replications": 3,
+            "warmup": "mser5",
+            "slowdown-bound": 2.0,
+            "max-in-system": 5000,
+        }
+        words = [word for key, value in options.items() for word in (f"--{key}", str(value))]
+        words += ["--allow-unstable", "--models", "borg-b; one-or-all:k=4", "--policies", "fcfs"]
+        words += ["--rates", ".01", "--seeds", "5,6", "--engine", "auto", "--threads", "1"]
+        code, out, err = run(capsys, "sweep", str(grid), "--store", store, *words)
+        assert (code, err) == (0, "")
+        assert "borg-b" in out
+        points = list(qs.Store(store).points())
+        assert len(points) == 4
+        expected = {key.replace("-", "_"): value for key, value in options.items()}
+        for point in points:
+            assert point.settings.items() >= (expected | {"allow_unstable": True}).items()
+            assert point.policy == qs.FCFS()
+            assert point.system.arrival_rate == pytest.approx(0.01)
+        assert {point.inputs.engine for point in points} == {"jumps"}
+        assert {point.inputs.seed for point in points} == {5, 6}
+
+    def test_files(self, grid: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+        parquet = tmp_path / "all.parquet"
+        code, out, _ = run(capsys, "sweep", str(grid), "--csv=-", "--parquet", str(parquet))
+        assert code == 0
+        frame = pl.read_csv(io.StringIO(out), infer_schema_length=None)
+        assert frame.shape == pl.read_parquet(parquet).shape
+        assert frame["key"].n_unique() == 8
+        assert frame.columns == qs.Store().to_frame().columns
+
+    def test_shards_and_merge(
+        self, grid: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        parts = [str(tmp_path / f"{i}.db") for i in (1, 2)]
+        for i, part in enumerate(parts, start=1):
+            code, out, _ = run(capsys, "sweep", str(grid), "--store", part, "--shard", f"{i}/2")
+            assert code == 0
+            assert "4 of 4 points" in out
+        whole = str(tmp_path / "all.db")
+        code, out, _ = run(capsys, "sweep", "--merge", *parts, "--store", whole)
+        assert (code, out) == (0, f"8 rows are new in {whole}, which holds 8 results\n")
+        code, out, _ = run(capsys, "sweep", str(grid), "--store", whole)
+        assert "0 of 8 points run now" in out
+
+    def test_many_points_have_a_line_for_each_place(
+        self, grid: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr("quickswap.cli.sweep_tables.MOST", 3)
+        options = ("--loads", ".4,.6,1.2", "--against", "static-quickswap:threshold=2")
+        code, out, _ = run(capsys, "sweep", str(grid), *options)
+        assert code == 0
+        rows = [line for line in out.splitlines() if line.startswith(("0.4", "0.6", "1.2"))]
+        assert len(rows) == 3
+        assert "yes" in rows[0]
+        assert "undecided" in rows[2]
+        assert "4 points without a result: the arrival rate is 6 jobs per second" in out
+        assert "--allow-unstable" in out
+
+    @pytest.mark.parametrize(
+        ("words", "part"),
+        [
+            ((), "give a grid"),
+            (("--merge", "a.db"), "give its file"),
+            (("GRID", "--shard", "4/3"), "third of ten"),
+            (("GRID", "--against", "fcfs"), "not in the grid"),
+            (("GRID", "--loads", "x"), "numbers separated by commas"),
+            (("GRID", "--seeds", "1.5"), "whole numbers"),
+            (("GRID", "--seeds", ","), "empty list"),
+            (("GRID", "--loads", ".5", "--rates", "1"), "not both"),
+            (("GRID", "--budget", "100"), "precision"),
+            (("GRID", "--parquet=-"), "not text"),
+            (("GRID", "--store", "GRID"), "no store of results"),
+            (("nowhere.toml",), "cannot be read"),
+            (("GRID", "--policies", "mfs"), "did you mean"),
+        ],
+    )
+    def test_mistakes(
+        self,
+        grid: Path,
+        words: tuple[str, ...],
+        part: str,
+        capsys: pytest.CaptureFixture[str],
+    ) -> None:
+        code, out, err = run(
+            capsys, "sweep", *(str(grid) if word == "GRID" else word for word in words)
+        )
+        assert (code, out) == (2, "")
+        assert part in err
+        assert err.count("\n") == 1
+
+    def test_without_dask(
+        self, grid: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setitem(sys.modules, "distributed", None)
+        code, _, err = run(capsys, "sweep", str(grid), "--dask", "tcp://127.0.0.1:9")
+        assert code == 2
+        assert "install quickswap[distributed]" in err
+
+
+@pytest.mark.parametrize(
+    ("seconds", "text"),
+    [
+        (math.nan, "time left unknown yet"),
+        (0.4, "0 s left"),
+        (59.7, "1 min 00 s left"),
+        (61, "1 min 01 s left"),
+        (7380, "2 h 03 min left"),
+    ],
+)
+def test_durations(seconds: float, text: str) -> None:
+    assert _duration(seconds) == text
+
+
+@pytest.mark.skipif(os.name == "nt", reason="there are no pseudo-terminals")
+def test_ctrl_c_on_a_terminal(grid: Path, tmp_path: Path) -> None:
+    """The bar is shown; what is done is printed and kept; running points are given up at once."""
+    import pty
+
+    grid.write_text(GRID + "seeds = [1, 2]\n[[grid]]\n[[grid]]\nload = 0.5\njobs = 1000000000\n")
+    leader, follower = pty.openpty()
+    store = tmp_path / "s.db"
+    words = [sys.executable, "-m", "quickswap", "sweep", str(grid), "--store", str(store)]
+    process = subprocess.Popen(
+        words, stdout=subprocess.PIPE, stderr=follower, start_new_session=True
+    )
+    os.close(follower)
+    shown = b""
+    deadline = time.monotonic() + 120
+    while b"of 24 points" not in shown and time.monotonic() < deadline:
+        if select.select([leader], [], [], 1)[0]:
+            shown += os.read(leader, 65536)
+    time.sleep(1)
+    process.send_signal(signal.SIGINT)
+    begun = time.monotonic()
+    out, _ = process.communicate(timeout=60)
+    os.close(leader)
+    assert process.returncode == 130
+    assert time.monotonic() - begun < 30
+    assert b"left" in shown
+    assert b"run it again and it goes on where it was" in out
+    assert qs.Store(store).path == store
