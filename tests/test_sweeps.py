@@ -296,14 +296,17 @@ def test_ctrl_c_on_a_terminal(grid: Path, tmp_path: Path) -> None:
     os.close(follower)
     shown = b""
     deadline = time.monotonic() + 120
-    while b"of 24 points" not in shown and time.monotonic() < deadline:
-        if select.select([leader], [], [], 1)[0]:
-            shown += os.read(leader, 65536)
-    time.sleep(1)
-    process.send_signal(signal.SIGINT)
-    begun = time.monotonic()
-    out, _ = process.communicate(timeout=60)
-    os.close(leader)
+    try:
+        while b"of 24 points" not in shown and time.monotonic() < deadline:
+            if select.select([leader], [], [], 1)[0]:
+                shown += os.read(leader, 65536)
+        time.sleep(1)
+        process.send_signal(signal.SIGINT)
+        begun = time.monotonic()
+        out, _ = process.communicate(timeout=60)
+    finally:
+        process.kill()
+        os.close(leader)
     assert process.returncode == 130
     assert time.monotonic() - begun < 30
     assert b"left" in shown

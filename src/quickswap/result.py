@@ -338,6 +338,11 @@ class Result(Quantities):
         for phase in self.phases:
             yield "all", f"mean_duration_of_phase_{phase.name}", phase.mean
 
+    def rate_and_load(self) -> tuple[float, float]:
+        """Return arrival rate and load to twelve digits, so that a load of .5 is found as such."""
+        system = self.system
+        return float(f"{system.arrival_rate:.12g}"), float(f"{system.load:.12g}")
+
     def to_frame(self) -> polars.DataFrame:
         """Return a polars frame with one row for each class and quantity.
 
@@ -346,8 +351,7 @@ class Result(Quantities):
         """
         import polars as pl
 
-        # twelve digits, so that a load of .5 is found as such
-        rate, load = (float(f"{x:.12g}") for x in (self.system.arrival_rate, self.system.load))
+        rate, load = self.rate_and_load()
         rows = [
             (self.policy_label, rate, load, who, what, e.value, e.half_width)
             for who, what, e in self.quantities()

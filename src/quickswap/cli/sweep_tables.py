@@ -44,9 +44,9 @@ def label_of(policy: str, grids: Sequence[Grid]) -> str:
 
 def frame_of(found: Sweep) -> polars.DataFrame:
     """Return all quantities of the points of a sweep, one a row."""
-    from quickswap.experiments.frames import frame_of_results
+    from quickswap.experiments.frames import frame_of as frame
 
-    return frame_of_results(found.outcomes.results)
+    return frame(found.outcomes.results)
 
 
 def print_sweep(found: Sweep, baseline: str | None, *, interrupted: bool) -> None:
@@ -71,7 +71,8 @@ def print_sweep(found: Sweep, baseline: str | None, *, interrupted: bool) -> Non
         number = sum(each.message == message for each in failures)
         print(f"{counted(number, 'point')} without a result: {as_options(message)}")
     ran, points = found.outcomes.ran, len(found.spots)
-    print(f"{ran:,} of {counted(points, 'point', ',')} run now, the others were in the store")
+    others = ", the others were in the store" if ran < points and not interrupted else ""
+    print(f"{ran:,} of {counted(points, 'point', ',')} run now{others}")
     if interrupted:
         print("interrupted: with --store, run it again and it goes on where it was")
 

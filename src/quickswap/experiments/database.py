@@ -22,6 +22,7 @@ from quickswap._words import counted
 from quickswap.errors import QuickswapError
 from quickswap.experiments.record import Record
 from quickswap.experiments.rescue import PAGE, rescued
+from quickswap.experiments.telling import PATIENCE, DamageError, damage_told, told
 from quickswap.files import checked_path
 
 __all__ = ["FORMAT", "Database"]
@@ -37,15 +38,7 @@ TABLE = (
 )
 COUNT = "CREATE TABLE size(rows INTEGER)"
 COLUMNS = "key, inputs, result, totals, failure, seconds"
-PATIENCE = 60.0
-"""Seconds to wait for another process that writes."""
-DAMAGE = {sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB}
-
 Write = Callable[[int, Iterable[Record]], None]
-
-
-class _DamageError(Exception):
-    """The file is not what was written."""
 
 
 @dataclass
@@ -72,7 +65,7 @@ class Database:
         _recognise(path)
         try:
             return cls._checked(path)
-        except _DamageError:
+        except DamageError:
             _mend(path)
         return cls._checked(path)
 
@@ -80,7 +73,7 @@ class Database:
     def _checked(cls, path: Path) -> Self:
         database = None
         try:
-            with _damage_told():
+            with damage_told():
                 database = cls._connected(path)
                 database._check()
         except BaseException:
@@ -91,7 +84,7 @@ class Database:
 
     @classmethod
     def _connected(cls, path: Path | None) -> Self:
-        with _told(path):
+        with told(path):
             connection = sqlite3.connect(
                 ":memory:" if path is None else path,
                 timeout=PATIENCE,
@@ -129,16 +122,16 @@ class Database:
                 for number, *parts, crc in self.connection.execute(query):
                     last += 1
                     if number != last or _crc(parts) != crc:
-                        raise _DamageError
+                        raise DamageError
             finally:
                 with suppress(sqlite3.Error):
                     self.connection.execute("COMMIT")
             if rows is None or rows[0] != last:
-                raise _DamageError
+                raise DamageError
 
     def read(self, row: int) -> Record:
         """Return the record of a row."""
-        with self.lock, _told(self.path):
+        with self.lock, told(self.path):
             query = f"SELECT {COLUMNS} FROM points WHERE id = ?"
             parts = self.connection.execute(query, (row,)).fetchone()
         return Record(*parts)
@@ -146,13 +139,13 @@ class Database:
     def since(self, row: int) -> list[tuple[int, bytes, bool, float]]:
         """Return row, key, whether it failed, and seconds of all rows behind one."""
         query = "SELECT id, key, length(failure) > 0, seconds FROM points WHERE id > ? ORDER BY id"
-        with self.lock, _told(self.path):
+        with self.lock, told(self.path):
             return self.connection.execute(query, (row,)).fetchall()
 
     @contextmanager
     def writing(self) -> Iterator[Write]:
         """Hold back other writers; yield what adds records behind the last row."""
-        with self.lock, _told(self.path), self._transaction() as run:
+        with self.lock, told(self.path), self._transaction() as run:
 
             def write(last: int, records: Iterable[Record]) -> None:
                 for number, each in enumerate(records, start=last + 1):
@@ -263,43 +256,3 @@ def _aside(path: Path) -> Path:
         if not path.with_name(name).exists():
             return path.with_name(name)
         number += 1
-
-
-@contextmanager
-def _damage_told() -> Iterator[None]:
-    try:
-        yield
-    except QuickswapError as error:
-        if _code(error.__cause__) in DAMAGE:
-            raise _DamageError from None
-        raise
-    except sqlite3.Error as error:
-        if _code(error) in DAMAGE or "no such" in str(error):  # tables or columns destroyed
-            raise _DamageError from None
-        raise
-
-
-@contextmanager
-def _told(path: Path | None) -> Iterator[None]:
-    """Tell in one sentence why a store cannot be read or written."""
-    try:
-        yield
-    except sqlite3.Error as error:
-        name, code = path or "the store in memory", _code(error)
-        if code == sqlite3.SQLITE_FULL:
-            text = f"{name} cannot grow: the disk is full; what was in it is still there."
-        elif code in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
-            text = f"{name} is held by another process for more than {PATIENCE:.0f} s: try again."
-        elif code == sqlite3.SQLITE_READONLY:
-            text = f"{name} cannot be written: it, or its folder, is read-only."
-        elif isinstance(error, sqlite3.ProgrammingError):
-            text = f"{name} is closed."
-        else:
-            text = f"{name} cannot be used: {error}."
-        raise QuickswapError(text) from error
-
-
-def _code(error: BaseException | None) -> int | None:
-    """Return the primary error code of SQLite."""
-    code = getattr(error, "sqlite_errorcode", None)
-    return None if code is None else int(code) & 0xFF

@@ -1,56 +1,80 @@
-"""All results of a store as one table."""
+"""Many results as one table."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from quickswap.experiments.point import Point
 
 if TYPE_CHECKING:
     import polars
 
-    from quickswap.experiments.store import Store
     from quickswap.result import Result
 
-__all__ = ["frame_of", "frame_of_results"]
+__all__ = ["frame_of"]
 
-KEPT = (
-    *("engine", "jobs", "precision", "seed", "replications", "warmup", "slowdown_bound"),
-    *("max_in_system", "allow_unstable", "version"),
-)
-"""Inputs that become columns."""
+FRONT = ("policy", "arrival_rate", "load")
+INPUTS = {
+    "engine": "String",
+    "jobs": "Int64",
+    "precision": "Float64",
+    "seed": "UInt64",
+    "replications": "Int64",
+    "warmup": "String",
+    "slowdown_bound": "Float64",
+    "max_in_system": "Int64",
+    "allow_unstable": "Boolean",
+    "version": "String",
+}
+"""Inputs that become columns, with their types."""
+POINT = {
+    "policy": "String",
+    "arrival_rate": "Float64",
+    "load": "Float64",
+    "verdict": "String",
+    "key": "String",
+    "servers": "Int64",
+    "spelling": "String",
+    "stop": "String",
+    "completed": "Int64",
+    **INPUTS,
+}
+"""Columns of a point, with their types."""
+QUANTITY = {"class": "String", "quantity": "String", "value": "Float64", "half_width": "Float64"}
 
 
-def frame_of(store: Store) -> polars.DataFrame:
+def frame_of(results: Iterable[Result]) -> polars.DataFrame:
     """Return one row for each result, class and quantity; see `Store.to_frame`."""
-    return frame_of_results(store)
+    points: list[tuple[Any, ...]] = []
+    rows: list[tuple[Any, ...]] = []
+    for number, each in enumerate(results):
+        points.append((number, *_point(each)))
+        rows += [(number, who, what, e.value, e.half_width) for who, what, e in each.quantities()]
+    by_point, by_row = (_table(points, POINT), _table(rows, QUANTITY))
+    behind = [name for name in POINT if name not in FRONT]
+    joined = by_row.join(by_point, on="number", how="left", maintain_order="left")
+    return joined.select(*FRONT, *QUANTITY, *behind)
 
 
-def frame_of_results(results: Iterable[Result]) -> polars.DataFrame:
-    """Return one row for each result, class and quantity."""
+def _table(rows: list[tuple[Any, ...]], kinds: dict[str, str]) -> polars.DataFrame:
     import polars as pl
 
-    frames = [_frame(each) for each in results]
-    if frames:
-        return pl.concat(frames)
-    columns = ("policy", "arrival_rate", "load", "class", "quantity", "value", "half_width")
-    more = ("verdict", "key", "servers", "spelling", "stop", "completed", *KEPT)
-    return pl.DataFrame(schema=[*columns, *more])
+    schema = {name: getattr(pl, kind) for name, kind in ({"number": "UInt32"} | kinds).items()}
+    return pl.DataFrame(rows, schema=schema, orient="row")
 
 
-def _frame(result: Result) -> polars.DataFrame:
-    import polars as pl
-
+def _point(result: Result) -> tuple[Any, ...]:
     inputs = result.inputs
-    values = {
-        "key": Point(inputs).key,
-        "servers": inputs.system["servers"],
-        "spelling": inputs.policy,
-        "stop": result.stop.name,
-        "completed": result.completed,
-    } | {name: getattr(inputs, name) for name in KEPT}
-    values["warmup"] = str(inputs.warmup)
-    types = {"precision": pl.Float64, "seed": pl.UInt64}
-    columns = [pl.lit(value, dtype=types.get(name)).alias(name) for name, value in values.items()]
-    return result.to_frame().with_columns(columns)
+    values = {name: getattr(inputs, name) for name in INPUTS} | {"warmup": str(inputs.warmup)}
+    return (
+        result.policy_label,
+        *result.rate_and_load(),
+        result.verdict.status,
+        Point(inputs).key,
+        inputs.system["servers"],
+        inputs.policy,
+        result.stop.name,
+        result.completed,
+        *values.values(),
+    )

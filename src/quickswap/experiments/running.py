@@ -187,20 +187,23 @@ class _Sweep:
         """Run what is to do; give it up on Ctrl-C."""
         finished: SimpleQueue[tuple[str, Future[Record]]] = SimpleQueue()
         local = isinstance(executor, ThreadPoolExecutor)
-        futures: list[Future[Record]] = []
+        futures: dict[str, Future[Record]] = {}
         try:
             self.report()
             for key in self.clock.heaviest_first():
                 text = self.todo[key].to_json()
                 more = (partial(self._watch, key),) if local else ()
-                futures.append(executor.submit(compute, text, *more))
-                futures[-1].add_done_callback(partial(_finish, finished, key))
+                futures[key] = executor.submit(compute, text, *more)
+                futures[key].add_done_callback(partial(_finish, finished, key))
             while self.left:
-                self._keep(_waiting(finished, TICK))
+                ended = _waiting(finished, TICK)
+                for key, _ in ended:
+                    del futures[key]  # and with it the result, here and on a cluster
+                self._keep(ended)
                 self.report()
         except BaseException as error:
             self.abandoned = True
-            for future in futures:
+            for future in futures.values():
                 future.cancel()
             if not isinstance(error, KeyboardInterrupt):
                 raise
