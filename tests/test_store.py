@@ -251,6 +251,8 @@ class TestDamage:
             flips = [PAGE + 3]  # the root of the table
         if seed == 1:
             flips = [5, 30, 17]  # the head of the file
+        if seed == 2:
+            flips = [2 * PAGE - 1]  # the way to a row, all rows being whole
         for at in flips:
             data[at] ^= 1 << noise.randrange(8)
         path.write_bytes(data)
@@ -259,6 +261,15 @@ class TestDamage:
         with qs.Store(path) as store:
             store.add(records)
             assert {each.key: each for each in store._records()} == {e.key: e for e in records}
+
+    def test_damage_while_it_is_open(self, path: Path, records: list[Record]) -> None:
+        with qs.Store(path) as store:
+            connection = sqlite3.connect(path)
+            connection.execute("UPDATE points SET seconds = seconds + 1")
+            connection.commit()
+            connection.close()
+            with pytest.raises(qs.QuickswapError, match="open it again"):
+                store[store.keys()[0]]
 
     def test_damaged_files_do_not_overwrite_each_other(self, path: Path) -> None:
         for name in ("s.db.damaged", "s.db.damaged-2"):

@@ -6,6 +6,7 @@ import _thread
 import math
 import threading
 from concurrent.futures import Executor, Future, ProcessPoolExecutor, ThreadPoolExecutor
+from dataclasses import replace
 from itertools import pairwise
 from multiprocessing import get_context
 from pathlib import Path
@@ -190,6 +191,15 @@ def test_ctrl_c_keeps_what_is_done() -> None:
 
 def test_compute_returns_failures() -> None:
     assert compute(qs.Point.of(FOUR.with_load(2), "msf").to_json()).failure
+
+
+def test_a_worker_of_another_version_is_told() -> None:
+    point = grid()[0]
+    other = qs.Point(replace(point.inputs, version="0.0"))
+    with pytest.raises(qs.QuickswapError, match=r"of quickswap 0\.0"):
+        other.run()
+    (failure,) = run_points([other]).failures.values()
+    assert "install one version everywhere" in failure.message
 
 
 @pytest.mark.parametrize(

@@ -28,7 +28,7 @@ from quickswap.verdict import Known, judge, known_stability
 
 if TYPE_CHECKING:
     from quickswap.comparison import Comparison
-    from quickswap.experiments.running import Outcomes
+    from quickswap.experiments.outcomes import Outcomes
     from quickswap.experiments.sweeping import Sweep
     from quickswap.replays import ReplayComparison
 

@@ -16,7 +16,7 @@ from quickswap.cli.run import Output, Whole, check_writable, share_or_name
 if TYPE_CHECKING:
     from concurrent.futures import Executor
 
-    from quickswap.experiments.running import Advance
+    from quickswap.experiments.outcomes import Advance
     from quickswap.experiments.sweeping import Sweep
 
 __all__ = ["sweep"]

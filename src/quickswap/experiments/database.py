@@ -118,6 +118,9 @@ class Database:
             last = 0
             self.connection.execute("BEGIN")
             try:
+                (word,) = self.connection.execute("PRAGMA quick_check(1)").fetchone()
+                if word != "ok":  # the way to a row may be damaged while all rows are whole
+                    raise DamageError
                 rows = self.connection.execute("SELECT rows FROM size").fetchone()
                 for number, *parts, crc in self.connection.execute(query):
                     last += 1
@@ -132,9 +135,13 @@ class Database:
     def read(self, row: int) -> Record:
         """Return the record of a row."""
         with self.lock, told(self.path):
-            query = f"SELECT {COLUMNS} FROM points WHERE id = ?"
-            parts = self.connection.execute(query, (row,)).fetchone()
-        return Record(*parts)
+            query = f"SELECT {COLUMNS}, crc FROM points WHERE id = ?"
+            found = self.connection.execute(query, (row,)).fetchone()
+        if found is None or _crc(found[:-1]) != found[-1]:
+            raise QuickswapError(
+                f"{self.path} has been damaged since it was opened: open it again, and it is mended."
+            )
+        return Record(*found[:-1])
 
     def since(self, row: int) -> list[tuple[int, bytes, bool, float]]:
         """Return row, key, whether it failed, and seconds of all rows behind one."""

@@ -11,9 +11,9 @@ from quickswap.comparison import difference, independent
 from quickswap.errors import QuickswapError, unknown
 from quickswap.estimates import Estimate
 from quickswap.experiments.grid import Spot
+from quickswap.experiments.outcomes import Outcomes
 from quickswap.experiments.point import SETTINGS
 from quickswap.experiments.record import Failure
-from quickswap.experiments.running import Outcomes
 from quickswap.result import Result
 from quickswap.system import System
 

@@ -2,82 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import BrokenExecutor, Executor, Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
 from functools import partial
 from queue import Empty, SimpleQueue
-from typing import Any, final, overload
+from typing import Any
 
 from quickswap._check import items
 from quickswap._core import VERSION
 from quickswap._settings import check_progress, whole
 from quickswap.errors import QuickswapError, shown
 from quickswap.experiments.costs import Clock, Costs
+from quickswap.experiments.outcomes import Advance, Outcomes
 from quickswap.experiments.point import Point
 from quickswap.experiments.record import Failure, Record
 from quickswap.experiments.store import Store
-from quickswap.result import Result
 from quickswap.simulation import Interrupted, cores
 
-__all__ = ["Advance", "Outcomes", "compute", "run_points"]
+__all__ = ["compute", "run_points"]
 
 TICK = 0.2
 """Seconds between calls of `progress` if no point ends."""
-
-
-@dataclass(frozen=True, slots=True)
-class Advance:
-    """How far a sweep has come.
-
-    Attributes:
-        done: points that have ended, those found in the store included.
-        points: all points.
-        share: of the work that there was to do at the start, by expected seconds, 0 to 1.
-        seconds_left: as it looks now; nan while nothing is known.
-    """
-
-    done: int
-    points: int
-    share: float
-    seconds_left: float
-
-
-@final
-@dataclass(frozen=True)
-class Outcomes(Sequence["Result | Failure"]):
-    """What became of the points, in their order; read from the store when it is asked for.
-
-    Attributes:
-        points: as they were given.
-        store: that holds the results.
-        failures: by key; with an interrupted sweep also those that have not run.
-        ran: points that were run now, and not found in the store.
-    """
-
-    points: tuple[Point, ...]
-    store: Store
-    failures: dict[str, Failure]
-    ran: int
-
-    def __len__(self) -> int:
-        return len(self.points)
-
-    @overload
-    def __getitem__(self, index: int) -> Result | Failure: ...
-    @overload
-    def __getitem__(self, index: slice) -> list[Result | Failure]: ...
-    def __getitem__(self, index: int | slice) -> Result | Failure | list[Result | Failure]:
-        if isinstance(index, slice):
-            return [self[position] for position in range(len(self))[index]]
-        point = self.points[index]
-        failure = self.failures.get(point.key)
-        return self.store[point] if failure is None else failure
-
-    @property
-    def results(self) -> list[Result]:
-        """The results of all points that have one, in their order."""
-        return [each for each in self if isinstance(each, Result)]
 
 
 def run_points(

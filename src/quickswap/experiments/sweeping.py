@@ -14,9 +14,10 @@ from quickswap._settings import whole
 from quickswap.errors import QuickswapError, shown
 from quickswap.experiments.costs import work
 from quickswap.experiments.grid import Grid, Spot, read_grids
+from quickswap.experiments.outcomes import Advance, Outcomes
 from quickswap.experiments.places import Place, places_of
 from quickswap.experiments.point import Point
-from quickswap.experiments.running import Advance, Outcomes, run_points
+from quickswap.experiments.running import run_points
 from quickswap.experiments.shards import dealt
 from quickswap.experiments.store import Store
 from quickswap.simulation import Interrupted
