@@ -78,6 +78,12 @@ class TestPlaces:
         assert place.better("MSF", "MSFQ(0)") == "undecided"
         assert place.best() == ("MSF", "MSFQ(0)")
 
+    def test_policies_with_one_label_are_told_apart(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(qs.Smash, "label", "Smash")
+        windows = ["smash:window=2", "smash:window=3"]
+        (place,) = qs.sweep(qs.Grid(FOUR, ["msf", *windows], loads=0.4, jobs=400)).places
+        assert place.policies == ("MSF", *windows)
+
     def test_stable_is_better_than_unstable(self) -> None:
         grid = qs.Grid(one_or_all(8, 3.0, 0.5), ["fcfs", "msfq:threshold=7"], jobs=400_000)
         (place,) = qs.sweep(grid).places

@@ -133,14 +133,14 @@ def _run(
     parquet: Path | None,
 ) -> None:
     from quickswap.cli.output import emit
-    from quickswap.cli.sweep_tables import frame_of, label_of, print_sweep
+    from quickswap.cli.sweep_tables import frame_of, print_sweep, spelling_of
     from quickswap.experiments.grid import read_grids
     from quickswap.experiments.sweeping import sweep as run
     from quickswap.files import write_with
     from quickswap.simulation import Interrupted
 
     grids = read_grids(grid, _given(overrides))
-    baseline = None if against is None else label_of(against, grids)
+    spelling = None if against is None else spelling_of(against, grids)
     interruption = None
     try:
         with _executor(where.dask) as executor, _bar() as report:
@@ -159,7 +159,7 @@ def _run(
     if parquet is not None:
         write_with(parquet, lambda path: frame_of(found).write_parquet(path))
     if str(csv) != "-":
-        print_sweep(found, baseline, interrupted=interruption is not None)
+        print_sweep(found, spelling, interrupted=interruption is not None)
     if interruption is not None:
         raise interruption
 

@@ -17,29 +17,29 @@ if TYPE_CHECKING:
     from quickswap.experiments.places import Place
     from quickswap.experiments.sweeping import Sweep
 
-__all__ = ["frame_of", "label_of", "print_sweep"]
+__all__ = ["frame_of", "print_sweep", "spelling_of"]
 
 MOST = 200
 """Lines of a table of all policies; beyond it there is one line a place."""
 
 
-def label_of(policy: str, grids: Sequence[Grid]) -> str:
-    """Return the label of a policy of the grids.
+def spelling_of(policy: str, grids: Sequence[Grid]) -> str:
+    """Return the spelling of a policy of the grids.
 
     Raises:
         PolicyError: none of them has it.
     """
     from quickswap.errors import PolicyError
-    from quickswap.policies import parse
+    from quickswap.policies import parse, spell
 
-    labels = dict.fromkeys(each.label for grid in grids for each in grid.policies)
-    label = parse(policy).label
-    if label not in labels:
+    known = dict.fromkeys(spell(each) for grid in grids for each in grid.policies)
+    spelling = spell(parse(policy))
+    if spelling not in known:
         raise PolicyError(
             f"--against is {policy!r}, which is not in the grid: its policies are "
-            f"{', '.join(labels)}."
+            f"{', '.join(known)}."
         )
-    return label
+    return spelling
 
 
 def frame_of(found: Sweep) -> polars.DataFrame:
@@ -49,12 +49,20 @@ def frame_of(found: Sweep) -> polars.DataFrame:
     return frame(found.outcomes.results)
 
 
-def print_sweep(found: Sweep, baseline: str | None, *, interrupted: bool) -> None:
-    """Print what a sweep has found: all policies side by side, or if that is long, the best."""
+def print_sweep(found: Sweep, against: str | None, *, interrupted: bool) -> None:
+    """Print what a sweep has found: all policies side by side, or if that is long, the best.
+
+    Args:
+        found: by the sweep.
+        against: spelling of the policy that the others are compared with.
+        interrupted: whether it was ended by Ctrl-C.
+    """
     from quickswap._words import counted
     from quickswap.cli.output import explain_unknown, print_table
 
     places = found.places
+    labels = {spot.point.inputs.policy: spot.label for spot in found.spots}
+    baseline = None if against is None else labels.get(against, against)
     lines = sum(len(place.policies) + len(place.failures) for place in places)
     models = len({place.model for place in places}) > 1
     print("response times, seconds, ± is the 95 % half-width\n")

@@ -139,7 +139,7 @@ class Database:
             found = self.connection.execute(query, (row,)).fetchone()
         if found is None or _crc(found[:-1]) != found[-1]:
             raise QuickswapError(
-                f"{self.path} has been damaged since it was opened: open it again, and it is mended."
+                f"{self.path} was damaged after it had been opened: open it again, to mend it."
             )
         return Record(*found[:-1])
 

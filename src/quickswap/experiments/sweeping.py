@@ -101,7 +101,7 @@ def spots_of(grid: Grid | str | Path | Iterable[Grid], budget: int | None = None
     for each in _grids(grid):
         for spot in each.spots():
             distinct.setdefault(spot.point.key, spot)
-    spots = list(distinct.values())
+    spots = _told_apart(list(distinct.values()))
     return spots if budget is None else _within(spots, whole(budget, "budget", 1))
 
 
@@ -117,6 +117,17 @@ def _grids(given: object) -> Sequence[Grid]:
         if not isinstance(each, Grid):
             raise QuickswapError(f"{shown(each)} is no Grid.")
     return [each for each in listed if isinstance(each, Grid)]
+
+
+def _told_apart(spots: list[Spot]) -> list[Spot]:
+    """Return the spots, policies that differ and have one label called by their spellings."""
+    spellings: dict[str, set[str]] = {}
+    for spot in spots:
+        spellings.setdefault(spot.label, set()).add(spot.point.inputs.policy)
+    return [
+        replace(spot, label=spot.point.inputs.policy) if len(spellings[spot.label]) > 1 else spot
+        for spot in spots
+    ]
 
 
 def _within(spots: list[Spot], budget: int) -> list[Spot]:
