@@ -18,7 +18,7 @@ __all__ = ["Crashes", "crash"]
 
 LONGEST = 0.5
 """Seconds after which a sweep is killed at the latest: it then stands at any of its points."""
-COPIES = 4000
+COPIES = 2000
 """Rows of a store that is filled as fast as it can be, so that most kills hit it writing."""
 
 
