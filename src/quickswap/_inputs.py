@@ -17,6 +17,8 @@ from quickswap.system import System
 __all__ = ["OWN", "inputs_of"]
 
 ENGINES = ("auto", "jumps", "events")
+AIMS = ("mean", "weighted", "classes")
+"""What a precision can be asked of: see `simulate`."""
 OWN = "own:"
 """Prefix of the name of a policy of the user's own in the inputs of a result."""
 
@@ -27,6 +29,7 @@ def inputs_of(
     *,
     jobs: int | None = None,
     precision: float | None = None,
+    precision_of: str = "mean",
     seed: int = 1,
     engine: str = "auto",
     replications: int = 4,
@@ -47,6 +50,7 @@ def inputs_of(
         engine=_engine(engine, system, policy),
         jobs=jobs_intended(jobs, precision),
         precision=None if precision is None else between(precision, "precision", 0, 1),
+        precision_of=_aim(precision_of),
         seed=whole(seed, "seed", 0, 2**64 - 1),
         replications=whole(replications, "replications", 1, 10_000),
         warmup=warmup_rule(warmup),
@@ -56,6 +60,13 @@ def inputs_of(
         allow_unstable=flag(allow_unstable, "allow_unstable"),
         version=VERSION,
     )
+
+
+def _aim(given: str) -> str:
+    """Return what the precision is asked of, if it is something that can be asked."""
+    if not isinstance(given, str) or given not in AIMS:
+        unknown("precision_of", given, AIMS, QuickswapError)
+    return given
 
 
 def _engine(engine: str, system: System, policy: Policy | OwnPolicy) -> str:

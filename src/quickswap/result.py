@@ -166,6 +166,7 @@ class Inputs:
     max_in_system: int
     allow_unstable: bool
     version: str
+    precision_of: str = "mean"
 
 
 @dataclass(frozen=True)

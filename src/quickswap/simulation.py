@@ -10,13 +10,15 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from quickswap._core import Simulation
 from quickswap._inputs import OWN, inputs_of
 from quickswap._settings import check_progress, flag, whole
 from quickswap._words import counted
 from quickswap.errors import PolicyError, QuickswapError, UnstableError
 from quickswap.estimates import Batches, Run, by_class, jackknife
-from quickswap.measure import measure
+from quickswap.measure import measure, overall_values
 from quickswap.models import as_system
 from quickswap.own import OwnPolicy, check_own, own_name
 from quickswap.pairing import Totals
@@ -65,6 +67,7 @@ def simulate(
     *,
     jobs: int | None = None,
     precision: float | None = None,
+    precision_of: str = "mean",
     seed: int = 1,
     engine: str = "auto",
     replications: int = 4,
@@ -84,8 +87,10 @@ def simulate(
         policy: a policy, its spelling on the command line, or one of your own (`OwnPolicy`).
         jobs: completions in all, divided over the replications (default 1,000,000); with
             `precision`, the most that may be used (default 100,000,000).
-        precision: if given, simulate until the relative half-width of the mean response time is at
-            most this, or `jobs` have completed; `stop` of the result says which.
+        precision: if given, simulate until the relative half-width is at most this and the verdict
+            is no longer "too short", or `jobs` have completed; `stop` of the result says which.
+        precision_of: the half-width of what: "mean" (response time of all jobs), "weighted" (their
+            weighted mean as well), or "classes" (those two and the mean of every class).
         seed: equal seeds give equal results, byte by byte, on any number of threads.
         engine: "events" (any size laws), "jumps" (exponential sizes and Poisson arrivals, several
             times faster, exact in law), or "auto": jumps where it applies. Only with events do
@@ -201,7 +206,7 @@ class _Session:
                 return Stop.UNSTABLE
             if self.inputs.precision is not None:
                 stop = Stop.BUDGET
-                if number > 0 and self._precise(batches):
+                if number > 0 and verdict.status != "too short" and self._precise(batches):
                     return Stop.PRECISE
         return stop
 
@@ -273,9 +278,18 @@ class _Session:
         return Batches.pool(runs, self.inputs.warmup)
 
     def _precise(self, batches: Batches) -> bool:
-        table = by_class(batches.whole_and_less(), len(self.system.needs)).sum(axis=1)
-        mean = jackknife(table[:, 2:3] / table[:, :1], batches.sizes)[0]
-        return mean.relative <= (self.inputs.precision or 0)
+        """Whether all that the precision is asked of has it."""
+        sums = batches.whole_and_less()
+        table, aim = by_class(sums, len(self.system.needs)), self.inputs.precision_of
+        total = table.sum(axis=1)
+        means = [total[:, 2:3] / total[:, :1]]
+        if aim != "mean":
+            means.append(overall_values(sums, self.system)[:, :1])
+        if aim == "classes":
+            with np.errstate(invalid="ignore", divide="ignore"):
+                means.append(table[..., 2] / table[..., 0])
+        found = jackknife(np.concatenate(means, axis=1), batches.sizes)
+        return all(each.relative <= (self.inputs.precision or 0) for each in found)
 
     def _result(self, core: Simulation, stop: Stop) -> Result | None:
         """Return the result, or None if nothing has completed."""

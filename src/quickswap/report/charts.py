@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from quickswap.plotting import COLOURS, DASHES, STYLE
+from quickswap.plotting.style import COLOURS, DASHES, STYLE
 from quickswap.report.markup import Markup
 from quickswap.report.words import Clock, certain, unit_of
 

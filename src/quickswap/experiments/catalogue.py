@@ -1,0 +1,43 @@
+"""All experiments by name."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+
+from quickswap.errors import QuickswapError, unknown
+from quickswap.experiments import beyond, paper
+from quickswap.experiments.experiment import Effort, Experiment
+
+__all__ = ["EXPERIMENTS", "Chosen", "chosen"]
+
+EXPERIMENTS = {each.name: each for each in (*paper.FIGURES, *beyond.FIGURES)}
+"""The paper's figures in its order, then those beyond it."""
+
+
+Chosen = dict[str, tuple[Experiment, Effort | None]]
+"""Experiments by name, each with the effort that its file asks for."""
+
+
+def chosen(names: Iterable[str]) -> Chosen:
+    """Return experiments; "all" is all, a file with JSON that `reproduce` wrote is its own.
+
+    Raises:
+        QuickswapError: an unknown name, or a file that is something else.
+    """
+    found: Chosen = {}
+    for name in names:
+        if name == "all":
+            found |= {each: (record, None) for each, record in EXPERIMENTS.items()}
+        elif name.endswith(".json"):
+            try:
+                text = Path(name).read_text(encoding="utf-8")
+            except (OSError, UnicodeDecodeError) as error:
+                raise QuickswapError(f"{name} cannot be read: {error}.") from None
+            record, more = Experiment.from_json(text)
+            found[record.name] = record, Effort(**more["effort"]) if "effort" in more else None
+        elif name in EXPERIMENTS:
+            found[name] = EXPERIMENTS[name], None
+        else:
+            unknown("figure", name, ("all", *EXPERIMENTS), QuickswapError)
+    return found

@@ -1,0 +1,62 @@
+"""What a claim is, and what can be said of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from quickswap.experiments.table import Rows
+
+__all__ = ["CONDITION", "FAILS", "HOLDS", "UNDECIDED", "Claim", "Finding", "Judged", "verdict"]
+
+HOLDS = "holds"
+CONDITION = "holds with a condition"
+FAILS = "does not hold"
+UNDECIDED = "undecided"
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """A claim with its verdict.
+
+    Attributes:
+        claim: what the paper says, in our words.
+        where: in the paper.
+        measured: numbers with 95 % intervals, or said to be exact.
+        verdict: "holds", "holds with a condition", "does not hold", or "undecided" where the runs
+            were too short.
+        why: a sentence.
+    """
+
+    claim: str
+    where: str
+    measured: str
+    verdict: str
+    why: str
+
+
+Judged = tuple[str, str, str]
+"""What is measured, the verdict, and why."""
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """A claim of the paper, and how it is judged from the figures it needs."""
+
+    claim: str
+    where: str
+    figures: tuple[str, ...]
+    rule: Callable[[Mapping[str, Rows]], Judged]
+
+    def judge(self, figures: Mapping[str, Rows]) -> Finding:
+        """Return the verdict; `figures` holds those that the claim names."""
+        return Finding(self.claim, self.where, *self.rule(figures))
+
+
+def verdict(good: int, bad: int, open_: int) -> str:
+    """Return the verdict on what should hold at every point, from the points of each outcome."""
+    if bad:
+        return CONDITION if good else FAILS
+    if open_:
+        return CONDITION if good > open_ else UNDECIDED
+    return HOLDS if good else UNDECIDED

@@ -1,0 +1,181 @@
+"""The figures of experiments: fit for print, in grey as well."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from quickswap.files import write_with
+from quickswap.plotting.style import COLOURS, DASHES, MARKERS, STYLE, save
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+    from quickswap.experiments.experiment import Experiment, Panel, Series
+    from quickswap.experiments.table import Row, Rows
+
+__all__ = ["plot_experiment"]
+
+WIDTH, HEIGHT = 7.0, 2.6
+"""Inches: the width of a text column of a page, and the height of a row of panels."""
+CURVES: dict[str, Any] = {
+    "exact": {"color": "black", "linewidth": 0.8, "linestyle": "-"},
+    "printed": {"color": "0.35", "linewidth": 1.2, "linestyle": (0, (5, 2))},
+    "corrected": {"color": "0.35", "linewidth": 1.2, "linestyle": (0, (1, 1.2))},
+    "approximation": {"color": "0.35", "linewidth": 1.2, "linestyle": (0, (1, 1.2))},
+}
+"""Lines of what is computed beside simulations."""
+
+
+def plot_experiment(rows: Rows, paths: Sequence[Path]) -> None:
+    """Draw the panels of an experiment.
+
+    Marks are simulations with their 95 % intervals (none where it is not known), hollow where the
+    run was too short to judge, half as large where the budget ended before the precision was
+    reached; a cross at the upper edge is an unstable point. Lines without marks are computed. The
+    dotted vertical line is the capacity: no policy is stable from there on.
+
+    Args:
+        rows: what is drawn.
+        paths: files, each in the format of its ending; each is written whole or not at all.
+    """
+    import matplotlib
+    from matplotlib.figure import Figure
+
+    experiment = rows.experiment
+    count = len(experiment.panels)
+    columns = min(count, 3 if count == 3 else 2)
+    lines = -(-count // columns)
+    with matplotlib.rc_context(STYLE | {"font.size": 8, "axes.titlesize": 8}):
+        figure = Figure(figsize=(WIDTH * max(columns, 1.4) / max(columns, 2), HEIGHT * lines + 0.5))
+        grid = figure.subplots(lines, columns, squeeze=False)
+        for axes, panel in zip(grid.flat, experiment.panels, strict=False):
+            if panel.quantity == "trajectory":
+                _trajectories(axes, rows, panel)
+            else:
+                _panel(axes, rows, panel)
+        for axes in list(grid.flat)[count:]:
+            axes.set_axis_off()
+        _legend(figure, grid.flat[0])
+        for path in paths:
+            write_with(path, partial(save, figure))
+
+
+def _panel(axes: Axes, rows: Rows, panel: Panel) -> None:
+    from quickswap.experiments.experiment import AXES
+
+    experiment = rows.experiment
+    for style, series in _styled(experiment):
+        curve = rows.of(series.label, panel.quantity, panel.cls, series.method)
+        curve = {
+            x: row for x, row in curve.items() if row.policy == experiment.at(series, x)[1]
+        }
+        if series.method in CURVES:
+            known = [(x, row.value) for x, row in sorted(curve.items())]
+            axes.plot(*np.array(known).reshape(-1, 2).T, label=series.label, **CURVES[series.method])
+        elif series.method == "simulated":
+            _simulated(axes, curve, series.label, style)
+        else:
+            x, y = np.array([(x, row.value) for x, row in sorted(curve.items())]).reshape(-1, 2).T
+            axes.plot(x, y, label=series.label, color=COLOURS[style], linestyle=DASHES[style])
+    if panel.log:
+        axes.set_yscale("log")
+    axes.set_title(panel.title)
+    axes.set_ylabel(panel.label)
+    axis = AXES[experiment.axis]
+    axes.set_xlabel(axis.label)
+    if experiment.axis == "scv":
+        axes.set_xscale("symlog", linthresh=0.25, linscale=0.5)
+        axes.set_xticks(experiment.values, [f"{x:g}" for x in experiment.values])
+        axes.minorticks_off()
+    limit = {"rate": experiment.system.capacity, "load": 1.0}.get(experiment.axis)
+    if limit is not None:
+        axes.axvline(limit, color="0.5", linestyle=":", linewidth=1)
+    _mark_unstable(axes, rows)
+
+
+def _simulated(axes: Axes, curve: dict[float, Row], label: str, style: int) -> None:
+    known = [row for _, row in sorted(curve.items()) if math.isfinite(row.value)]
+    look: dict[str, Any] = {"color": COLOURS[style], "marker": MARKERS[style]}
+    axes.errorbar(
+        [row.x for row in known],
+        [row.value for row in known],
+        yerr=[0.0 if math.isnan(row.half_width) else row.half_width for row in known],
+        label=label,
+        linestyle=DASHES[style],
+        linewidth=1.0,
+        markersize=4,
+        capsize=2,
+        **look,
+    )
+    short = [row for row in known if row.verdict == "too short"]
+    axes.plot(
+        [row.x for row in short],
+        [row.value for row in short],
+        linestyle="none",
+        markerfacecolor="white",
+        markersize=4,
+        zorder=5,
+        **look,
+    )
+
+
+def _mark_unstable(axes: Axes, rows: Rows) -> None:
+    """Put a cross at the upper edge for each unstable point, one beside the other."""
+    for style, series in _styled(rows.experiment):
+        for x in sorted({row.x for row in rows if _is_unstable(row, series)}):
+            axes.plot(
+                x,
+                1.0 - 0.035 * style,
+                marker="x",
+                color=COLOURS[style],
+                markersize=4,
+                transform=axes.get_xaxis_transform(),
+                clip_on=False,
+            )
+
+
+def _is_unstable(row: Row, series: Series) -> bool:
+    return row.verdict == "unstable" and (row.series, row.method) == (series.label, series.method)
+
+
+def _trajectories(axes: Axes, rows: Rows, panel: Panel) -> None:
+    experiment = rows.experiment
+    for style, series in _styled(experiment):
+        result = rows.result(series.label, experiment.values[0])
+        if result is None or result.trajectory is None:
+            continue
+        place = result.system.names.index(panel.cls)
+        counts = [point[place] for point in result.trajectory.counts]
+        axes.plot(
+            result.trajectory.times,
+            counts,
+            label=series.label,
+            color=COLOURS[style],
+            linewidth=1.3 if style == 0 else 0.9,
+        )
+    axes.set_title(panel.title)
+    axes.set_xlabel("time [s]")
+    axes.set_ylabel(panel.label)
+
+
+def _styled(experiment: Experiment) -> list[tuple[int, Series]]:
+    """Return the series, each with the number of its colour: those with marks one each."""
+    styles: dict[str, int] = {}
+    for series in experiment.series:
+        if series.method not in CURVES:
+            styles.setdefault(series.label, len(styles) % len(COLOURS))
+    return [(styles.get(series.label, 0), series) for series in experiment.series]
+
+
+def _legend(figure: Figure, axes: Axes) -> None:
+    """Put one entry a label above the panels."""
+    entries = dict(zip(*reversed(axes.get_legend_handles_labels()), strict=True))
+    columns = min(4, len(entries))
+    figure.legend(entries.values(), entries.keys(), loc="outside upper center", ncols=columns)

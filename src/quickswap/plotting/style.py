@@ -1,0 +1,53 @@
+"""What all figures share: colours that tell lines apart for everyone, sizes, files."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from quickswap.errors import QuickswapError
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+__all__ = ["COLOURS", "DASHES", "MARKERS", "STYLE", "check_format", "save"]
+
+FORMATS = (".svg", ".pdf", ".png")
+STYLE: Any = {
+    "font.size": 9,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.grid": True,
+    "grid.alpha": 0.3,
+    "lines.linewidth": 1.4,
+    "lines.markersize": 5,
+    "legend.frameon": False,
+    "figure.constrained_layout.use": True,
+    "svg.hashsalt": "quickswap",
+}
+# Okabe and Ito's colours, for colour-blind readers; markers and dashes tell lines apart in grey
+COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
+MARKERS = ("o", "s", "^", "D", "v", "P", "X")
+DASHES = ("-", "--", "-.", ":", (0, (5, 1)), (0, (3, 1, 1, 1)), (0, (1, 1)))
+
+
+def check_format(path: str | Path) -> None:
+    """Refuse a file whose ending is no format of figures.
+
+    Raises:
+        QuickswapError: with the endings that are.
+    """
+    ending = Path(path).suffix.lower()
+    if ending not in FORMATS:
+        given = repr(ending) if ending else "none"
+        raise QuickswapError(f"the ending of {path} is {given}; it must be {', '.join(FORMATS)}.")
+
+
+def save(figure: Figure, path: Path) -> None:
+    """Write a figure; its format is what the file's ending says."""
+    figure.savefig(path, dpi=200, metadata=_no_date(path))
+
+
+def _no_date(path: Path) -> dict[str, Any] | None:
+    """Leave the date out, so that equal results give equal files."""
+    return {".svg": {"Date": None}, ".pdf": {"CreationDate": None}}.get(path.suffix.lower())
