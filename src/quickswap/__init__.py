@@ -65,6 +65,8 @@ _HOME = {
     "Estimate": "estimates",
     # Many simulations
     "sweep": "experiments.sweeping",
+    "reproduce": "experiments.reproducing",
+    "Reproduction": "experiments.reproducing",
     "Grid": "experiments.grid",
     "Point": "experiments.point",
     "Store": "experiments.store",
@@ -119,6 +121,7 @@ if TYPE_CHECKING:
     from quickswap.estimates import Estimate
     from quickswap.experiments.grid import Grid
     from quickswap.experiments.point import Point
+    from quickswap.experiments.reproducing import Reproduction, reproduce
     from quickswap.experiments.store import Store
     from quickswap.experiments.sweeping import sweep
     from quickswap.jobclass import JobClass
@@ -194,6 +197,7 @@ __all__ = [
     "Renewal",
     "ReplayComparison",
     "ReplayResult",
+    "Reproduction",
     "Result",
     "Scheduler",
     "ServerFilling",
@@ -220,6 +224,7 @@ __all__ = [
     "replay",
     "replay_all",
     "replays",
+    "reproduce",
     "simulate",
     "spell",
     "stability",

@@ -53,7 +53,9 @@ class Settings:
     jobs: Whole | None = None
     """Completions of each simulation, over all its replications; with --precision, the most."""
     precision: float | None = None
-    """Simulate until the relative half-width of the mean response time is at most this."""
+    """Simulate until the relative half-width is at most this and the run no longer too short."""
+    precision_of: str = "mean"
+    """The half-width of what: mean, weighted (that as well) or classes (those and every class)."""
     seed: Whole = 1
     """Equal seeds give equal results, byte by byte."""
     engine: str = "auto"

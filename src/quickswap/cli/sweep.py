@@ -2,21 +2,16 @@
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, cast
 
 from cyclopts import Parameter
 
+from quickswap.cli.points import bar, executor
 from quickswap.cli.run import Output, Whole, check_writable, share_or_name
 
 if TYPE_CHECKING:
-    from concurrent.futures import Executor
-
-    from quickswap.experiments.outcomes import Advance
     from quickswap.experiments.sweeping import Sweep
 
 __all__ = ["sweep"]
@@ -143,11 +138,11 @@ def _run(
     spelling = None if against is None else spelling_of(against, grids)
     interruption = None
     try:
-        with _executor(where.dask) as executor, _bar() as report:
+        with executor(where.dask) as chosen, bar("sweeping") as report:
             found = run(
                 grids,
                 store,
-                executor=executor,
+                executor=chosen,
                 threads=where.threads,
                 shard=where.shard,
                 budget=where.budget,
@@ -190,58 +185,3 @@ def _seeds(text: str) -> list[int]:
     except ValueError:
         message = f"--seeds is {text!r}; give whole numbers separated by commas, as in 1,2,3."
         raise QuickswapError(message) from None
-
-
-@contextmanager
-def _executor(address: str | None) -> Iterator[Executor | None]:
-    """Connect to a Dask scheduler while the block runs, if there is an address."""
-    if address is None:
-        yield None
-        return
-    from quickswap.errors import QuickswapError
-
-    try:
-        import distributed
-    except ImportError:
-        raise QuickswapError(
-            "--dask needs the package distributed: install quickswap[distributed]."
-        ) from None
-    connect: Callable[..., Any] = distributed.Client  # it has no types
-    try:
-        client = connect(address, timeout="10s", set_as_default=False)
-    except (OSError, ValueError) as error:
-        raise QuickswapError(f"no Dask scheduler answers at {address}: {error}.") from None
-    with client:
-        yield client.get_executor()
-
-
-@contextmanager
-def _bar() -> Iterator[Callable[[Advance], None] | None]:
-    """Show points done and the time left on standard error, if that is a terminal."""
-    if not sys.stderr.isatty():
-        yield None
-        return
-    from rich.console import Console
-    from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn
-
-    left = TextColumn("{task.fields[points]}, {task.fields[left]}")
-    columns = (TextColumn("sweeping"), BarColumn(), TaskProgressColumn(), left)
-    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task("sweeping", total=1.0, points="", left="")
-
-        def report(advance: Advance) -> None:
-            points = f"{advance.done:,} of {advance.points:,} points"
-            left = _duration(advance.seconds_left)
-            bar.update(task, completed=advance.share, points=points, left=left)
-
-        yield report
-
-
-def _duration(seconds: float) -> str:
-    """Return a time as people say it."""
-    if not seconds >= 0:
-        return "time left unknown yet"
-    minutes, rest = divmod(round(seconds), 60)
-    if minutes >= 60:
-        return f"{minutes // 60} h {minutes % 60:02} min left"
-    return f"{minutes} min {rest:02} s left" if minutes else f"{rest} s left"

@@ -23,7 +23,7 @@ FINE_LOADS = (*(percent / 100 for percent in range(5, 96, 5)), 0.96, 0.97, 0.98,
 
 SIZES = Experiment(
     name="sizes",
-    title="One-or-all at rate 7 with deterministic and heavy-tailed (lognormal) sizes, means as before",
+    title="One-or-all at rate 7: deterministic to heavy-tailed (lognormal) sizes of equal means",
     source="beyond the paper",
     system=load("one-or-all:rate=7"),
     axis="scv",

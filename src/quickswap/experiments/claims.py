@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
 
-from quickswap.experiments import borg_claims, judging, synthetic_claims
+from quickswap.experiments import borg_claims, synthetic_claims
 from quickswap.experiments.judging import Claim, Finding
 from quickswap.experiments.table import Rows
 

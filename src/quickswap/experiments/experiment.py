@@ -201,9 +201,7 @@ def _with_scv(system: System, scv: float) -> System:
     classes = (
         replace(
             each,
-            size=LogNormal(mean=each.size.mean, scv=scv)
-            if scv
-            else Deterministic(each.size.mean),
+            size=LogNormal(mean=each.size.mean, scv=scv) if scv else Deterministic(each.size.mean),
         )
         for each in system.classes
     )

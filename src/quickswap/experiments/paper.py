@@ -9,7 +9,14 @@ from __future__ import annotations
 from quickswap.experiments.experiment import Effort, Experiment, Panel, Series
 from quickswap.models import load
 
-__all__ = ["BORG_POLICIES", "BORG_RATES", "FIGURES", "FOUR_RATES", "ONE_OR_ALL_RATES", "mean_panels"]
+__all__ = [
+    "BORG_POLICIES",
+    "BORG_RATES",
+    "FIGURES",
+    "FOUR_RATES",
+    "ONE_OR_ALL_RATES",
+    "mean_panels",
+]
 
 ONE_OR_ALL_RATES = (1.0, 2.0, 3.0, 4.0, 5.0, 5.5, 6.0, 6.5, 7.0, 7.25, 7.5, 7.7)
 FOUR_RATES = (0.5, 1.0, 1.5, 2.0, 2.5, 3.0, 3.5, 4.0, 4.25, 4.5, 4.75)
@@ -18,9 +25,7 @@ FINE_RATES = tuple(rate / 10 for rate in range(5, 78))
 """Where curves are computed."""
 
 MEAN = Panel("all jobs", "mean_response_time", label="mean response time [s]")
-WEIGHTED = Panel(
-    "weighted", "weighted_mean_response_time", label="weighted mean response time [s]"
-)
+WEIGHTED = Panel("weighted", "weighted_mean_response_time", label="weighted mean response time [s]")
 
 BORG_POLICIES = (
     Series("MSF", "msf"),
@@ -104,12 +109,8 @@ ONE_OR_ALL = Experiment(
         Series("exact", "msf", "exact", FINE_RATES),
         Series("exact", "msfq:threshold=31", "exact", FINE_RATES),
         Series("exact", "msfq:threshold=31,drain=always", "exact", FINE_RATES),
-        Series(
-            "analysis as printed", "msfq:threshold=31,drain=always", "printed", FINE_RATES
-        ),
-        Series(
-            "analysis, corrected", "msfq:threshold=31,drain=always", "corrected", FINE_RATES
-        ),
+        Series("analysis as printed", "msfq:threshold=31,drain=always", "printed", FINE_RATES),
+        Series("analysis, corrected", "msfq:threshold=31,drain=always", "corrected", FINE_RATES),
     ),
     panels=mean_panels(("light", "light jobs"), ("heavy", "heavy jobs")),
     precision_of="classes",

@@ -22,7 +22,16 @@ from quickswap.system import System
 __all__ = ["SETTINGS", "Point"]
 
 SETTINGS = (
-    *("jobs", "precision", "precision_of", "seed", "engine", "replications", "warmup", "slowdown_bound"),
+    *(
+        "jobs",
+        "precision",
+        "precision_of",
+        "seed",
+        "engine",
+        "replications",
+        "warmup",
+        "slowdown_bound",
+    ),
     *("trajectory", "max_in_system", "allow_unstable"),
 )
 """What else than system and policy determines a result."""

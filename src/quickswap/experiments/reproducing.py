@@ -12,8 +12,9 @@ from quickswap._core import VERSION
 from quickswap._settings import between, flag, whole
 from quickswap.errors import QuickswapError, shown
 from quickswap.experiments.catalogue import chosen
-from quickswap.experiments.claims import Finding, as_markdown, judged
+from quickswap.experiments.claims import as_markdown, judged
 from quickswap.experiments.experiment import Effort, Experiment
+from quickswap.experiments.judging import Finding
 from quickswap.experiments.point import Point
 from quickswap.experiments.record import Failure
 from quickswap.experiments.running import Advance, Outcomes, run_points
@@ -138,9 +139,7 @@ def _made(folder: str | Path) -> Path:
     return path
 
 
-def _complete(
-    plan: dict[str, list[Point]], outcomes: object
-) -> dict[str, list[Result | Failure]]:
+def _complete(plan: dict[str, list[Point]], outcomes: object) -> dict[str, list[Result | Failure]]:
     """Return the results of each figure all of whose points have ended."""
     if not isinstance(outcomes, Outcomes):
         return {}

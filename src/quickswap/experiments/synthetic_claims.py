@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
 from quickswap.experiments.judging import (
     CONDITION,
@@ -16,7 +16,7 @@ from quickswap.experiments.judging import (
     verdict,
 )
 from quickswap.experiments.table import Rows
-from quickswap.experiments.versus import Curve, Duel, duels, ratio, told
+from quickswap.experiments.versus import Curve, duels, told
 
 __all__ = ["CLAIMS"]
 
@@ -111,9 +111,12 @@ def _two_orders(figures: Figures) -> Judged:
         ratios = [msf[x] / ours[x] for x in rates]
         most.append(max(ratios))
         shown = ", ".join(f"{value:.1f}" for value in ratios)
-        parts.append(f"{name}, MSF over MSFQ(31) at {', '.join(map('{:g}'.format, rates))}: {shown}")
+        parts.append(
+            f"{name}, MSF over MSFQ(31) at {', '.join(map('{:g}'.format, rates))}: {shown}"
+        )
     others = [
-        f"{rival}: {told(duels(rows, Curve(MSFQ), Curve(rival)))}" for rival in ("nMSR", "First-Fit")
+        f"{rival}: {told(duels(rows, Curve(MSFQ), Curve(rival)))}"
+        for rival in ("nMSR", "First-Fit")
     ]
     return (
         "exact: " + "; ".join(parts) + ". Simulated, mean: " + ". ".join(others),
@@ -254,19 +257,19 @@ def _adaptive_best(figures: Figures) -> Judged:
 
 def _trajectories(figures: Figures) -> Judged:
     rows = figures["fig1"]
-    parts, peaks = [], {}
+    parts, peaks, seconds = [], [], 0.0
     for series in ("MSF", MSFQ):
         result = rows.result(series, 7.5)
         if result is None or result.trajectory is None:
             return "no trajectory", UNDECIDED, "The run has failed."
-        counts = result.trajectory.counts
-        peaks[series] = [max(column) for column in zip(*counts, strict=True)]
-        parts.append(f"{series}: at most {peaks[series][0]:,} light and {peaks[series][1]:,} heavy")
-    gain = [above / below for above, below in zip(peaks["MSF"], peaks[MSFQ], strict=True)]
-    seconds = result.trajectory.times[-1]
+        seconds = result.trajectory.times[-1]
+        light, heavy = map(max, zip(*result.trajectory.counts, strict=True))
+        peaks.append((light, heavy))
+        parts.append(f"{series}: at most {light:,} light and {heavy:,} heavy")
+    gain = min(above / below for above, below in zip(*peaks, strict=True))
     return (
         f"one path of {seconds:,.0f} s each: {'; '.join(parts)}",
-        HOLDS if min(gain) > 2 else FAILS,
+        HOLDS if gain > 2 else FAILS,
         "Swapping early keeps the two queues from feeding each other. One path, no interval.",
     )
 

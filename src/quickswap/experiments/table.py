@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     import polars
 
 __all__ = ["Row", "Rows", "gathered"]
+
 
 @dataclass(frozen=True, slots=True)
 class Row:
@@ -97,9 +98,7 @@ class Rows(Sequence[Row]):
         )
 
 
-def gathered(
-    experiment: Experiment, effort: Effort, results: Sequence[Result | Failure]
-) -> Rows:
+def gathered(experiment: Experiment, effort: Effort, results: Sequence[Result | Failure]) -> Rows:
     """Put the results of an experiment's points together with what theory says.
 
     Args:
@@ -123,7 +122,6 @@ def gathered(
 def _simulated(
     experiment: Experiment, series: Series, x: float, result: Result | Failure
 ) -> Iterator[Row]:
-    system, spelling = experiment.at(series, x)
     if isinstance(result, Failure):
         values: list[tuple[str, str, Estimate]] = [
             (panel.cls, panel.quantity, Estimate(math.nan, math.nan)) for panel in experiment.panels
@@ -132,19 +130,43 @@ def _simulated(
     else:
         values, verdict = list(result.quantities()), result.verdict.status
         reached, jobs = result.stop is not Stop.BUDGET, result.completed
+    build = _builder(experiment, series, x)
     for cls, quantity, each in values:
-        yield Row(
-            *(series.label, spelling, series.method, x, system.arrival_rate, system.load),
-            *(cls, quantity, each.value, each.half_width, verdict, reached, jobs),
-        )
+        yield build(cls, quantity, each, verdict, reached, jobs)
 
 
 def _computed(experiment: Experiment, series: Series, x: float) -> Iterator[Row]:
     system, spelling = experiment.at(series, x)
     half_width = math.nan if series.method in APPROXIMATE else 0.0
-    values = computed(series.method, system, parse(spelling))
-    for (cls, quantity), value in values.items():
-        yield Row(
-            *(series.label, spelling, series.method, x, system.arrival_rate, system.load),
-            *(cls, quantity, value, half_width, "", True, 0),
+    build = _builder(experiment, series, x)
+    for (cls, quantity), value in computed(series.method, system, parse(spelling)).items():
+        yield build(cls, quantity, Estimate(value, half_width), "", True, 0)
+
+
+def _builder(
+    experiment: Experiment, series: Series, x: float
+) -> Callable[[str, str, Estimate, str, bool, int], Row]:
+    """Return what makes the rows of one point."""
+    system, spelling = experiment.at(series, x)
+    rate, load = system.arrival_rate, system.load
+
+    def build(
+        cls: str, quantity: str, found: Estimate, verdict: str, reached: bool, jobs: int
+    ) -> Row:
+        return Row(
+            series=series.label,
+            policy=spelling,
+            method=series.method,
+            x=x,
+            rate=rate,
+            load=load,
+            cls=cls,
+            quantity=quantity,
+            value=found.value,
+            half_width=found.half_width,
+            verdict=verdict,
+            reached=reached,
+            jobs=jobs,
         )
+
+    return build

@@ -37,8 +37,8 @@ def plot_experiment(rows: Rows, paths: Sequence[Path]) -> None:
     """Draw the panels of an experiment.
 
     Marks are simulations with their 95 % intervals (none where it is not known), hollow where the
-    run was too short to judge, half as large where the budget ended before the precision was
-    reached; a cross at the upper edge is an unstable point. Lines without marks are computed. The
+    run was too short to judge, ringed where the budget ended before the precision was reached; a
+    cross at the upper edge is an unstable point. Lines without marks are computed. The
     dotted vertical line is the capacity: no policy is stable from there on.
 
     Args:
@@ -73,12 +73,12 @@ def _panel(axes: Axes, rows: Rows, panel: Panel) -> None:
     experiment = rows.experiment
     for style, series in _styled(experiment):
         curve = rows.of(series.label, panel.quantity, panel.cls, series.method)
-        curve = {
-            x: row for x, row in curve.items() if row.policy == experiment.at(series, x)[1]
-        }
+        curve = {x: row for x, row in curve.items() if row.policy == experiment.at(series, x)[1]}
         if series.method in CURVES:
             known = [(x, row.value) for x, row in sorted(curve.items())]
-            axes.plot(*np.array(known).reshape(-1, 2).T, label=series.label, **CURVES[series.method])
+            axes.plot(
+                *np.array(known).reshape(-1, 2).T, label=series.label, **CURVES[series.method]
+            )
         elif series.method == "simulated":
             _simulated(axes, curve, series.label, style)
         else:
@@ -101,7 +101,7 @@ def _panel(axes: Axes, rows: Rows, panel: Panel) -> None:
 
 
 def _simulated(axes: Axes, curve: dict[float, Row], label: str, style: int) -> None:
-    known = [row for _, row in sorted(curve.items()) if math.isfinite(row.value)]
+    known = [row for _, row in sorted(curve.items())]  # nan where unstable: the line breaks
     look: dict[str, Any] = {"color": COLOURS[style], "marker": MARKERS[style]}
     axes.errorbar(
         [row.x for row in known],
@@ -115,15 +115,18 @@ def _simulated(axes: Axes, curve: dict[float, Row], label: str, style: int) -> N
         **look,
     )
     short = [row for row in known if row.verdict == "too short"]
-    axes.plot(
-        [row.x for row in short],
-        [row.value for row in short],
-        linestyle="none",
-        markerfacecolor="white",
-        markersize=4,
-        zorder=5,
-        **look,
-    )
+    wide = [row for row in known if row.verdict == "stable" and not row.reached]
+    for marked, size, ring in ((short, 4.0, 1.0), (wide, 7.0, 0.6)):
+        axes.plot(
+            [row.x for row in marked],
+            [row.value for row in marked],
+            linestyle="none",
+            markerfacecolor="white" if marked is short else "none",
+            markersize=size,
+            markeredgewidth=ring,
+            zorder=5,
+            **look,
+        )
 
 
 def _mark_unstable(axes: Axes, rows: Rows) -> None:

@@ -1,0 +1,70 @@
+"""What `sweep` and `reproduce` share: where points run, and how far they are."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from concurrent.futures import Executor
+
+    from quickswap.experiments.outcomes import Advance
+
+__all__ = ["bar", "executor"]
+
+
+@contextmanager
+def executor(address: str | None) -> Iterator[Executor | None]:
+    """Connect to a Dask scheduler while the block runs, if there is an address."""
+    if address is None:
+        yield None
+        return
+    from quickswap.errors import QuickswapError
+
+    try:
+        import distributed
+    except ImportError:
+        raise QuickswapError(
+            "--dask needs the package distributed: install quickswap[distributed]."
+        ) from None
+    connect: Callable[..., Any] = distributed.Client  # it has no types
+    try:
+        client = connect(address, timeout="10s", set_as_default=False)
+    except (OSError, ValueError) as error:
+        raise QuickswapError(f"no Dask scheduler answers at {address}: {error}.") from None
+    with client:
+        yield client.get_executor()
+
+
+@contextmanager
+def bar(what: str) -> Iterator[Callable[[Advance], None] | None]:
+    """Show points done and the time left on standard error, if that is a terminal."""
+    if not sys.stderr.isatty():
+        yield None
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn
+
+    left = TextColumn("{task.fields[points]}, {task.fields[left]}")
+    columns = (TextColumn("{task.description}"), BarColumn(), TaskProgressColumn(), left)
+    with Progress(*columns, console=Console(stderr=True), transient=True) as shown:
+        task = shown.add_task(what, total=1.0, points="", left="")
+
+        def report(advance: Advance) -> None:
+            points = f"{advance.done:,} of {advance.points:,} points"
+            left = _duration(advance.seconds_left)
+            shown.update(task, completed=advance.share, points=points, left=left)
+
+        yield report
+
+
+def _duration(seconds: float) -> str:
+    """Return a time as people say it."""
+    if not seconds >= 0:
+        return "time left unknown yet"
+    minutes, rest = divmod(round(seconds), 60)
+    if minutes >= 60:
+        return f"{minutes // 60} h {minutes % 60:02} min left"
+    return f"{minutes} min {rest:02} s left" if minutes else f"{rest} s left"

@@ -1,0 +1,215 @@
+"""`reproduce` from end to end on a small system, against exact values."""
+
+from __future__ import annotations
+
+import json
+import math
+from dataclasses import replace
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+import quickswap as qs
+from cli_helpers import run
+from quickswap.experiments.catalogue import EXPERIMENTS
+from quickswap.experiments.claims import CLAIMS, judged
+from quickswap.experiments.experiment import Effort, Experiment, Series
+from quickswap.experiments.judging import FAILS, HOLDS
+from quickswap.experiments.paper import FOUR_CLASSES, ONE_OR_ALL, TRAJECTORIES, mean_panels
+from quickswap.experiments.versus import Curve, duels, ratio
+
+RATES = (1.0, 1.5, 2.0)
+
+
+def tiny() -> Experiment:
+    """Figure 3 on four servers."""
+    return replace(
+        ONE_OR_ALL,
+        name="tiny",
+        system=qs.load("one-or-all:k=4"),
+        values=RATES,
+        series=(
+            Series("MSF", "msf"),
+            Series("MSFQ", "msfq"),
+            Series("always", "msfq:drain=always"),
+            Series("exact MSF", "msf", "exact"),
+            Series("exact MSFQ", "msfq", "exact"),
+            Series("exact always", "msfq:drain=always", "exact"),
+            Series("corrected", "msfq:drain=always", "corrected"),
+        ),
+        panels=mean_panels(("light", "light jobs")),
+        full=Effort(400_000, 0.02),
+    )
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path, qs.Reproduction]:
+    folder = tmp_path_factory.mktemp("reproduction")
+    record = folder / "given.json"
+    record.write_text(tiny().to_json())
+    return folder, record, qs.reproduce(str(record), folder / "out")
+
+
+def test_simulations_agree_with_what_is_exact(
+    made: tuple[Path, Path, qs.Reproduction],
+) -> None:
+    frame = pl.read_parquet(made[0] / "out" / "tiny.parquet")
+    compared = 0
+    for name in ("MSF", "MSFQ", "always"):
+        for quantity in ("mean_response_time", "weighted_mean_response_time"):
+            wanted = (pl.col("quantity") == quantity) & (pl.col("class") == "all")
+            found = frame.filter(wanted & (pl.col("series") == name)).sort("x")
+            exact = frame.filter(wanted & (pl.col("series") == f"exact {name}")).sort("x")
+            assert found["x"].to_list() == exact["x"].to_list() == list(RATES)
+            assert exact["half_width"].to_list() == [0.0] * len(RATES)
+            for value, half, truth in zip(
+                found["value"], found["half_width"], exact["value"], strict=True
+            ):
+                assert 0 < half < 0.2 * value
+                assert abs(value - truth) < 2.5 * half
+                compared += 1
+    assert compared == 18
+
+
+def test_all_files_are_there_and_the_csv_says_the_same(
+    made: tuple[Path, Path, qs.Reproduction],
+) -> None:
+    folder = made[0] / "out"
+    names = {path.name for path in folder.iterdir()}
+    assert names == {
+        "results.db",
+        *(f"tiny.{e}" for e in ("csv", "parquet", "json", "pdf", "svg", "png")),
+    }
+    csv, parquet = pl.read_csv(folder / "tiny.csv"), pl.read_parquet(folder / "tiny.parquet")
+    assert csv.columns == parquet.columns
+    assert csv["value"].to_list() == pytest.approx(parquet["value"].to_list(), nan_ok=True)
+
+
+def test_nothing_is_simulated_twice_and_the_json_reruns_it(
+    made: tuple[Path, Path, qs.Reproduction], tmp_path: Path
+) -> None:
+    folder, record, first = made
+    assert first.ran == 9
+    assert qs.reproduce([str(record)], folder / "out").ran == 0
+    again = qs.reproduce(str(folder / "out" / "tiny.json"), tmp_path)
+    assert again.ran == 9
+    for ending in ("csv", "parquet", "svg", "json"):
+        path = folder / "out" / f"tiny.{ending}"
+        assert (tmp_path / path.name).read_bytes() == path.read_bytes()
+
+
+def test_an_approximation_has_no_interval(made: tuple[Path, Path, qs.Reproduction]) -> None:
+    rows = made[2].figures["tiny"].of("corrected", "mean_response_time", method="corrected")
+    assert rows
+    assert all(math.isnan(row.half_width) for row in rows.values())
+
+
+@pytest.mark.parametrize("name", sorted(EXPERIMENTS))
+def test_every_record_survives_json_and_has_points_that_can_be_built(name: str) -> None:
+    record = EXPERIMENTS[name]
+    read, more = Experiment.from_json(record.to_json(note=1))
+    assert (read, more) == (record, {"note": 1})
+    points = list(record.points(record.quick))
+    assert len(points) == sum(
+        len(record.values_of(each)) for each in record.series if each.method == "simulated"
+    )
+    for series in record.series:
+        assert record.values_of(series)
+
+
+def test_figures_of_the_same_points_share_them() -> None:
+    def keys(name: str) -> set[str]:
+        record = EXPERIMENTS[name]
+        return {point.key for *_, point in record.points(record.full)}
+
+    assert keys("fig6") == keys("fig7") < keys("fig8")
+    assert keys("percentiles-one-or-all") == keys("fig3")
+
+
+def test_claims_are_judged_once_their_figures_are_there(tmp_path: Path) -> None:
+    found = qs.reproduce("fig1", tmp_path, jobs=20_000)
+    (finding,) = found.findings
+    assert finding.where == "Figure 1"
+    assert finding.verdict in {HOLDS, FAILS}
+    assert finding.claim in (tmp_path / "claims.md").read_text()
+    (kept,) = json.loads((tmp_path / "claims.json").read_text())["claims"]
+    assert kept["verdict"] == finding.verdict
+    assert judged({}) == ()
+
+
+def test_every_claim_names_figures_that_there_are() -> None:
+    assert len(CLAIMS) >= 11
+    assert all(set(claim.figures) <= EXPERIMENTS.keys() for claim in CLAIMS)
+
+
+def test_a_duel_is_decided_only_by_intervals_that_keep_apart(tmp_path: Path) -> None:
+    record = replace(
+        FOUR_CLASSES,
+        name="duel",
+        values=(3.0, 4.5),
+        series=FOUR_CLASSES.series[:1] + FOUR_CLASSES.series[4:6],
+        full=Effort(1_000_000, None),
+    )
+    path = tmp_path / "duel.json"
+    path.write_text(record.to_json())
+    rows = qs.reproduce(str(path), tmp_path / "out").figures["duel"]
+    quantity = "weighted_mean_response_time"
+    adaptive = Curve("Adaptive Quickswap", quantity)
+    for rival in ("MSF", "Static Quickswap, exclusive"):
+        low, high = duels(rows, adaptive, Curve(rival, quantity))
+        assert (low.x, high.x) == (3.0, 4.5)
+        assert high.outcome == "better"
+        assert high.ratio.value > 1
+    same = duels(rows, adaptive, adaptive)
+    assert {each.outcome for each in same} == {"undecided"}
+
+
+def test_the_ratio_of_estimates_has_their_relative_errors_together() -> None:
+    found = ratio(qs.Estimate(20.0, 0.6), qs.Estimate(10.0, 0.4))
+    assert found.value == 2.0
+    assert found.half_width == pytest.approx(2.0 * math.hypot(0.03, 0.04))
+
+
+def test_trajectories_are_drawn_of_one_replication() -> None:
+    points = [point for *_, point in TRAJECTORIES.points(TRAJECTORIES.full)]
+    assert {point.inputs.replications for point in points} == {1}
+    assert {point.inputs.trajectory for point in points} == {4_000}
+
+
+@pytest.mark.parametrize(
+    ("tokens", "words"),
+    [
+        (["reproduce"], ["name the figures", "--list"]),
+        (["reproduce", "fig33"], ["fig33", "fig3"]),
+        (["reproduce", "fig1", "--precision", "2"], ["precision", "below 1"]),
+        (["reproduce", "no.json"], ["no.json", "cannot be read"]),
+    ],
+)
+def test_mistakes_get_a_sentence(
+    tokens: list[str],
+    words: list[str],
+    capsys: pytest.CaptureFixture[str],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    code, out, err = run(capsys, *tokens)
+    assert (code, out) == (2, "")
+    assert all(word in err for word in words), err
+    assert not list(tmp_path.iterdir())
+
+
+def test_the_command_line_writes_and_tells(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    code, out, _ = run(
+        capsys, "reproduce", "fig1", "--quick", "--jobs", "10000", "-o", str(tmp_path / "new" / "r")
+    )
+    assert code == 0
+    assert "fig1" in out
+    assert "2 points simulated now" in out
+    assert (tmp_path / "new" / "r" / "fig1.pdf").stat().st_size > 1000
+    code, out, _ = run(capsys, "reproduce", "--list")
+    assert code == 0
+    assert all(name in out for name in EXPERIMENTS)
