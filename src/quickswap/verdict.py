@@ -27,6 +27,8 @@ CROWD = 30.0
 """Mean number in system at the end below which growth is not taken seriously."""
 PILE, PILE_SHARE = 1000.0, 0.05
 """Jobs left at the end of a replication, and their share of the arrivals, that make a pile."""
+FILLED = 1_000_000
+"""Arrivals below which a pile says nothing: near its capacity a stable system still fills up."""
 ENOUGH = 30
 """Completions of a class below which its mean is not to be trusted."""
 SHARE = 0.05
@@ -95,7 +97,7 @@ def judge(batches: Batches, known: Known, crowded: bool) -> Verdict:
     runs = [run for run, _ in batches.runs]
     growth = _growth(batches)
     grows = growth.value > CERTAIN * growth.half_width and _at_end(runs) > CROWD
-    grows = grows or _piles_up(runs)
+    grows = grows or (_piles_up(runs) and not _seen_little(batches, known))
     percent = 100 * growth.value / known.rate
     if known.verdict == "unstable":
         return Verdict("unstable", True, known.reason, growth)
@@ -129,29 +131,43 @@ def _lacks_work(batches: Batches, known: Known) -> str | None:
     Either few jobs of classes that matter have completed, or the share of the servers in use is not
     the load, as it must be in a stable system in the long run.
     """
-    sums = batches.whole_and_less()
-    rare = by_class(sums, len(known.needs))[0, :, 0] < ENOUGH
-    carried = float(np.array(known.load_shares)[rare].sum())
-    if carried > SHARE:
-        return (
-            f"classes that carry {100 * carried:.3g} % of the load have completed fewer than "
-            f"{ENOUGH} jobs each: simulate more jobs."
-        )
-    servers = known.servers * sums[:, len(known.needs) * PER_CLASS]
-    with np.errstate(invalid="ignore"):  # nothing is left without the only batch
-        share = busy(by_class(sums, len(known.needs)), known.needs) / servers
-    used, width = astuple(jackknife(share[:, None], batches.sizes)[0])
-    if width > WIDE * known.load:
-        return (
-            f"the share of the servers in use, {used:.3g} ± {width:.2g}, is known too badly for "
-            "the rest to be trusted: simulate more jobs."
-        )
+    if little := _seen_little(batches, known):
+        return little
+    used, width = _used(batches, known)
     if not abs(used - known.load) > max(2 * width, 0.01 * known.load):
         return None
     return (
         f"{used:.3g} ± {width:.1g} of the servers were in use, in the long run {known.load:.3g} "
         "must be: the run is too short to have seen its rare, big jobs served; simulate more jobs."
     )
+
+
+def _seen_little(batches: Batches, known: Known) -> str | None:
+    """Return what a run has seen too little of to tell anything."""
+    rare = by_class(batches.whole_and_less(), len(known.needs))[0, :, 0] < ENOUGH
+    carried = float(np.array(known.load_shares)[rare].sum())
+    if carried > SHARE:
+        return (
+            f"classes that carry {100 * carried:.3g} % of the load have completed fewer than "
+            f"{ENOUGH} jobs each: simulate more jobs."
+        )
+    used, width = _used(batches, known)
+    if width > WIDE * known.load:
+        return (
+            f"the share of the servers in use, {used:.3g} ± {width:.2g}, is known too badly for "
+            "the rest to be trusted: simulate more jobs."
+        )
+    return None
+
+
+def _used(batches: Batches, known: Known) -> tuple[float, float]:
+    """Return the share of the servers in use, and its half-width."""
+    sums = batches.whole_and_less()
+    servers = known.servers * sums[:, len(known.needs) * PER_CLASS]
+    with np.errstate(invalid="ignore"):  # nothing is left without the only batch
+        share = busy(by_class(sums, len(known.needs)), known.needs) / servers
+    used, width = astuple(jackknife(share[:, None], batches.sizes)[0])
+    return used, width
 
 
 def _in_system(run: Run) -> NDArray[np.float64]:
@@ -190,13 +206,14 @@ def _piles_up(runs: list[Run]) -> bool:
     The mean number in system in the second half of a run is three times that in the first if it
     grows at a steady pace, and 1.83 times if it grows like the square root of time.
     """
-    if min(len(run.rows) for run in runs) < PIECES:
+    arrivals = _arrivals(runs)
+    if min(len(run.rows) for run in runs) < PIECES or arrivals < FILLED:
         return False
     halves = [[half.mean() for half in np.array_split(_in_system(run), 2)] for run in runs]
     first, second = np.array(halves).T
     swells = bool((second > 1.5 * first).all()) and second.sum() > 2.2 * first.sum()
     left = sum(float(_in_system(run)[-1]) for run in runs)
-    return swells and left > PILE_SHARE * _arrivals(runs) and left > PILE * len(runs)
+    return swells and left > PILE_SHARE * arrivals and left > PILE * len(runs)
 
 
 def _arrivals(runs: list[Run]) -> float:

@@ -37,7 +37,7 @@ SIZES = Experiment(
     panels=mean_panels(("light", "light jobs"), ("heavy", "heavy jobs")),
     precision_of="weighted",
     quick=Effort(4_000_000, 0.05),
-    full=Effort(200_000_000, 0.05),
+    full=Effort(50_000_000, 0.05),
 )
 
 THRESHOLDS = Experiment(
@@ -79,7 +79,7 @@ BORG_A = Experiment(
     ),
     precision_of="weighted",
     quick=Effort(10_000_000, 0.1),
-    full=Effort(1_000_000_000, 0.1),
+    full=Effort(200_000_000, 0.1),
 )
 
 ORDERS = Experiment(
@@ -99,7 +99,7 @@ ORDERS = Experiment(
     panels=(WEIGHTED, MEAN),
     precision_of="weighted",
     quick=Effort(10_000_000, 0.01),
-    full=Effort(1_000_000_000, 0.005),
+    full=Effort(200_000_000, 0.005),
 )
 
 PERCENTILES_ONE_OR_ALL = Experiment(
@@ -147,7 +147,7 @@ ODD_NEEDS = Experiment(
     panels=(WEIGHTED, MEAN),
     precision_of="weighted",
     quick=Effort(10_000_000, 0.03),
-    full=Effort(1_000_000_000, 0.03),
+    full=Effort(200_000_000, 0.03),
 )
 
 FIGURES = (

@@ -53,10 +53,14 @@ class Claim:
         return Finding(self.claim, self.where, *self.rule(figures))
 
 
-def verdict(good: int, bad: int, open_: int) -> str:
+FEW = 0.1
+"""Share of the points that may be undecided where all others are good."""
+
+
+def verdict(good: int, bad: int, unsure: int) -> str:
     """Return the verdict on what should hold at every point, from the points of each outcome."""
     if bad:
         return CONDITION if good else FAILS
-    if open_:
-        return CONDITION if good > open_ else UNDECIDED
+    if unsure > FEW * (good + unsure):
+        return CONDITION if good > unsure else UNDECIDED
     return HOLDS if good else UNDECIDED

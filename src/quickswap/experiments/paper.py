@@ -21,7 +21,7 @@ __all__ = [
 ONE_OR_ALL_RATES = (1.0, 2.0, 3.0, 4.0, 5.0, 5.5, 6.0, 6.5, 7.0, 7.25, 7.5, 7.7)
 FOUR_RATES = (0.5, 1.0, 1.5, 2.0, 2.5, 3.0, 3.5, 4.0, 4.25, 4.5, 4.75)
 BORG_RATES = (2.0, 2.5, 3.0, 3.5, 4.0, 4.25, 4.5, 4.75)
-FINE_RATES = tuple(rate / 10 for rate in range(5, 78))
+FINE_RATES = tuple(sorted({*ONE_OR_ALL_RATES, *(rate / 5 for rate in range(3, 39))}))
 """Where curves are computed."""
 
 MEAN = Panel("all jobs", "mean_response_time", label="mean response time [s]")
@@ -33,7 +33,7 @@ BORG_POLICIES = (
     Series("Static Quickswap", "static-quickswap"),
     Series("Adaptive Quickswap", "adaptive-quickswap"),
 )
-BORG_QUICK, BORG_FULL = Effort(20_000_000, 0.1), Effort(2_000_000_000, 0.1)
+BORG_QUICK, BORG_FULL = Effort(20_000_000, 0.1), Effort(200_000_000, 0.1)
 
 
 def mean_panels(*classes: tuple[str, str]) -> tuple[Panel, ...]:
@@ -90,7 +90,7 @@ THRESHOLD = Experiment(
     panels=(MEAN, WEIGHTED),
     precision_of="weighted",
     quick=Effort(20_000_000, 0.02),
-    full=Effort(3_000_000_000, 0.02),
+    full=Effort(500_000_000, 0.02),
 )
 
 ONE_OR_ALL = Experiment(
@@ -115,7 +115,7 @@ ONE_OR_ALL = Experiment(
     panels=mean_panels(("light", "light jobs"), ("heavy", "heavy jobs")),
     precision_of="classes",
     quick=Effort(20_000_000, 0.02),
-    full=Effort(3_000_000_000, 0.02),
+    full=Effort(500_000_000, 0.02),
 )
 
 PHASES = Experiment(
@@ -141,7 +141,7 @@ PHASES = Experiment(
     ),
     precision_of="classes",
     quick=Effort(20_000_000, 0.02),
-    full=Effort(3_000_000_000, 0.02),
+    full=Effort(500_000_000, 0.02),
 )
 
 FOUR_CLASSES = Experiment(
@@ -168,7 +168,7 @@ FOUR_CLASSES = Experiment(
     panels=(WEIGHTED, MEAN),
     precision_of="weighted",
     quick=Effort(20_000_000, 0.02),
-    full=Effort(2_000_000_000, 0.02),
+    full=Effort(500_000_000, 0.02),
 )
 
 BORG = Experiment(

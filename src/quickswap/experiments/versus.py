@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from quickswap._words import counted
 from quickswap.estimates import Estimate
@@ -51,10 +51,21 @@ def _relative(estimate: Estimate) -> float:
 def duels(rows: Rows, first: Curve, second: Curve) -> list[Duel]:
     """Compare two curves of a figure wherever both have been simulated.
 
-    A run too short to judge decides nothing; an unstable policy loses against a stable one.
+    Exact values take the place of simulated ones where the figure has them. A run too short to
+    judge decides nothing, nor does a value of 0; an unstable policy loses against a stable one.
     """
-    here, there = (rows.of(c.series, c.quantity, c.cls) for c in (first, second))
+    here, there = (_best_known(rows, curve) for curve in (first, second))
     return [_duel(x, here[x], there[x]) for x in sorted(here.keys() & there.keys())]
+
+
+def _best_known(rows: Rows, curve: Curve) -> dict[float, Row]:
+    exact = {
+        (row.policy, row.x): replace(row, verdict="stable")
+        for row in rows
+        if (row.method, row.quantity, row.cls) == ("exact", curve.quantity, curve.cls)
+    }
+    simulated = rows.of(curve.series, curve.quantity, curve.cls)
+    return {x: exact.get((row.policy, x), row) for x, row in simulated.items()}
 
 
 def _duel(x: float, first: Row, second: Row) -> Duel:
@@ -64,11 +75,11 @@ def _duel(x: float, first: Row, second: Row) -> Duel:
         return Duel(x, "better", Estimate(math.inf, 0.0))
     if verdicts == ("unstable", "stable"):
         return Duel(x, "worse", Estimate(0.0, 0.0))
-    if verdicts != ("stable", "stable"):
+    if verdicts != ("stable", "stable") or not first.value or not second.value:
         return Duel(x, "undecided", nothing)
     quotient = ratio(second.estimate, first.estimate)
     gap = abs(second.value - first.value)
-    known = gap > math.hypot(first.half_width, second.half_width)
+    known = gap > math.hypot(first.half_width, second.half_width)  # not where one is nan
     outcome = ("better" if second.value > first.value else "worse") if known else "undecided"
     return Duel(x, outcome, quotient)
 

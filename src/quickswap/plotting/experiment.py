@@ -62,7 +62,7 @@ def plot_experiment(rows: Rows, paths: Sequence[Path]) -> None:
                 _panel(axes, rows, panel)
         for axes in list(grid.flat)[count:]:
             axes.set_axis_off()
-        _legend(figure, grid.flat[0])
+        _legend(figure, grid.flat[0], rows)
         for path in paths:
             write_with(path, partial(save, figure))
 
@@ -130,22 +130,27 @@ def _simulated(axes: Axes, curve: dict[float, Row], label: str, style: int) -> N
 
 
 def _mark_unstable(axes: Axes, rows: Rows) -> None:
-    """Put a cross at the upper edge for each unstable point, one beside the other."""
+    """Put a cross at the upper edge for each unstable point, one policy below the other."""
+    line = 0
     for style, series in _styled(rows.experiment):
-        for x in sorted({row.x for row in rows if _is_unstable(row, series)}):
-            axes.plot(
-                x,
-                1.0 - 0.035 * style,
-                marker="x",
-                color=COLOURS[style],
-                markersize=4,
-                transform=axes.get_xaxis_transform(),
-                clip_on=False,
-            )
+        where = sorted({row.x for row in rows if _is(row, series) and row.verdict == "unstable"})
+        if not where:
+            continue
+        axes.plot(
+            where,
+            [1.0 - 0.04 * line] * len(where),
+            linestyle="none",
+            marker="x",
+            color=COLOURS[style],
+            markersize=4,
+            transform=axes.get_xaxis_transform(),
+            clip_on=False,
+        )
+        line += 1
 
 
-def _is_unstable(row: Row, series: Series) -> bool:
-    return row.verdict == "unstable" and (row.series, row.method) == (series.label, series.method)
+def _is(row: Row, series: Series) -> bool:
+    return (row.series, row.method) == (series.label, series.method)
 
 
 def _trajectories(axes: Axes, rows: Rows, panel: Panel) -> None:
@@ -177,8 +182,20 @@ def _styled(experiment: Experiment) -> list[tuple[int, Series]]:
     return [(styles.get(series.label, 0), series) for series in experiment.series]
 
 
-def _legend(figure: Figure, axes: Axes) -> None:
-    """Put one entry a label above the panels."""
-    entries = dict(zip(*reversed(axes.get_legend_handles_labels()), strict=True))
-    columns = min(4, len(entries))
-    figure.legend(entries.values(), entries.keys(), loc="outside upper center", ncols=columns)
+def _legend(figure: Figure, axes: Axes, rows: Rows) -> None:
+    """Put one entry a label above the panels, in the order of the series; explain marks below."""
+    known = dict(zip(*reversed(axes.get_legend_handles_labels()), strict=True))
+    order = dict.fromkeys(series.label for series in rows.experiment.series)
+    labels = [label for label in order if label in known]
+    columns = min(4, len(labels))
+    handles = [known[label] for label in labels]
+    figure.legend(handles, labels, loc="outside upper center", ncols=columns)
+    marks = {
+        "hollow: too short to judge": any(row.verdict == "too short" for row in rows),
+        "ringed: wider interval than asked for": any(
+            row.verdict == "stable" and not row.reached for row in rows
+        ),
+        "cross: unstable": any(row.verdict == "unstable" for row in rows),
+    }
+    if any(marks.values()):
+        figure.supxlabel("; ".join(text for text, seen in marks.items() if seen), fontsize=7)
