@@ -1,4 +1,4 @@
-"""Take what `quickswap reproduce all` has written into the pages: `python docs/reproduced.py FOLDER`.
+"""Take what `quickswap reproduce all` wrote into the pages: `python docs/reproduced.py FOLDER`.
 
 Writes the verdicts to docs/measured/claims.md, a table of what was simulated to
 docs/measured/reproduced.md, and the figures to docs/_static/paper/.
@@ -12,8 +12,8 @@ from pathlib import Path
 
 import polars as pl
 
-from quickswap.experiments.catalogue import EXPERIMENTS
-from quickswap.experiments.experiment import Experiment
+from quickswap.reproduction.catalogue import EXPERIMENTS
+from quickswap.reproduction.experiment import Experiment
 
 DOCS = Path(__file__).parent
 FIGURES = DOCS / "_static" / "paper"

@@ -12,12 +12,12 @@ import pytest
 
 import quickswap as qs
 from cli_helpers import run
-from quickswap.experiments.catalogue import EXPERIMENTS
-from quickswap.experiments.claims import CLAIMS, judged
-from quickswap.experiments.experiment import Effort, Experiment, Series
-from quickswap.experiments.judging import FAILS, HOLDS
-from quickswap.experiments.paper import FOUR_CLASSES, ONE_OR_ALL, TRAJECTORIES, mean_panels
-from quickswap.experiments.versus import Curve, duels, ratio
+from quickswap.reproduction.catalogue import EXPERIMENTS
+from quickswap.reproduction.claims import CLAIMS, judged
+from quickswap.reproduction.experiment import Effort, Experiment, Series
+from quickswap.reproduction.judging import FAILS, HOLDS
+from quickswap.reproduction.paper import FOUR_CLASSES, ONE_OR_ALL, TRAJECTORIES, mean_panels
+from quickswap.reproduction.versus import Curve, duels, ratio
 
 RATES = (1.0, 1.5, 2.0)
 

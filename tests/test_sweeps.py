@@ -18,7 +18,7 @@ import pytest
 
 import quickswap as qs
 from cli_helpers import run
-from quickswap.cli.sweep import _duration
+from quickswap.cli.points import duration
 from quickswap.experiments import Place, run_points
 from verification.known import FOUR, one_or_all
 
@@ -284,7 +284,7 @@ class TestCommand:
     ],
 )
 def test_durations(seconds: float, text: str) -> None:
-    assert _duration(seconds) == text
+    assert duration(seconds) == text
 
 
 @pytest.mark.skipif(os.name == "nt", reason="there are no pseudo-terminals")

@@ -65,8 +65,8 @@ _HOME = {
     "Estimate": "estimates",
     # Many simulations
     "sweep": "experiments.sweeping",
-    "reproduce": "experiments.reproducing",
-    "Reproduction": "experiments.reproducing",
+    "reproduce": "reproduction.reproducing",
+    "Reproduction": "reproduction.reproducing",
     "Grid": "experiments.grid",
     "Point": "experiments.point",
     "Store": "experiments.store",
@@ -121,7 +121,6 @@ if TYPE_CHECKING:
     from quickswap.estimates import Estimate
     from quickswap.experiments.grid import Grid
     from quickswap.experiments.point import Point
-    from quickswap.experiments.reproducing import Reproduction, reproduce
     from quickswap.experiments.store import Store
     from quickswap.experiments.sweeping import sweep
     from quickswap.jobclass import JobClass
@@ -149,6 +148,7 @@ if TYPE_CHECKING:
     )
     from quickswap.replays import ReplayComparison, ReplayResult, replay, replay_all
     from quickswap.report import write_report
+    from quickswap.reproduction.reproducing import Reproduction, reproduce
     from quickswap.result import ClassResult, Result, Stop, Summary, Trajectory, Verdict
     from quickswap.simulation import Interrupted, simulate
     from quickswap.step import Scheduler, State

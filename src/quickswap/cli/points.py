@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
     from quickswap.experiments.outcomes import Advance
 
-__all__ = ["bar", "executor"]
+__all__ = ["bar", "duration", "executor"]
 
 
 @contextmanager
@@ -54,13 +54,13 @@ def bar(what: str) -> Iterator[Callable[[Advance], None] | None]:
 
         def report(advance: Advance) -> None:
             points = f"{advance.done:,} of {advance.points:,} points"
-            left = _duration(advance.seconds_left)
+            left = duration(advance.seconds_left)
             shown.update(task, completed=advance.share, points=points, left=left)
 
         yield report
 
 
-def _duration(seconds: float) -> str:
+def duration(seconds: float) -> str:
     """Return a time as people say it."""
     if not seconds >= 0:
         return "time left unknown yet"

@@ -11,7 +11,7 @@ from quickswap.cli.points import bar, executor
 from quickswap.cli.run import Whole
 
 if TYPE_CHECKING:
-    from quickswap.experiments.reproducing import Reproduction
+    from quickswap.reproduction.reproducing import Reproduction
 
 __all__ = ["reproduce"]
 
@@ -49,8 +49,8 @@ def reproduce(
         Only list the figures.
     """
     from quickswap.errors import QuickswapError
-    from quickswap.experiments.catalogue import EXPERIMENTS
-    from quickswap.experiments.reproducing import reproduce as run
+    from quickswap.reproduction.catalogue import EXPERIMENTS
+    from quickswap.reproduction.reproducing import reproduce as run
 
     if list_:
         width = max(map(len, EXPERIMENTS))

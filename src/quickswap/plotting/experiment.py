@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from quickswap.experiments.experiment import Experiment, Panel, Series
-    from quickswap.experiments.table import Row, Rows
+    from quickswap.reproduction.experiment import Experiment, Panel, Series
+    from quickswap.reproduction.table import Row, Rows
 
 __all__ = ["plot_experiment"]
 
@@ -68,7 +68,7 @@ def plot_experiment(rows: Rows, paths: Sequence[Path]) -> None:
 
 
 def _panel(axes: Axes, rows: Rows, panel: Panel) -> None:
-    from quickswap.experiments.experiment import AXES
+    from quickswap.reproduction.experiment import AXES
 
     experiment = rows.experiment
     for style, series in _styled(experiment):

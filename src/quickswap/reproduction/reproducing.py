@@ -11,16 +11,17 @@ from pathlib import Path
 from quickswap._core import VERSION
 from quickswap._settings import between, flag, whole
 from quickswap.errors import QuickswapError, shown
-from quickswap.experiments.catalogue import chosen
-from quickswap.experiments.claims import as_markdown, judged
-from quickswap.experiments.experiment import Effort, Experiment
-from quickswap.experiments.judging import Finding
+from quickswap.experiments.outcomes import Advance, Outcomes
 from quickswap.experiments.point import Point
 from quickswap.experiments.record import Failure
-from quickswap.experiments.running import Advance, Outcomes, run_points
+from quickswap.experiments.running import run_points
 from quickswap.experiments.store import Store
-from quickswap.experiments.table import Rows, gathered
 from quickswap.files import checked_path, write_text, write_with
+from quickswap.reproduction.catalogue import chosen
+from quickswap.reproduction.claims import as_markdown, judged
+from quickswap.reproduction.experiment import Effort, Experiment
+from quickswap.reproduction.judging import Finding
+from quickswap.reproduction.table import Rows, gathered
 from quickswap.result import Result
 from quickswap.simulation import Interrupted
 

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from quickswap.estimates import Estimate
-from quickswap.experiments.analysis import APPROXIMATE, computed
-from quickswap.experiments.experiment import Effort, Experiment, Series
 from quickswap.experiments.record import Failure
 from quickswap.policies import parse
+from quickswap.reproduction.analysis import APPROXIMATE, computed
+from quickswap.reproduction.experiment import Effort, Experiment, Series
 from quickswap.result import Result, Stop
 
 if TYPE_CHECKING:

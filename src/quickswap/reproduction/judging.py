@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from quickswap.experiments.table import Rows
+from quickswap.reproduction.table import Rows
 
 __all__ = ["CONDITION", "FAILS", "HOLDS", "UNDECIDED", "Claim", "Finding", "Judged", "verdict"]
 

@@ -6,8 +6,8 @@ that the values between are ours.
 
 from __future__ import annotations
 
-from quickswap.experiments.experiment import Effort, Experiment, Panel, Series
 from quickswap.models import load
+from quickswap.reproduction.experiment import Effort, Experiment, Panel, Series
 
 __all__ = [
     "BORG_POLICIES",

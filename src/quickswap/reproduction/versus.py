@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 from quickswap._words import counted
 from quickswap.estimates import Estimate
-from quickswap.experiments.table import Row, Rows
+from quickswap.reproduction.table import Row, Rows
 
 __all__ = ["Curve", "Duel", "duels", "ratio", "told"]
 

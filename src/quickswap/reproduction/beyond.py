@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from itertools import permutations
 
-from quickswap.experiments.experiment import Effort, Experiment, Panel, Series
-from quickswap.experiments.paper import (
+from quickswap.models import load
+from quickswap.reproduction.experiment import Effort, Experiment, Panel, Series
+from quickswap.reproduction.paper import (
     BORG_POLICIES,
     FOUR_CLASSES,
     FOUR_RATES,
@@ -14,7 +15,6 @@ from quickswap.experiments.paper import (
     WEIGHTED,
     mean_panels,
 )
-from quickswap.models import load
 from quickswap.system import System
 
 __all__ = ["FIGURES"]

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from quickswap.experiments import borg_claims, synthetic_claims
-from quickswap.experiments.judging import Claim, Finding
-from quickswap.experiments.table import Rows
+from quickswap.reproduction import borg_claims, synthetic_claims
+from quickswap.reproduction.judging import Claim, Finding
+from quickswap.reproduction.table import Rows
 
 __all__ = ["CLAIMS", "as_markdown", "judged"]
 

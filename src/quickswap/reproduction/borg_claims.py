@@ -6,7 +6,7 @@ import math
 from collections import Counter
 from collections.abc import Mapping
 
-from quickswap.experiments.judging import (
+from quickswap.reproduction.judging import (
     CONDITION,
     FAILS,
     HOLDS,
@@ -15,8 +15,8 @@ from quickswap.experiments.judging import (
     Judged,
     verdict,
 )
-from quickswap.experiments.table import Rows
-from quickswap.experiments.versus import Curve, Duel, duels, ratio, told
+from quickswap.reproduction.table import Rows
+from quickswap.reproduction.versus import Curve, Duel, duels, ratio, told
 
 __all__ = ["CLAIMS"]
 

@@ -6,8 +6,8 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from quickswap.errors import QuickswapError, unknown
-from quickswap.experiments import beyond, paper
-from quickswap.experiments.experiment import Effort, Experiment
+from quickswap.reproduction import beyond, paper
+from quickswap.reproduction.experiment import Effort, Experiment
 
 __all__ = ["EXPERIMENTS", "Chosen", "chosen"]
 
