@@ -121,6 +121,47 @@ impl Profile {
         found
     }
 
+    /// From one time to another, seconds, `by` servers more are free than before. For whom are enough of them free now that
+    /// were not before? Tells needs (more than the first, at most the second) and where, in stretches in order of time,
+    /// of those needs that are wanted. For the sake of speed the needs told are up to twice as many as they should be.
+    pub fn risen(
+        &self,
+        from: f64,
+        to: f64,
+        by: u32,
+        wanted: impl Fn(i64, i64) -> bool,
+        mut tell: impl FnMut(i64, i64, f64, f64),
+    ) {
+        let by = i64::from(by);
+        let (mut place, mut at) = self.find(from);
+        let mut begin = from;
+        while begin < to {
+            let chunk = &self.chunks[place];
+            let end = self.chunks.get(place + 1).map_or(to, |next| next.start().min(to));
+            let (least, most) = (chunk.least + chunk.added, chunk.most + chunk.added);
+            if wanted(least - by, most) {
+                if most - least <= by {
+                    tell(least - by, most, begin, end);
+                } else {
+                    // steps of about the same height go together
+                    let (mut start, mut low, mut high) = (begin, chunk.free(at), chunk.free(at));
+                    let steps = chunk.steps[at + 1..].iter().map(|step| (step.0, step.1 + chunk.added));
+                    for (time, free) in steps.take_while(|step| step.0 < end).chain([(end, i64::MAX)]) {
+                        if free <= low + by && free >= high - by {
+                            (low, high) = (low.min(free), high.max(free));
+                            continue;
+                        }
+                        if wanted(low - by, high) {
+                            tell(low - by, high, start, time);
+                        }
+                        (start, low, high) = (time, free, free);
+                    }
+                }
+            }
+            (place, at, begin) = (place + 1, 0, end);
+        }
+    }
+
     fn add(&mut self, from: f64, to: f64, servers: i64) {
         if from >= to {
             return;
@@ -219,6 +260,19 @@ mod tests {
             };
             let expected = (now..limit.min(last)).find(|&start| fits(start)).map(|start| start as f64);
             prop_assert_eq!(profile.earliest(now as f64, need, length as f64, limit as f64, last as f64), expected);
+            let mut told = [false; 3 * SPAN];
+            let (by, end) = (length as u32 % 7 + 1, now + room);
+            let wanted = |low, high| low < i64::from(need) && i64::from(need) <= high;
+            profile.risen(now as f64, end as f64, by, wanted, |low, high, from, to| {
+                assert!(wanted(low, high) && now as f64 <= from && to <= end as f64);
+                told[from as usize..to as usize].fill(true);
+            });
+            for at in now..end {
+                let rises = wanted(table[at] - i64::from(by), table[at]);
+                let near = wanted(table[at] - 2 * i64::from(by), table[at] + i64::from(by));
+                prop_assert!(told[at] || !rises, "not told at {}", at);
+                prop_assert!(near || !told[at], "told in vain at {}", at);
+            }
             for chunk in &profile.chunks {
                 let values = || chunk.steps.iter().map(|step| step.1);
                 prop_assert_eq!((values().min(), values().max()), (Some(chunk.least), Some(chunk.most)));
