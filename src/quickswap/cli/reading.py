@@ -99,7 +99,7 @@ def as_log_options(text: str) -> str:
         rf"(?<!-)\b({any_})=",
         rf"`({any_})`",
         rf"\b({compound})\b",
-        r"^(start|end|columns)\b(?= is | has | must )",
+        rf"^({any_})\b(?= is | has | must )",
     ):
         text = re.sub(pattern, lambda found: _option(found[1]), text)
     return text

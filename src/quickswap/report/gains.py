@@ -141,8 +141,7 @@ def check_column(column: object) -> str | None:
     if column is None or (isinstance(column, str) and column in COLUMNS):
         return column
     raise QuickswapError(
-        f"groups is {shown(column)}; it must be a column of the log ({', '.join(COLUMNS)}), or "
-        "None to let the log decide."
+        f"groups is {shown(column)}; it must be a column of the log: {', '.join(COLUMNS)}."
     )
 
 
