@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from quickswap.replays.schedule import Schedule
 
-__all__ = ["Backlog", "verdict_of"]
+__all__ = ["Backlog", "much_work", "verdict_of"]
 
 DAY = 86400.0
 SHARE = 1 / 30
@@ -52,12 +52,17 @@ class Backlog:
         holds = np.append(time[1:] > time[:-1], True) & (time <= last)  # the last of an instant
         time, waits = time[holds], waits[holds]
         span = last - float(schedule.arrival[0])
-        much = min(DAY, SHARE * span)
-        return cls(max(0.0, float(waits.max())), _longest(time, waits >= max(much, 1e-9)), left)
+        above = waits >= max(much_work(span), 1e-9)
+        return cls(max(0.0, float(waits.max())), _longest(time, above), left)
 
     def is_long(self, span: float) -> bool:
         """Whether the stretch is long for a log of that duration, seconds."""
         return self.longest > min(LONGEST_SHARE * span, LONGEST)
+
+
+def much_work(span: float) -> float:
+    """Return how much waiting work is much for a log of a duration: seconds of the machine."""
+    return min(DAY, SHARE * span)
 
 
 def verdict_of(backlog: Backlog, load: float, span: float) -> str:

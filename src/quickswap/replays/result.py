@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from quickswap.errors import QuickswapError, shown, unknown
 from quickswap.estimates import Estimate
-from quickswap.replays.backlog import Backlog, verdict_of
+from quickswap.replays.backlog import Backlog, much_work, verdict_of
 from quickswap.replays.measuring import Table
 from quickswap.replays.schedule import Schedule
 from quickswap.result import SUMMARIES, Quantities, plain
@@ -102,8 +102,16 @@ class ReplayResult(Quantities):
         What waits at a moment is not known of preemptive policies, which are only told to fall
         behind or to keep up.
         """
-        span = float(self.schedule.arrival[-1] - self.schedule.arrival[0])
-        return verdict_of(self.backlog, self.load, span)
+        return verdict_of(self.backlog, self.load, self._span)
+
+    @property
+    def much(self) -> float:
+        """Work that is much to wait: seconds that the whole machine would need for it."""
+        return much_work(self._span)
+
+    @property
+    def _span(self) -> float:
+        return float(self.schedule.arrival[-1] - self.schedule.arrival[0])
 
     @property
     def left_behind(self) -> float:

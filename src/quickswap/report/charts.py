@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from quickswap.plotting import COLOURS, DASHES, STYLE
 from quickswap.report.markup import Markup
-from quickswap.report.words import Clock, certain, unit_of
+from quickswap.report.words import Clock, Unit, certain
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -30,8 +30,8 @@ Floats = NDArray[np.float64]
 Line = tuple[str, int, Floats, Floats]
 """Label, number of the style, x and y."""
 
-NARROW, WIDE = 4.6, 6.4
-"""Inches: two of the former stand beside each other on a screen, one on a telephone."""
+NARROW, WIDE = 4.6, 5.2
+"""Inches: so little that the letters can be read where the page is as narrow as a telephone."""
 TICKS = (1.0, 60.0, 3600.0, 86400.0, 864e3, 864e4)
 TICK_NAMES = ("1 s", "1 min", "1 h", "1 d", "10 d", "100 d")
 SURE, GAIN, LOSS = "#444444", "#0072B2", "#D55E00"
@@ -99,10 +99,9 @@ def _legend(canvas: _Canvas) -> None:
         )
 
 
-def gains(rows: Sequence[Gain], policy: str, style: int, head: str) -> Markup:
+def gains(rows: Sequence[Gain], policy: str, style: int, head: str, unit: Unit) -> Markup:
     """Draw the difference of the mean wait of each group, with its interval."""
     shown = [row for row in rows if row.gap is not None and math.isfinite(row.gap.value)]
-    unit = unit_of(row.gap.value for row in shown if row.gap is not None)
     words = f"{policy}: change of the mean wait by {head}, with intervals"
     height = 1.1 + 0.24 * len(shown)
     with _drawn(f"gains-{head}-{style}", words, NARROW, height) as canvas:
