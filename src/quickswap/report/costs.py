@@ -10,7 +10,7 @@ from quickswap.report.gains_section import Sides
 from quickswap.report.model import Told
 from quickswap.report.words import certain, percent
 
-__all__ = ["costs", "gainers", "losers"]
+__all__ = ["balance", "costs", "gainers", "losers"]
 
 
 def gainers(told: Told, policy: ReplayResult, sides: Sides, counted: Counted | None) -> str:
@@ -23,15 +23,25 @@ def losers(told: Told, policy: ReplayResult, sides: Sides, counted: Counted | No
     return _side(told, policy, sides, counted, gain=False)
 
 
+def balance(told: Told, policy: ReplayResult, sides: Sides, counted: Counted | None) -> str:
+    """Return in short how many gain and lose, and who loses most."""
+    texts = []
+    if counted is not None and counted.noun is not None:
+        people = f"{counted.people} {counted.noun}s"
+        texts.append(f"of {people}, {counted.gain} clearly gain and {counted.lose} clearly lose")
+    lost = [_most(told, each, policy.policy_label, gain=False) for each in sides if each]
+    texts += [text for text in lost if text]
+    text = "; ".join(texts) or "nobody clearly gains or loses"
+    return f"{text}."
+
+
 def _side(
     told: Told, policy: ReplayResult, sides: Sides, counted: Counted | None, *, gain: bool
 ) -> str:
     texts = [_most(told, each, policy.policy_label, gain) for each in sides if each is not None]
     said = [text for text in texts if text]
     word, shorter = ("gain", "sooner") if gain else ("lose", "later")
-    if not said:
-        said.append(f"no class of needs or users of which it is clear that they {word}")
-    text = "; ".join(said)
+    text = "; ".join(said) or f"of no needs and users it is clear that they {word}"
     text = f"{text[:1].upper()}{text[1:]}."
     if counted is None:
         return text
@@ -60,11 +70,10 @@ def _most(told: Told, gains: Gains, policy: str, gain: bool) -> str:
         return ""
     _, row, gap = max(clear, key=lambda each: abs(each[0]))
     size = told.unit.told(Estimate(abs(gap.value), gap.half_width))
-    verb, longer = "wait" if gains.plural else "waits", "shorter" if gain else "longer"
-    return (
-        f"{'most of all ' if len(clear) > 1 else ''}{gains.who(row)} ({_part(row.jobs)} of the "
-        f"jobs, {_part(row.work)} of the work) {verb} {size} {longer} a job"
-    )
+    verb, less = ("gain", "less") if gain else ("lose", "more")
+    most = f"{verb if gains.plural else f'{verb}s'}{' most' if len(clear) > 1 else ''}"
+    share = f"{_part(row.jobs)} of the jobs, {_part(row.work)} of the work"
+    return f"{gains.who(row)} ({share}) {most}, {size} {less} wait a job"
 
 
 def _part(share: float) -> str:

@@ -77,7 +77,7 @@ def table(caption: str, columns: Sequence[object], rows: Iterable[Sequence[objec
         tag("tr", tag("th", first, scope="row"), *(_cell(each) for each in rest))
         for first, *rest in rows
     ]
-    parts = (tag("caption", caption), tag("thead", head), tag("tbody", *body))
+    parts = (tag("caption", tag("span", caption)), tag("thead", head), tag("tbody", *body))
     return scrolled(caption, tag("table", *parts))
 
 

@@ -7,14 +7,14 @@ from collections.abc import Iterator
 
 from quickswap.estimates import Estimate
 from quickswap.replays import ReplayResult
-from quickswap.report.costs import costs, gainers, losers
+from quickswap.report.costs import balance, costs, gainers, losers
 from quickswap.report.counting import counted_at
 from quickswap.report.deciding import Decision, decided, gap_told
 from quickswap.report.doubts import doubts
 from quickswap.report.gains_section import Sides
 from quickswap.report.markup import Markup, section, tag
 from quickswap.report.model import Point, Told, difference
-from quickswap.report.words import certain, duration, listed
+from quickswap.report.words import amount, certain, duration, listed
 
 __all__ = ["summary"]
 
@@ -30,10 +30,10 @@ def summary(told: Told, sides: list[Sides]) -> Markup:
         return section("summary", title, tag("p", text), _caution(told))
     decision = decided(told, point)
     items = [
+        *_behind(point),
         *_others(told, point, decision),
         *_who(told, point, decision, sides[0]),
         *_slowdown(told, point),
-        *_behind(point),
         *_logged(told, point),
         *(
             item
@@ -67,6 +67,8 @@ def _answer(told: Told, point: Point, decision: Decision) -> Markup:
     if decision.settled:
         return tag("p", _best(told, point, decision, where), class_="answer")
     first, last = decision.first, point.ranked[-1]
+    load = "its own load" if point.factor == 1 else point.name
+    cannot = f"This log cannot decide {decision.among} at {load} ({point.share()})."
     found = (
         f"What happened in this log is: the mean wait is {told.unit.told(first.mean_waiting_time)} "
         f"under {first.policy_label}, the least, and "
@@ -74,12 +76,11 @@ def _answer(told: Told, point: Point, decision: Decision) -> Markup:
     )
     return tag(
         "div",
-        tag("p", tag("b", f"{where}, this log cannot decide {decision.among}."), " ", *decision.reasons[:1],
-            *(f" {each}" for each in decision.reasons[1:])),
+        tag("p", tag("b", cannot), " ", " ".join(decision.reasons)),
         tag("p", tag("b", "What to do: "), decision.advice),
         tag("p", found),
         class_="answer undecided",
-    )  # fmt: skip
+    )
 
 
 def _best(told: Told, point: Point, decision: Decision, where: str) -> str:
@@ -103,8 +104,6 @@ def _best(told: Told, point: Point, decision: Decision, where: str) -> str:
     )
     if decision.tied:
         text += f" Not told apart from {first.policy_label}: {listed(decision.tied)}."
-    if first.verdict != "keeps up":
-        text += f" But even {first.policy_label} is not up to this load: it {_lags(first)}."
     return text
 
 
@@ -125,7 +124,7 @@ def _lags(result: ReplayResult) -> str:
     if result.verdict == "behind for long":
         return (
             f"is behind for long: for {duration(result.backlog.longest)} on end, there is at least "
-            f"as much work waiting as the whole machine does in {duration(result.much)}"
+            f"as much work waiting as the whole machine does in {amount(result.much)}"
         )
     if result.left_behind > 0:
         return (
@@ -203,9 +202,11 @@ def _slowdown(told: Told, point: Point) -> Iterator[Item]:
 
 
 def _behind(point: Point) -> Iterator[Item]:
-    for each in point.results:
-        if each.verdict != "keeps up" and each.policy_label != point.ranked[0].policy_label:
-            yield "Not up to it:", f"at {point.name} {each.policy_label} {_lags(each)}."
+    lagging = [each for each in point.results if each.verdict != "keeps up"]
+    head = "No policy keeps up:" if len(lagging) == len(point.results) else "Not up to it:"
+    if lagging:
+        texts = (f"{each.policy_label} {_lags(each)}" for each in lagging)
+        yield head, f"at {point.name}, {'; '.join(texts)}."
 
 
 def _logged(told: Told, point: Point) -> Iterator[Item]:
@@ -248,11 +249,8 @@ def _loaded(told: Told, point: Point, sides: Sides) -> Iterator[Item]:
             texts.append(_difference(told, difference(first, base), base))
     if first is not base and difference_matters(first, base):
         counted = counted_at(told, point).get(first.policy_label)
-        texts += [
-            f"By {first.policy_label} instead of {base.policy_label}:",
-            gainers(told, first, sides, counted),
-            losers(told, first, sides, counted),
-        ]
+        texts.append(f"{first.policy_label} instead of {base.policy_label}:")
+        texts.append(balance(told, first, sides, counted))
     lagging = [each for each in point.results if each.verdict != "keeps up"]
     texts += [f"{each.policy_label} {_lags(each)}." for each in lagging]
     head = f"{point.name[:1].upper()}{point.name[1:]} ({point.share()}):"

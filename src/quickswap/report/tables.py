@@ -8,9 +8,9 @@ from dataclasses import dataclass
 
 from quickswap.estimates import Estimate
 from quickswap.replays import ReplayResult
-from quickswap.report.markup import Markup, joined, section, table, tag
+from quickswap.report.markup import Markup, folded, joined, section, table, tag
 from quickswap.report.model import Point, Told, difference
-from quickswap.report.words import percent
+from quickswap.report.words import amount, percent
 
 __all__ = ["policies_section"]
 
@@ -42,11 +42,6 @@ COLUMNS = (
         "number",
         "bounded_slowdown",
     ),
-    _Column(
-        "1 job in 100 has a bounded slowdown above",
-        lambda r: r.overall.bounded_slowdown.p99,
-        "number",
-    ),
     _Column("mean response time", lambda r: r.overall.response_time.mean, "time", "response_time"),
     _Column("weighted mean response time", lambda r: r.weighted_mean_response_time, "time"),
     _Column("servers in use [%]", lambda r: r.utilisation, "share", least=False),
@@ -59,7 +54,7 @@ def policies_section(told: Told) -> Markup:
     tables = [
         part for point in told.points for part in (tag("h3", _heading(point)), _table(point, told))
     ]
-    return section("policies", "Policies side by side", tag("p", _legend(told)), *tables)
+    return section("policies", "Policies side by side", _legend(told), *tables)
 
 
 def _heading(point: Point) -> str:
@@ -68,22 +63,41 @@ def _heading(point: Point) -> str:
 
 def _legend(told: Told) -> Markup:
     bound = told.main.baseline.inputs.slowdown_bound
-    words = (
-        " marks the best of a column, and ",
-        " what this log cannot tell apart from it. All waits and response times are in "
-        f"{told.unit.word}; after ± stands how far a value might be off. The response time of a "
-        "job is its wait and its run time together. The bounded slowdown is the response time over "
-        f"the run time (runs below {bound:g} s count as {bound:g} s): 1 for a job that does not "
-        "wait, 2 for one that waits as long as it runs. In the weighted mean response time the needs "
-        "count by the work that they bring, so that it tells what the large jobs feel. How many servers "
-        "are in use depends on the load, hardly on the policy. “± ?” means that the log is too "
-        "short to tell. A policy “falls behind” if more than a twentieth of all work still waits "
-        "when the last job is submitted, or if more is submitted than the machine can do; it is "
-        "“behind for long” if, for more than a quarter of the log (or two months) on end, at "
-        "least a day's work of the whole machine waits (for logs below a month: a thirtieth of "
-        "the log's duration). Else it “keeps up”.",
+    meanings = (
+        ("Response time:", "wait and run time of a job together."),
+        (
+            "Bounded slowdown:",
+            f"response time over run time, where runs below {bound:g} s count as {bound:g} s: 1 "
+            "for a job that does not wait, 2 for one that waits as long as it runs.",
+        ),
+        (
+            "Weighted mean response time:",
+            "the needs count by the work that they bring, so that it tells what large jobs feel.",
+        ),
+        ("Servers in use:", "depends on the load, hardly on the policy."),
+        (
+            "Falls behind:",
+            "more than a twentieth of all work still waits when the last job is submitted, or more "
+            "is submitted than the machine can do.",
+        ),
+        (
+            "Behind for long:",
+            "for more than a quarter of the log, or two months, on end, at least as much work "
+            f"waits as the whole machine does in {amount(told.main.baseline.much)}.",
+        ),
+        ("Keeps up:", "neither of the two."),
+        ("± ?", "the log is too short to tell how far the value might be off."),
     )
-    return joined([tag("b", "★", class_="best"), words[0], tag("b", "≈", class_="tied"), words[1]])
+    marks = (
+        tag("b", "★", class_="best"),
+        " marks the best of a column, and ",
+        tag("b", "≈", class_="tied"),
+        " what this log cannot tell apart from it. All waits and response times are in "
+        f"{told.unit.word}; after ± stands how far a value might be off.",
+    )
+    items = (tag("li", tag("b", head), " ", text) for head, text in meanings)
+    folds = folded("What the columns and words mean", tag("ul", *items), opened=False)
+    return joined([tag("p", *marks), folds])
 
 
 def _table(point: Point, told: Told) -> Markup:

@@ -15,6 +15,7 @@ from quickswap.replays import ReplayComparison
 __all__ = [
     "Clock",
     "Unit",
+    "amount",
     "certain",
     "common_unit",
     "duration",
@@ -98,6 +99,11 @@ def duration(seconds: float) -> str:
     """Return one duration in its own unit: "3.2 h"."""
     unit = unit_of([seconds])
     return f"{seconds / unit.seconds:,.3g}{HARD_SPACE}{unit.name}"
+
+
+def amount(seconds: float) -> str:
+    """Return how long the machine works at something: "a day", or "3.2 h"."""
+    return "a day" if seconds == 86400 else duration(seconds)
 
 
 def signed(estimate: Estimate) -> str:
