@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from quickswap.report import charts
 from quickswap.report.counting import Counted, counted_at
+from quickswap.report.forest import forest
 from quickswap.report.gains import Gain, Gains
 from quickswap.report.markup import Markup, figure, folded, joined, section, table, tag
 from quickswap.report.model import Point, Told
@@ -89,7 +89,12 @@ def _part(told: Told, point: Point, gains: Gains, head: str) -> Markup:
     unit, base = told.unit, point.baseline.policy_label
     drawings = [
         figure(
-            charts.gains(rows, policy, told.styles[policy], f"{head}-{point.factor:g}", told.unit),
+            forest(
+                rows,
+                policy,
+                f"{policy}: change of the mean wait by {head}, at {point.name}, with intervals",
+                unit,
+            ),
             f"{policy} against {base}, by {gains.noun}",
         )
         for policy, rows in gains.rows.items()
