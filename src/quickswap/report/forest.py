@@ -19,7 +19,7 @@ WIDTH, ROW, TOP, BOTTOM, RIGHT = 440.0, 22.0, 26.0, 44.0, 12.0
 LETTER = 6.6
 """Width of a letter, at most."""
 MOST_LETTERS = 18
-TICKS = 5
+TICKS = 7
 LOOKS = {
     "open": ("#444444", "white"),
     "gain": ("#0072B2", "#0072B2"),
