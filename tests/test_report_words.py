@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import re
 from pathlib import Path
 
 import numpy as np
@@ -9,11 +11,15 @@ import polars as pl
 import pytest
 
 from quickswap import logs
+from quickswap.estimates import Estimate
 from quickswap.replays import replay_all
 from quickswap.report.counting import counted_at
 from quickswap.report.deciding import decided, effective
 from quickswap.report.doubts import doubts
+from quickswap.report.forest import _ticks, forest
+from quickswap.report.gains import Gain
 from quickswap.report.model import Told
+from quickswap.report.words import UNITS
 
 DAY = 86400.0
 
@@ -152,3 +158,24 @@ def test_users_of_a_week_are_not_clear(tmp_path: Path) -> None:
     found = told(tmp_path, jobs, "easy", "fcfs")
     counted = counted_at(found, found.main)["FCFS"]
     assert (counted.people, counted.gain + counted.lose) == (2, 1)
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "ticks"),
+    [(-3.5, 0.6, [-3, -2, -1, 0]), (0, 0, [0]), (0, 55, [0, 10, 20, 30, 40, 50])],
+)
+def test_ticks(low: float, high: float, ticks: list[float]) -> None:
+    assert _ticks(low, high) == pytest.approx(ticks)
+
+
+def test_the_picture_of_gains() -> None:
+    base = Estimate(1.0, 0.1)
+    gaps = [Estimate(-120, 30), Estimate(60, 90), Estimate(240, 60), Estimate(600, math.nan)]
+    rows = [Gain(f"<{i}", 0.1, 0.1, base, gap) for i, gap in enumerate(gaps)]
+    drawn = forest(rows, "A & B", "words", UNITS[1])
+    assert "A &amp; B" in drawn
+    assert "&lt;3" in drawn
+    zero = float(re.findall(r'<line x1="([0-9.]+)"[^>]*stroke="black"', drawn)[0])
+    tips = [float(x) for x in re.findall(r'<polygon points="([0-9.]+),', drawn)]
+    rings = [float(x) for x in re.findall(r'<circle cx="([0-9.]+)"', drawn)]
+    assert tips[0] < zero < rings[0] < tips[1] < rings[1]  # what has no interval is not clear

@@ -28,7 +28,11 @@ def balance(told: Told, policy: ReplayResult, sides: Sides, counted: Counted | N
     texts = []
     if counted is not None and counted.noun is not None:
         people = f"{counted.people} {counted.noun}s"
-        texts.append(f"of {people}, {counted.gain} clearly gain and {counted.lose} clearly lose")
+        texts.append(
+            f"of {people}, {counted.gain} clearly gain and {counted.lose} clearly lose"
+            if counted.gain or counted.lose
+            else f"of {people}, nobody clearly gains or loses"
+        )
     lost = [_most(told, each, policy.policy_label, gain=False) for each in sides if each]
     texts += [text for text in lost if text]
     text = "; ".join(texts) or "nobody clearly gains or loses"
@@ -41,7 +45,7 @@ def _side(
     texts = [_most(told, each, policy.policy_label, gain) for each in sides if each is not None]
     said = [text for text in texts if text]
     word, shorter = ("gain", "sooner") if gain else ("lose", "later")
-    text = "; ".join(said) or f"of no needs and users it is clear that they {word}"
+    text = "; ".join(said) or f"none of the classes and users on this page clearly {word}s"
     text = f"{text[:1].upper()}{text[1:]}."
     if counted is None:
         return text
