@@ -45,7 +45,7 @@ def _side(
     texts = [_most(told, each, policy.policy_label, gain) for each in sides if each is not None]
     said = [text for text in texts if text]
     word, shorter = ("gain", "sooner") if gain else ("lose", "later")
-    text = "; ".join(said) or f"none of the classes and users on this page clearly {word}s"
+    text = "; ".join(said) or f"no class or user on this page clearly {word}s"
     text = f"{text[:1].upper()}{text[1:]}."
     if counted is None:
         return text
