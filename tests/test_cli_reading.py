@@ -78,6 +78,10 @@ def test_dates_are_dates(tmp_path: Path) -> None:
         (["--unit", "core"], "unknown unit: 'core'"),
         (["--sacct-format", "JobID"], "^--sacct-format is for sacct"),
         (["--smallest-need", "0"], "^--smallest-need must be a whole number"),
+        (["--servers", "0"], "^--servers must be a whole number"),
+        (["--partition", "a,,b"], "^--partition is 'a,,b', with nothing before"),
+        (["--columns", "need=cpus,,size=x"], "^--columns is 'need=cpus,,size=x', with nothing"),
+        (["--from", "inf", "--columns", "submit=at,need=cpus,size=runtime"], "^--from must be a"),
         (["--from", "soon", "--columns", "submit=at,need=cpus,size=runtime"], "^--from is 'soon'"),
     ],
 )

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gc
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -10,7 +12,7 @@ import pytest
 from logs_helpers import consistent, written
 from quickswap import logs
 from quickswap.logs import source
-from quickswap.logs.source import ahead, blocks
+from quickswap.logs.source import ahead, blocks, threads
 from quickswap.logs.table import _even
 
 SWF = "; MaxProcs: 8\n" + "".join(
@@ -79,8 +81,27 @@ def test_work_ahead_keeps_the_order_and_tells_errors() -> None:
             asked.append(i)
             yield i
 
-    results = ahead(lambda i: 100 // (15 - i), items())
-    assert next(results) == 6
-    assert len(asked) <= 4
-    with pytest.raises(ZeroDivisionError):
-        list(results)
+    with threads() as pool:
+        results = ahead(pool, lambda i: 100 // (15 - i), items())
+        assert next(results) == 6
+        assert len(asked) <= 4
+        with pytest.raises(ZeroDivisionError):
+            list(results)
+
+
+def test_a_ctrl_c_leaves_no_noise_of_what_is_thrown_away(monkeypatch: pytest.MonkeyPatch) -> None:
+    noise: list[object] = []
+    monkeypatch.setattr(sys, "unraisablehook", noise.append)
+
+    def struck(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    with threads() as pool:
+        results = ahead(pool, abs, range(9))
+        assert next(results) == 0
+        shut = "concurrent.futures.ThreadPoolExecutor.shutdown"
+        with monkeypatch.context() as patched:
+            patched.setattr(shut, struck)  # were it called while the generator is thrown away
+            del results
+            gc.collect()
+    assert noise == []

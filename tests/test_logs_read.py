@@ -203,7 +203,10 @@ REFUSED: list[tuple[str | bytes | None, dict[str, Any], str]] = [
         "small.log has no job submitted from its own limit to 1999-01-01",
     ),
     (TEXT, {"start": "soon"}, "start is 'soon': give a date such as 2016-12-24"),
-    (TEXT, {"start": True}, "start must be a date or seconds"),
+    (TEXT, {"start": True}, "start must be a date or a finite number of seconds"),
+    (TEXT, {"start": float("inf")}, "start must be a date or a finite number"),
+    (TEXT, {"end": float("nan")}, "end must be a date or a finite number"),
+    (TEXT, {"strict": 5}, "strict is 5; it must be True or False."),
     (
         "; MaxProcs: 8\n" + row(1, 0),
         {"end": "1999-01-01"},

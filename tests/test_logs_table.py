@@ -104,3 +104,11 @@ def test_parquet_that_is_not_ours(tmp_path: Path) -> None:
     for reads in (logs.JobLog.read_parquet, logs.read):
         with pytest.raises(logs.LogError, match="cannot be read as Parquet"):
             reads(path)
+
+
+def test_a_column_that_is_there_twice(tmp_path: Path) -> None:
+    path = written(tmp_path, "submit,need,size,need\n0,1,5,2\n1,1,5,2\n", "log.csv")
+    with pytest.raises(logs.LogError, match=r"line 1 has 2 columns 'need' \(2, 4\): give each a"):
+        logs.read(path, servers=4)
+    other = written(tmp_path, "submit,need,size,x,x\n0,1,5,2,3\n1,1,5,2,3\n", "log.csv")
+    assert len(logs.read(other, servers=4)) == 2  # of no meaning here

@@ -18,9 +18,12 @@
 
 use std::collections::BTreeSet;
 
-use super::estimates::{Profile, until};
+use super::estimates::{Needs, Profile, until};
 use super::{Choice, Parameters, Policy, Sight, View};
-use crate::book::{Job, NOBODY, Slot};
+use crate::book::{Job, Slot};
+
+/// Of a job that is no suspect.
+const NOWHERE: (f64, f64) = (f64::INFINITY, 0.0);
 
 /// Conservative.
 #[derive(Clone)]
@@ -32,18 +35,25 @@ pub struct Conservative {
     agenda: BTreeSet<(u64, u64, Slot)>,
     /// Jobs that have no reservation yet, in order of arrival.
     fresh: Vec<Slot>,
-    /// From when on nothing has been freed since the last decision, seconds: jobs have ended before their estimates.
-    changed: f64,
+    /// The jobs that have one, by need.
+    needs: Needs,
+    /// The jobs that may be earlier than their reservation, in order of arrival: number, slot.
+    suspects: BTreeSet<(u64, Slot)>,
+    /// From when and until when servers have become free for each of them, seconds, by slot.
+    risen: Vec<(f64, f64)>,
 }
 
 impl Conservative {
     pub(super) fn build(parameters: &Parameters<'_>) -> Result<Self, String> {
+        let servers = parameters.system().servers;
         Ok(Self {
-            profile: Profile::new(parameters.system().servers),
+            profile: Profile::new(servers),
+            needs: Needs::new(servers),
             reserved: Vec::new(),
             agenda: BTreeSet::new(),
             fresh: Vec::new(),
-            changed: 0.0,
+            suspects: BTreeSet::new(),
+            risen: Vec::new(),
         })
     }
 
@@ -53,45 +63,64 @@ impl Conservative {
             self.profile.earliest(now, need, job.expected, f64::INFINITY, f64::INFINITY).unwrap_or(f64::INFINITY);
         self.profile.take(time, until(time, job.expected), need);
         self.agenda.insert((time.to_bits(), job.number, slot));
+        self.needs.insert(need, job.number, slot);
         self.reserved[slot as usize] = time;
     }
 
+    /// Servers have become free from one time to another, seconds: remembers who may now be earlier.
+    ///
+    /// As long as nothing becomes free nobody can be earlier, since everybody has the earliest reservation. So the time for
+    /// which a job could be served now, but not before, has a part in which enough servers are free just now.
+    fn note(&mut self, from: f64, to: f64, need: u32) {
+        let Some(latest) = self.agenda.last().map(|&(time, ..)| f64::from_bits(time)) else { return };
+        let Self { profile, needs, reserved, risen, suspects, .. } = self;
+        profile.risen(
+            from,
+            to.min(latest),
+            need,
+            |low, high| needs.any(low, high),
+            |low, high, begin, end| {
+                for (number, slot) in needs.between(low, high) {
+                    if reserved[slot as usize] > begin {
+                        let (first, last) = &mut risen[slot as usize];
+                        if *last == 0.0 {
+                            suspects.insert((number, slot));
+                        }
+                        (*first, *last) = (first.min(begin), last.max(end));
+                    }
+                }
+            },
+        );
+    }
+
     /// Takes each job in order of arrival out of the profile, and puts it in again as early as it can be; again and again,
-    /// until all have been looked at since the last of them was moved.
+    /// until nobody can be earlier. Only those are looked at of whom it is not known that they cannot.
     fn compress(&mut self, view: View<'_>) {
         let now = view.station.now();
-        let mut last = NOBODY;
-        loop {
-            let mut moved = false;
-            for (slot, job) in view.book.walk(view.book.order()) {
-                if self.hasten(slot, job, view.station.need(job.class), now) {
-                    (last, moved) = (slot, true);
-                } else if slot == last {
-                    return;
-                }
-            }
-            if !moved {
-                return;
-            }
+        let mut next = 0;
+        while let Some(&(number, slot)) = self.suspects.range((next, 0)..).next().or_else(|| self.suspects.first()) {
+            self.suspects.remove(&(number, slot));
+            let job = view.book.job(slot);
+            self.hasten(slot, job, view.station.need(job.class), now);
+            next = number + 1;
         }
     }
 
     /// Gives a job an earlier reservation, if it can be had.
-    #[inline]
-    fn hasten(&mut self, slot: Slot, job: &Job, need: u32, now: f64) -> bool {
+    fn hasten(&mut self, slot: Slot, job: &Job, need: u32, now: f64) {
         let old = self.reserved[slot as usize];
-        if old <= now || old.is_nan() {
-            return false;
-        }
-        // from its reservation on its own servers are free, once it has given them back; and what has been as it was is in vain
-        let Some(time) = self.profile.earliest(now, need, job.expected, old, self.changed) else { return false };
-        self.profile.give(old, until(old, job.expected), need);
-        self.profile.take(time, until(time, job.expected), need);
-        self.changed = self.changed.max(until(old, job.expected));
+        let (first, last) = std::mem::replace(&mut self.risen[slot as usize], NOWHERE);
+        // whatever ends before the first place that has risen is in vain; the sum that says so is rounded
+        let from = now.max(first - job.expected - 4.0 * f64::EPSILON * first);
+        // from its reservation on its own servers are free, once it has given them back
+        let Some(time) = self.profile.earliest(from, need, job.expected, old, last) else { return };
+        let (end, before) = (until(time, job.expected), until(old, job.expected));
+        self.profile.take(time, end.min(old), need);
+        self.profile.give(end.max(old), before, need);
         self.agenda.remove(&(old.to_bits(), job.number, slot));
         self.agenda.insert((time.to_bits(), job.number, slot));
         self.reserved[slot as usize] = time;
-        true
+        self.note(end.max(old), before, need);
     }
 
     /// Forgets all reservations.
@@ -105,7 +134,9 @@ impl Conservative {
         }
         self.fresh.clear();
         self.fresh.extend(view.book.walk(view.book.order()).map(|(slot, _)| slot));
-        self.changed = 0.0;
+        self.needs.clear();
+        self.suspects.clear();
+        self.risen.fill(NOWHERE);
     }
 }
 
@@ -123,10 +154,7 @@ impl Policy for Conservative {
         if self.agenda.first().is_some_and(|&(time, ..)| f64::from_bits(time) < now) {
             self.start_afresh(view);
         }
-        if self.changed > 0.0 {
-            self.compress(view);
-            self.changed = 0.0;
-        }
+        self.compress(view);
         self.profile.forget(now);
         for place in 0..self.fresh.len() {
             let slot = self.fresh[place];
@@ -143,14 +171,17 @@ impl Policy for Conservative {
     fn arrived(&mut self, _: View<'_>, _: u32, slot: Slot) {
         if self.reserved.len() <= slot as usize {
             self.reserved.resize(slot as usize + 1, f64::NAN);
+            self.risen.resize(slot as usize + 1, NOWHERE);
         }
         self.reserved[slot as usize] = f64::NAN;
         self.fresh.push(slot);
     }
 
     #[inline]
-    fn starting(&mut self, view: View<'_>, _: u32, slot: Slot) {
-        self.agenda.remove(&(self.reserved[slot as usize].to_bits(), view.book.job(slot).number, slot));
+    fn starting(&mut self, view: View<'_>, class: u32, slot: Slot) {
+        let number = view.book.job(slot).number;
+        self.agenda.remove(&(self.reserved[slot as usize].to_bits(), number, slot));
+        self.needs.remove(view.station.need(class), number, slot);
     }
 
     #[inline]
@@ -158,8 +189,9 @@ impl Policy for Conservative {
         let (job, now) = (view.book.job(slot), view.station.now());
         let end = until(job.start, job.expected);
         if end > now {
-            self.profile.give(now, end, view.station.need(class));
-            self.changed = self.changed.max(end);
+            let need = view.station.need(class);
+            self.profile.give(now, end, need);
+            self.note(now, end, need);
         }
     }
 

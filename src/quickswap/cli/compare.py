@@ -123,8 +123,9 @@ def numbers(option: str, text: str) -> tuple[float, ...]:
     """Read the numbers that an option gives, separated by commas."""
     from quickswap.errors import QuickswapError
 
+    words = text.split() if "," not in text else [word.strip() for word in text.split(",")]
     try:
-        return tuple(float(word) for word in text.replace(",", " ").split())
+        return tuple(map(float, words))
     except ValueError:
         message = f"{option} is {text!r}; give numbers separated by commas, as in .5,.7,.9."
         raise QuickswapError(message) from None

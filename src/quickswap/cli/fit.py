@@ -58,7 +58,8 @@ def fit(
     try:
         system = fitted(jobs, classes, size, at_most=at_most)  # type: ignore[arg-type]  # checked
     except LogError as error:
-        raise LogError(as_log_options(str(error))) from None
+        told = str(error).replace("number of groups must", "--at-most must")
+        raise LogError(as_log_options(told)) from None
     found = goodness(jobs, system)
     options = [f"--classes {classes}", f"--size {size}"]
     options += [f"--at-most {at_most}"] if classes == "load" else []

@@ -99,7 +99,7 @@ def as_log_options(text: str) -> str:
         rf"(?<!-)\b({any_})=",
         rf"`({any_})`",
         rf"\b({compound})\b",
-        r"^(start|end|columns)\b(?= is | has | must )",
+        rf"^({any_})\b(?= is | has | must )",
     ):
         text = re.sub(pattern, lambda found: _option(found[1]), text)
     return text
@@ -113,7 +113,7 @@ def _keywords(reading: Reading) -> dict[str, Any]:
     """Return the options as arguments of `quickswap.logs.read`."""
     return {
         **vars(reading),
-        "partition": None if reading.partition is None else reading.partition.split(","),
+        "partition": _listed("--partition", reading.partition),
         "start": _instant(reading.start),
         "end": _instant(reading.end),
         "columns": _columns(reading.columns),
@@ -133,4 +133,19 @@ def _columns(text: str | None) -> dict[str, str] | None:
     from quickswap._words import split
     from quickswap.logs import LogError
 
-    return None if text is None else split(f"--columns:{text}", "the option", LogError)[1]
+    if text is None:
+        return None
+    _listed("--columns", text)
+    return split(f"--columns:{text}", "the option", LogError)[1]
+
+
+def _listed(option: str, text: str | None) -> list[str] | None:
+    """Return what stands between commas, none of it empty."""
+    from quickswap.logs import LogError
+
+    if text is None:
+        return None
+    words = text.split(",")
+    if not all(map(str.strip, words)):
+        raise LogError(f"{option} is {text!r}, with nothing before, between or after commas.")
+    return words

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
@@ -15,6 +18,7 @@ from quickswap.cli.run import Output, Whole, check_writable, progress
 
 if TYPE_CHECKING:
     from quickswap.replays import ReplayComparison, ReplayResult
+    from quickswap.report.words import Unit
 
 __all__ = ["replay"]
 
@@ -52,6 +56,7 @@ def replay(
     reading: Reading | None = None,
     serving: Serving | None = None,
     report: Path | None = None,
+    groups: str | None = None,
     outcomes: Path | None = None,
     csv: Output = None,
     json: Output = None,
@@ -76,6 +81,9 @@ def replay(
         How to replay it.
     report
         Write a report for others to read to this file, in HTML.
+    groups
+        Of the report, the column of the log by which users are told apart: user, group, queue,
+        partition or class. By default group where there are 2 to 30 of them, else user.
     outcomes
         Write what became of each job under each policy to this file, in Parquet.
     csv
@@ -93,18 +101,23 @@ def replay(
     from quickswap.replays import replay_all
     from quickswap.replays.running import DEFAULT_POLICIES
     from quickswap.report import write_report
+    from quickswap.report.gains import check_column
     from quickswap.simulation import Interrupted
 
     check_writable(report, outcomes, csv, json, parquet, source=log)
     for option, path in (("report", report), ("outcomes", outcomes), ("parquet", parquet)):
         if str(path) == "-":
             raise QuickswapError(f"--{option} is -, which is standard output: give a file.")
+    if groups is not None and report is None:
+        raise QuickswapError("--groups is for the report: give --report too.")
+    with _as_options():
+        check_column(groups)
     factors = _factors(load_factors, REPORT_LOADS if report is not None else (1.0,))
     names = policies.replace(";", " ").split() if policies is not None else DEFAULT_POLICIES
     read = read_log(log, reading)
     interruption: KeyboardInterrupt | None = None
     try:
-        with progress("replaying") as shown:
+        with progress("replaying") as shown, _as_options():
             comparison = replay_all(
                 read, names, load_factors=factors, progress=shown, **_keywords(serving)
             )
@@ -124,9 +137,10 @@ def replay(
         options += [] if policies is None else [f"--policies {shlex.quote(policies)}"]
         options += [] if load_factors is None else [f"--load-factors {shlex.quote(load_factors)}"]
         command = " ".join(["quickswap replay", shlex.quote(Path(log).name), *options])
-        command += f" --report {shlex.quote(report.name)}"
+        options = [] if groups is None else [f" --groups {groups}"]
+        command += "".join([f" --report {shlex.quote(report.name)}", *options])
         try:
-            write_report(comparison, report, command=command)
+            write_report(comparison, report, groups=groups, command=command)
             note = f"\nreport: {report}"
         except KeyboardInterrupt as struck:
             interruption, note = struck, "interrupted"
@@ -136,6 +150,23 @@ def replay(
         _print(comparison, note)  # behind the files, which a reader that leaves must not cost
     if interruption is not None:
         raise interruption
+
+
+@contextmanager
+def _as_options() -> Iterator[None]:
+    """Let a mistake be told with the settings called as on the command line."""
+    from quickswap.errors import QuickswapError
+
+    names = "|".join(["groups", "servers", *vars(Serving())])
+    try:
+        yield
+    except QuickswapError as error:
+        text = re.sub(rf"^({names})\b(?= (is|and|must)\b)", _option, str(error))
+        raise type(error)(re.sub(rf"(?<=^--warmup and )({names})\b", _option, text)) from None
+
+
+def _option(found: re.Match[str]) -> str:
+    return "--" + found[1].replace("_", "-")
 
 
 def _partly(result: object) -> ReplayComparison:
@@ -161,6 +192,7 @@ def _factors(text: str | None, default: tuple[float, ...]) -> tuple[float, ...]:
 def _print(comparison: ReplayComparison, note: str) -> None:
     from quickswap._words import counted
     from quickswap.cli.output import print_table
+    from quickswap.report.words import common_unit
 
     first = comparison.results[0]
     quality = first.log.report
@@ -174,16 +206,27 @@ def _print(comparison: ReplayComparison, note: str) -> None:
     too_large = max(each.too_large for each in comparison.results)
     if too_large:
         print(f"  left out: {counted(too_large, 'job', ',')} that need more than {servers}")
-    pieces, unit = first.resampled
-    name, seconds = _unit(comparison)
-    width = f"± is the 95 % half-width over {counted(pieces, unit)} of the log"
-    print(f"times in {name}; {width if pieces > 1 else 'the log is too short for intervals'}\n")
-    columns = ["load", "policy", "", "mean wait", "P90 wait", "P99 wait", "mean response"]
+    pieces, piece = first.resampled
+    unit = common_unit(comparison)
+    width = f"± is the 95 % half-width over {counted(pieces, piece)} of the log"
+    print(
+        f"times in {unit.word}; {width if pieces > 1 else 'the log is too short for intervals'}\n"
+    )
+    columns = [
+        "load",
+        "policy",
+        "",
+        "mean wait",
+        "P90 wait",
+        "P99 wait",
+        "longest",
+        "mean response",
+    ]
     columns += ["weighted mean", "bounded slowdown", "utilisation", "verdict"]
     rows = []
     for point, results in enumerate(comparison.points):
         best = comparison.best(point)
-        rows += [_row(each, best, seconds) for each in results]
+        rows += [_row(each, best, unit) for each in results]
         rows.append([""] * len(columns))
     print_table(columns, rows[:-1], text=3)
     print("\nbest: least mean bounded slowdown; tied: not told apart from it")
@@ -191,27 +234,23 @@ def _print(comparison: ReplayComparison, note: str) -> None:
         print("± ?: the log is too short, or the jobs too few, to tell how wide the interval is")
     if any(each.verdict == "falls behind" for each in comparison.results):
         print("falls behind: the queue grows, so that waits tell the length of the log")
+    if any(each.verdict == "behind for long" for each in comparison.results):
+        print(
+            "behind for long: at least a day's work of the whole machine waited for more than a "
+            "quarter of the log, or two months, on end"
+        )
     print(f"{counted(len(comparison.results), 'replay')} in {comparison.seconds:.1f} s")
     if note:
         print(note)
 
 
-def _row(each: ReplayResult, best: tuple[str, ...], second: float) -> list[str]:
+def _row(each: ReplayResult, best: tuple[str, ...], unit: Unit) -> list[str]:
     overall = each.overall
     waiting = overall.waiting_time
-    times = (waiting.mean, waiting.p90, waiting.p99, overall.response_time.mean)
-    cells = [
-        str(each_time.over(second)) for each_time in (*times, each.weighted_mean_response_time)
-    ]
+    cells = [str(unit.of(time)) for time in (waiting.mean, waiting.p90, waiting.p99)]
+    cells.append(unit.plain(each.longest_wait))
+    means = (overall.response_time.mean, each.weighted_mean_response_time)
+    cells += [str(unit.of(time)) for time in means]
     rest = (overall.bounded_slowdown.mean, each.utilisation)
     label = each.policy_label
     return [f"{each.load:.4g}", label, mark(label, best), *cells, *map(str, rest), each.verdict]
-
-
-def _unit(comparison: ReplayComparison) -> tuple[str, float]:
-    """Return name and seconds of the unit in which most mean response times are short numbers."""
-    means = sorted(each.mean_response_time.value for each in comparison.results)
-    for unit, seconds in (("days", 86400.0), ("hours", 3600.0), ("minutes", 60.0)):
-        if means[len(means) // 2] >= 2 * seconds:
-            return unit, seconds
-    return "seconds", 1.0

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from datetime import date, datetime, time
 from typing import Literal
@@ -9,8 +10,8 @@ from zoneinfo import ZoneInfo
 
 import polars as pl
 
-from quickswap._check import factor, positive, whole
-from quickswap.errors import unknown
+from quickswap._check import factor, positive, real, whole
+from quickswap.errors import shown, unknown
 from quickswap.logs.errors import LogError
 
 __all__ = ["Instant", "Options", "Unit", "check_zone", "instant"]
@@ -92,6 +93,10 @@ def instant(
                 f"its first job."
             )
         return moment.timestamp() - clock
-    if isinstance(value, bool) or not isinstance(value, int | float) or value != value:
-        raise LogError(f"{what} must be a date or seconds after the first job, not {value!r}.")
-    return first + value
+    seconds = real(value)
+    if seconds is None or not math.isfinite(seconds):
+        raise LogError(
+            f"{what} must be a date or a finite number of seconds after the first job, not "
+            f"{shown(value)}."
+        )
+    return first + seconds

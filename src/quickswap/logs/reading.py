@@ -6,7 +6,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from quickswap._check import items
-from quickswap.errors import shown, unknown
+from quickswap._settings import flag
+from quickswap.errors import QuickswapError, shown, unknown
 from quickswap.files import checked_path
 from quickswap.logs import sacct, swf, table
 from quickswap.logs.errors import LogError
@@ -65,6 +66,10 @@ def read(
         LogError: the file cannot be read, has no jobs (left), or does not say what it must; an
             option that makes no sense. `strict`: the first row that is not in order.
     """
+    try:
+        refuse = flag(strict, "strict")
+    except QuickswapError as error:
+        raise LogError(str(error)) from None
     if format is not None and format not in FORMATS:
         unknown("format", format, FORMATS, LogError)
     wanted = (partition,) if isinstance(partition, str) else items(partition)
@@ -87,7 +92,7 @@ def read(
     parsed = _parsed(path, kind, options, columns, sacct_format, tally)
     frame = settle(parsed, options, kind == "swf", tally)
     report = tally.report(frame)
-    if strict:
+    if refuse:
         refuse_first(report)
     first = float(frame["submit"][0])
     return JobLog(

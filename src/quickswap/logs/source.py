@@ -5,13 +5,13 @@ from __future__ import annotations
 import zlib
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Executor, Future, ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, BinaryIO, TypeVar
 
 from quickswap.logs.errors import LogError
 
-__all__ = ["BLOCK", "ahead", "blocks", "head"]
+__all__ = ["BLOCK", "ahead", "blocks", "head", "threads"]
 
 T = TypeVar("T")
 S = TypeVar("S")
@@ -19,7 +19,7 @@ S = TypeVar("S")
 BLOCK = 4 << 20
 """Bytes of text parsed at a time."""
 
-_THREADS = 2
+THREADS = 2
 """Blocks worked on at the same time; each takes several times its text of memory."""
 _CHUNK = 1 << 18
 _GZIP, _ZSTD = b"\x1f\x8b", b"\x28\xb5\x2f\xfd"
@@ -72,16 +72,24 @@ def blocks(path: Path, lone_cr: bool = False) -> Iterator[bytes]:
         yield b"".join(parts)
 
 
-def ahead(work: Callable[[T], S], items: Iterable[T]) -> Iterator[S]:
-    """Yield the result of `work` for each item, in order, of which two are worked on ahead."""
+def threads() -> ThreadPoolExecutor:
+    """Return the threads for `ahead`, to be used in a `with` block."""
+    return ThreadPoolExecutor(THREADS)
+
+
+def ahead(pool: Executor, work: Callable[[T], S], items: Iterable[T]) -> Iterator[S]:
+    """Yield the result of `work` for each item, in order, of which two are worked on ahead.
+
+    The pool is the caller's: a generator that cleans up when it is thrown away cannot pass on a
+    Ctrl-C that comes then.
+    """
     waiting: deque[Future[S]] = deque()
-    with ThreadPoolExecutor(_THREADS) as pool:
-        for item in items:
-            if len(waiting) == _THREADS:
-                yield waiting.popleft().result()
-            waiting.append(pool.submit(work, item))
-        while waiting:
+    for item in items:
+        if len(waiting) == THREADS:
             yield waiting.popleft().result()
+        waiting.append(pool.submit(work, item))
+    while waiting:
+        yield waiting.popleft().result()
 
 
 def _decompressed(path: Path) -> Iterator[bytes]:

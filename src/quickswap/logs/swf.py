@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from concurrent.futures import Executor
 from pathlib import Path
 
 import numpy as np
@@ -18,7 +19,7 @@ from quickswap.logs.lines import Lines, Reader, fields
 from quickswap.logs.parsed import Parsed, complete, judge, unread
 from quickswap.logs.quality import MARK, Tally
 from quickswap.logs.rules import bit
-from quickswap.logs.source import ahead, blocks
+from quickswap.logs.source import ahead, blocks, threads
 
 __all__ = ["parse"]
 
@@ -78,7 +79,8 @@ class _Header:
 def parse(path: Path, unit: str, tally: Tally) -> Parsed:
     """Read an SWF log; blank lines and comments are no rows."""
     header = _Header()
-    parts = [judge(frame, tally) for frame in _frames(path, header, tally)]
+    with threads() as pool:
+        parts = [judge(frame, tally) for frame in _frames(path, header, tally, pool)]
     frame = pl.concat(parts) if parts else judge(unread([]), tally)
     keys = ("MaxNodes", "MaxProcs") if unit == "node" else ("MaxProcs", "MaxNodes")
     servers = header.number(*keys)
@@ -94,10 +96,11 @@ def parse(path: Path, unit: str, tally: Tally) -> Parsed:
     return Parsed(frame, header.facts, None if servers is None else int(servers), clock, zone)
 
 
-def _frames(path: Path, header: _Header, tally: Tally) -> Iterator[pl.DataFrame]:
+def _frames(path: Path, header: _Header, tally: Tally, pool: Executor) -> Iterator[pl.DataFrame]:
     """Yield the rows of a log, block by block; regular blocks are parsed ahead, in threads."""
     reader = Reader(lone_cr=True)
-    for raw, lines, frame in ahead(_regular_block, map(reader.lines, blocks(path, lone_cr=True))):
+    numbered = map(reader.lines, blocks(path, lone_cr=True))
+    for raw, lines, frame in ahead(pool, _regular_block, numbered):
         if frame is not None:
             yield frame
         else:

@@ -96,6 +96,13 @@ def _mapping(path: Path, names: list[str], columns: Mapping[str, str] | None) ->
         if own not in names:
             raise LogError(f"{path}, line 1 has no column {own!r}: it has {_listed(names)}.")
     result = {name: name for name in KNOWN if name in names} | given
+    for name, own in result.items():
+        if names.count(own) > 1:
+            places = [str(at) for at, each in enumerate(names, 1) if each == own]
+            raise LogError(
+                f"{path}, line 1 has {len(places)} columns {own!r} ({', '.join(places)}): give "
+                f"each a name of its own, so that it is clear which one is the {name}."
+            )
     for name in _MUST:
         if name not in result:
             raise LogError(

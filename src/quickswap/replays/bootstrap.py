@@ -65,6 +65,12 @@ class Pieces:
     def __len__(self) -> int:
         return len(self.edges) - 1
 
+    def same(self, other: Pieces) -> bool:
+        """Whether other pieces lie in the same places and are drawn in the same way."""
+        return np.array_equal(self.edges, other.edges) and np.array_equal(
+            self.weights, other.weights
+        )
+
     def inside(self, times: Floats) -> NDArray[np.bool_]:
         """Whether each time is in the span."""
         inside: NDArray[np.bool_] = (times >= self.edges[0]) & (times <= self.edges[-1])

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 
 import numpy as np
@@ -45,6 +45,7 @@ class Table:
 
     pieces: Pieces
     moments: Floats  # (pieces, groups, metrics, MOMENTS)
+    weighted: Floats | None = None  # weighted mean response time, whole and draws: (1 + draws,)
 
     def means(self, metric: str, group: int | None) -> Floats:
         """Return the mean of a metric in the whole and in each draw: (1 + draws,)."""
@@ -59,6 +60,12 @@ class Table:
         """Return this mean less that of another table of the same pieces and groups."""
         gap = self.means(metric, group) - other.means(metric, group)
         return self.pieces.estimates(gap[:, None])[0]
+
+    def weighted_difference(self, other: Table) -> Estimate | None:
+        """Return this weighted mean response time less that of another table of the same pieces."""
+        if self.weighted is None or other.weighted is None or not self.pieces.same(other.pieces):
+            return None
+        return self.pieces.estimates((self.weighted - other.weighted)[:, None])[0]
 
 
 def measure(
@@ -100,7 +107,9 @@ def measure(
         )
         for i, (name, servers) in enumerate(names)
     ]
-    weighted, jain = _across(schedule, jobs, pieces)
+    drawn = _across(schedule, jobs, pieces)
+    weighted, jain = pieces.estimates(drawn)
+    table = replace(table, weighted=drawn[:, 0])
     used, wasted = _use(schedule, history, pieces)
     quantities = Quantities(
         policy_label=label,
@@ -257,10 +266,11 @@ def _rates(
     return out
 
 
-def _across(
-    schedule: Schedule, jobs: NDArray[np.int64], pieces: Pieces
-) -> tuple[Estimate, Estimate]:
-    """Return the weighted mean response time and Jain's index over the needs as classes."""
+def _across(schedule: Schedule, jobs: NDArray[np.int64], pieces: Pieces) -> Floats:
+    """Return the weighted mean response time and Jain's index over the needs as classes.
+
+    They are those of the whole and of each draw: (1 + draws, 2).
+    """
     needs, need = distinct(schedule.need[jobs])
     size, response = schedule.size[jobs], schedule.response[jobs]
     work = np.bincount(need, size) * needs
@@ -274,8 +284,7 @@ def _across(
     with np.errstate(invalid="ignore", divide="ignore"):
         weighted = (share * means).sum(axis=1) / share.sum(axis=1)
         jain = means.sum(axis=1) ** 2 / (present.sum(axis=1) * np.square(means).sum(axis=1))
-    first, second = pieces.estimates(np.stack([weighted, jain], axis=1))
-    return first, second
+    return np.stack([weighted, jain], axis=1)
 
 
 def _use(schedule: Schedule, history: History | None, pieces: Pieces) -> tuple[Estimate, Estimate]:

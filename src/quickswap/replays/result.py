@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from quickswap.errors import QuickswapError, shown, unknown
 from quickswap.estimates import Estimate
+from quickswap.replays.backlog import Backlog, much_work, verdict_of
 from quickswap.replays.measuring import Table
 from quickswap.replays.schedule import Schedule
 from quickswap.result import SUMMARIES, Quantities, plain
@@ -24,8 +25,6 @@ __all__ = ["AS_LOGGED", "ReplayComparison", "ReplayInputs", "ReplayResult"]
 AS_LOGGED = "as logged"
 """In place of a policy: the waits that the log itself tells."""
 FORMAT = 1
-BEHIND = 0.05
-"""Share of all work that still waits at the last submission beyond which a policy falls behind."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +73,8 @@ class ReplayResult(Quantities):
         jobs: jobs measured.
         too_large: jobs left out, as they need more than the machine has.
         resampled: what was drawn for the intervals: so many pieces of a unit, (48, "week").
-        left_behind: share of all work that still waited at the last submission.
+        longest_wait: of a job measured, seconds; nan if there is none.
+        backlog: how much work waited, and for how long on end.
         seconds: wall-clock time of the replay; not compared.
     """
 
@@ -85,14 +85,38 @@ class ReplayResult(Quantities):
     jobs: int
     too_large: int
     resampled: tuple[int, str]
-    left_behind: float
+    longest_wait: float
+    backlog: Backlog
     seconds: float = field(default=math.nan, compare=False)
     table: Table | None = field(default=None, compare=False, repr=False)
 
     @property
     def verdict(self) -> str:
-        """Return "keeps up", or "falls behind": then waits only tell how long the log is."""
-        return "falls behind" if self.left_behind > BEHIND or self.load >= 1 else "keeps up"
+        """Whether the policy kept up with what was submitted.
+
+        "falls behind": more than 5 % of all work still waited at the last submission, or the load
+        is 1 or more; the waits only tell how long the log is. "behind for long": there was a
+        stretch of over a quarter of the log, or of over 60 days, in which there always waited at
+        least as much work as the whole machine does in a day (in a thirtieth of the log's duration,
+        if that is less); the waits hang on how long such stretches happen to be. Else "keeps up".
+        What waits at a moment is not known of preemptive policies, which are only told to fall
+        behind or to keep up.
+        """
+        return verdict_of(self.backlog, self.load, self._span)
+
+    @property
+    def much(self) -> float:
+        """Work that is much to wait: seconds that the whole machine would need for it."""
+        return much_work(self._span)
+
+    @property
+    def _span(self) -> float:
+        return float(self.schedule.arrival[-1] - self.schedule.arrival[0])
+
+    @property
+    def left_behind(self) -> float:
+        """Share of all work that still waited at the last submission."""
+        return self.backlog.left
 
     def outcomes(self) -> polars.DataFrame:
         """Return one row a job, in the order of submission.
@@ -163,16 +187,22 @@ class ReplayResult(Quantities):
         if cls is not None and cls not in names:
             unknown("class", cls, names, QuickswapError)
         mine, theirs = self.table, other.table
+        if self.log.load_factor != other.log.load_factor:
+            raise QuickswapError(
+                f"these replays are at {self.log.load_factor:g} and {other.log.load_factor:g} "
+                "times the load of the log: compare replays at one load."
+            )
         if (
             mine is None
             or theirs is None
             or names != [each.name for each in other.classes]
             or self.jobs != other.jobs
-            or len(mine.pieces) != len(theirs.pieces)
+            or not mine.pieces.same(theirs.pieces)
+            or self.inputs.slowdown_bound != other.inputs.slowdown_bound
         ):
             raise QuickswapError(
-                "these replays cannot be paired: they need the same log, classes, warm-up and "
-                "cool-down."
+                "these replays cannot be paired: they need the same log, classes, warm-up, "
+                "cool-down, bound of the slowdown and seed."
             )
         group = None if cls is None else names.index(cls)
         return mine.difference(theirs, metric, group)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
@@ -19,6 +20,7 @@ from quickswap.logs import JobLog
 from quickswap.logs.grouping import group_name
 from quickswap.own import own_name
 from quickswap.policies import Policy, spell
+from quickswap.replays.backlog import Backlog
 from quickswap.replays.bootstrap import Pieces
 from quickswap.replays.measuring import Group, measure
 from quickswap.replays.result import AS_LOGGED, ReplayComparison, ReplayInputs, ReplayResult
@@ -221,8 +223,7 @@ def _measured(
     pieces = Pieces.of(begin, end, 1 / task.log.load_factor, inputs.seed)
     groups = [Group(group_name((low, high)), low, high) for low, high in task.groups]
     quantities, table = measure(schedule, history, pieces, groups, name, inputs.slowdown_bound)
-    work = task.need * task.size
-    late = schedule.start > task.arrival[-1]
+    waits = schedule.wait[pieces.inside(schedule.arrival)]
     return ReplayResult(
         **{f.name: getattr(quantities, f.name) for f in fields(Quantities)},
         inputs=inputs,
@@ -232,7 +233,8 @@ def _measured(
         jobs=quantities.overall.jobs,
         too_large=len(task.log) - len(task.rows) if name != AS_LOGGED else 0,
         resampled=(len(pieces), pieces.unit),
-        left_behind=float(work[late].sum() / work.sum()) if work.any() else 0.0,
+        longest_wait=float(waits.max(initial=0.0)) if len(waits) else math.nan,
+        backlog=Backlog.of(schedule),
         seconds=time.perf_counter() - begun,
         table=table,
     )

@@ -16,25 +16,22 @@ from numpy.typing import NDArray
 
 from quickswap.plotting.style import COLOURS, DASHES, STYLE
 from quickswap.report.markup import Markup
-from quickswap.report.words import Clock, certain, unit_of
+from quickswap.report.words import Clock
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from quickswap.report.gains import Gain
-
-__all__ = ["Line", "bars", "gains", "lines", "tails"]
+__all__ = ["Line", "bars", "lines", "tails"]
 
 Floats = NDArray[np.float64]
 Line = tuple[str, int, Floats, Floats]
 """Label, number of the style, x and y."""
 
-NARROW, WIDE = 4.6, 6.4
-"""Inches: two of the former stand beside each other on a screen, one on a telephone."""
+NARROW, WIDE = 4.6, 5.2
+"""Inches: so little that the letters can be read where the page is as narrow as a telephone."""
 TICKS = (1.0, 60.0, 3600.0, 86400.0, 864e3, 864e4)
 TICK_NAMES = ("1 s", "1 min", "1 h", "1 d", "10 d", "100 d")
-SURE, GAIN, LOSS = "#444444", "#0072B2", "#D55E00"
 _STYLE: Any = {
     "font.size": 10,
     "axes.titlesize": 10,
@@ -97,43 +94,6 @@ def _legend(canvas: _Canvas) -> None:
         canvas.figure.legend(
             handles, labels, loc="outside upper left", ncols=2 if len(labels) > 1 else 1
         )
-
-
-def gains(rows: Sequence[Gain], policy: str, style: int, head: str) -> Markup:
-    """Draw the difference of the mean wait of each group, with its interval."""
-    shown = [row for row in rows if row.gap is not None and math.isfinite(row.gap.value)]
-    unit = unit_of(row.gap.value for row in shown if row.gap is not None)
-    words = f"{policy}: change of the mean wait by {head}, with intervals"
-    height = 1.1 + 0.24 * len(shown)
-    with _drawn(f"gains-{head}-{style}", words, NARROW, height) as canvas:
-        axes = canvas.axes
-        for place, row in enumerate(shown):
-            assert row.gap is not None
-            gap = unit.of(row.gap)
-            sure = certain(gap)
-            colour = SURE if not sure else GAIN if gap.value < 0 else LOSS
-            width = 0.0 if math.isnan(gap.half_width) else gap.half_width
-            marker = "o" if not sure else "<" if gap.value < 0 else ">"
-            axes.errorbar(
-                gap.value,
-                place,
-                xerr=width,
-                color=colour,
-                marker=marker,
-                markerfacecolor=colour if sure else "white",
-                capsize=2,
-            )
-        axes.axvline(0, color="black", linewidth=0.8)
-        axes.set_yticks(range(len(shown)), [_short(row.name) for row in shown])
-        axes.set_ylim(len(shown) - 0.5, -0.5)
-        axes.grid(axis="y", visible=False)
-        axes.set_xlabel(f"shorter  ←  change of the mean wait [{unit.name}]  →  longer", fontsize=9)
-        axes.set_title(policy, loc="left", fontweight="bold")
-    return canvas.svg
-
-
-def _short(name: str, most: int = 18) -> str:
-    return name if len(name) <= most else f"{name[: most - 1]}…"
 
 
 def tails(curves: Sequence[Line], name: str, words: str) -> Markup:

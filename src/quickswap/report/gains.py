@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -11,13 +12,11 @@ from numpy.typing import NDArray
 from quickswap.errors import QuickswapError, shown
 from quickswap.estimates import Estimate
 from quickswap.replays import ReplayResult
-from quickswap.replays.measuring import tabulate
-from quickswap.report import charts
-from quickswap.report.markup import Markup, figure, joined, section, table, tag
-from quickswap.report.model import METRIC, Told, difference
-from quickswap.report.words import Unit, certain, listed, unit_of
+from quickswap.replays.bootstrap import FEWEST
+from quickswap.replays.measuring import Table, tabulate
+from quickswap.report.model import METRIC, Point, Told, difference
 
-__all__ = ["COLUMNS", "Gain", "Gains", "by_class", "by_user", "gains_section"]
+__all__ = ["COLUMNS", "Gain", "Gains", "by_class", "by_user", "check_column", "column_of", "owners"]
 
 COLUMNS = ("user", "group", "queue", "partition", "class")
 """Columns of a log whose values can stand for groups of users."""
@@ -67,10 +66,17 @@ class Gains:
         """Return the groups under a policy."""
         return self.rows.get(policy, ())
 
+    def who(self, row: Gain) -> str:
+        """Return a group as a sentence calls it."""
+        name = row.name.replace("-", " to ") if self.plural else row.name
+        after = self.after[:-1] if name == "1" and self.plural else self.after
+        return f"{self.before}{name}{after}"
 
-def by_class(told: Told) -> Gains:
-    """Return gains and losses by server need."""
-    base = told.main.baseline
+
+def by_class(told: Told, point: Point | None = None) -> Gains:
+    """Return gains and losses by server need; at the load of the log unless a point is given."""
+    point = point or told.main
+    base = point.baseline
     need, size, inside = _measured(base)
     work = need * size * inside
     rows: dict[str, tuple[Gain, ...]] = {}
@@ -78,14 +84,14 @@ def by_class(told: Told) -> Gains:
     at = np.searchsorted(edges, need, side="left")
     jobs_of = np.bincount(at, inside, len(edges))
     work_of = np.bincount(at, work, len(edges))
-    for other in told.main.others:
+    for other in point.others:
         rows[other.policy_label] = tuple(
             Gain(
                 each.name,
                 _share(jobs_of[i], jobs_of.sum()),
                 _share(work_of[i], work_of.sum()),
                 each.mean_waiting_time,
-                difference(other, base, cls=each.name),
+                _trusted(difference(other, base, cls=each.name), base.table, i),
             )
             for i, each in enumerate(base.classes)
             if each.jobs
@@ -93,13 +99,14 @@ def by_class(told: Told) -> Gains:
     return Gains("class of needs", "jobs that need ", " servers", True, rows)
 
 
-def by_user(told: Told) -> Gains | None:
+def by_user(told: Told, point: Point | None = None) -> Gains | None:
     """Return gains and losses by group of users; None if the log knows of one or none."""
-    column = told.column or _column(told.log.jobs)
+    point = point or told.main
+    column = told.column or column_of(told.log.jobs)
     if column is None:
         return None
-    base = told.main.baseline
-    names, owner = _owners(told.log.jobs, column, base)
+    base = point.baseline
+    names, owner = owners(told.log.jobs, column)
     if len(names) < 2:
         return None
     mine = owner[base.schedule.rows]
@@ -115,7 +122,7 @@ def by_user(told: Told) -> Gains | None:
         np.stack([ours.means(METRIC, group) for group in range(len(names))], axis=1)
     )
     rows = {}
-    for other in told.main.others:
+    for other in point.others:
         paired = difference(other, base) is not None
         theirs = tabulate(other.schedule, pieces, owner[other.schedule.rows], len(names), bound)
         rows[other.policy_label] = tuple(
@@ -124,12 +131,20 @@ def by_user(told: Told) -> Gains | None:
                 _share(jobs_of[i], jobs_of.sum()),
                 _share(work_of[i], work_of.sum()),
                 means[i],
-                theirs.difference(ours, METRIC, i) if paired else None,
+                _trusted(theirs.difference(ours, METRIC, i), ours, i) if paired else None,
             )
             for i, name in enumerate(names)
             if jobs_of[i]
         )
     return Gains(column, f"{column} ", "", False, rows)
+
+
+def _trusted(gap: Estimate | None, table: Table | None, group: int) -> Estimate | None:
+    """Return a difference, its interval unknown where the group has jobs in too few weeks."""
+    if gap is None or table is None:
+        return gap
+    pieces = int((table.moments[:, group, 0, 0] > 0).sum())
+    return gap if pieces >= FEWEST or gap.value == 0 else Estimate(gap.value, math.nan)
 
 
 def check_column(column: object) -> str | None:
@@ -141,12 +156,11 @@ def check_column(column: object) -> str | None:
     if column is None or (isinstance(column, str) and column in COLUMNS):
         return column
     raise QuickswapError(
-        f"groups is {shown(column)}; it must be a column of the log ({', '.join(COLUMNS)}), or "
-        "None to let the log decide."
+        f"groups is {shown(column)}; it must be a column of the log: {', '.join(COLUMNS)}."
     )
 
 
-def _column(jobs: pl.DataFrame) -> str | None:
+def column_of(jobs: pl.DataFrame) -> str | None:
     """Return the column that tells users apart: groups if they are few, else users."""
     known = {name: jobs[name].drop_nulls().n_unique() for name in ("group", "user")}
     if 2 <= known["group"] <= FEW or (known["user"] < 2 <= known["group"]):
@@ -154,10 +168,13 @@ def _column(jobs: pl.DataFrame) -> str | None:
     return "user" if known["user"] >= 2 else None
 
 
-def _owners(
-    jobs: pl.DataFrame, column: str, base: ReplayResult
+def owners(
+    jobs: pl.DataFrame, column: str, all_of_them: bool = False
 ) -> tuple[list[str], NDArray[np.int64]]:
-    """Return the names of the groups, heaviest first, and the group of each job of the log."""
+    """Return the names of the groups, heaviest first, and the group of each job of the log.
+
+    Where there are many, only the heaviest are named, unless all of them are asked for.
+    """
     texts = jobs[column].cast(pl.String).fill_null(UNKNOWN)
     work = (jobs["need"] * jobs["size"]).rename("work")
     sums = (
@@ -167,7 +184,8 @@ def _owners(
         .sort(["work", column], descending=[True, False])
     )
     names: list[str] = sums[column].to_list()
-    shown_names = names if len(names) <= FEW and column != "user" else names[:HEAVIEST]
+    whole = all_of_them or (len(names) <= FEW and column != "user")
+    shown_names = names if whole else names[:HEAVIEST]
     rest = len(names) - len(shown_names)
     number = {name: i for i, name in enumerate(shown_names)}
     codes = texts.replace_strict(number, default=len(shown_names), return_dtype=pl.Int64)
@@ -188,84 +206,3 @@ def _measured(
 
 def _share(part: float, whole: float) -> float:
     return float(part / whole) if whole else 0.0
-
-
-def gains_section(told: Told, classes: Gains, users: Gains | None) -> Markup:
-    """Return the section on who gains and who loses."""
-    base = told.main.baseline
-    if not told.main.others:
-        text = "There is only one policy, so nobody gains or loses."
-        return section("gains", "Who gains and who loses", tag("p", text))
-    intro = tag(
-        "p",
-        f"How much longer (+) or shorter (\N{MINUS SIGN}) the mean wait of a job would be than "
-        f"under {base.policy_label}, at {told.main.name}. The line is the 95 % interval; where it "
-        "crosses 0, nobody can tell from this log. Of twenty such intervals, about one is wrong.",
-    )
-    parts = [tag("h3", "By server need"), _part(told, classes, "needs")]
-    if users is None:
-        words = "The log does not tell users or groups apart, so gains by user are not shown."
-        parts += [tag("h3", "By users"), tag("p", words)]
-    else:
-        parts += [tag("h3", f"By {users.noun}, heaviest first"), _part(told, users, users.noun)]
-    return section("gains", "Who gains and who loses", intro, *parts)
-
-
-def _part(told: Told, gains: Gains, head: str) -> Markup:
-    if not any(gains.rows.values()):
-        return tag("p", "No job was measured.")
-    drawings = [
-        figure(
-            charts.gains(rows, policy, told.styles[policy], head),
-            f"{policy} against {told.main.baseline.policy_label}, by {gains.noun}",
-        )
-        for policy, rows in gains.rows.items()
-        if any(row.gap is not None and row.gap.value for row in rows)
-    ]
-    alike = [
-        policy
-        for policy, rows in gains.rows.items()
-        if all(row.gap is not None and row.gap.value == 0 for row in rows)
-    ]
-    first = next(iter(gains.rows.values()))
-    base_unit = unit_of(row.base.value for row in first)
-    units = {
-        policy: unit_of(row.gap.value for row in rows if row.gap is not None)
-        for policy, rows in gains.rows.items()
-    }
-    columns = [
-        head,
-        "jobs [%]",
-        "work [%]",
-        f"{told.main.baseline.policy_label} [{base_unit.name}]",
-        *(f"{policy} [{unit.name}]" for policy, unit in units.items()),
-    ]
-    body = [
-        [
-            row.name,
-            f"{100 * row.jobs:.1f}",
-            f"{100 * row.work:.1f}",
-            str(base_unit.of(row.base)),
-            *(_gap(rows[i], units[policy]) for policy, rows in gains.rows.items()),
-        ]
-        for i, row in enumerate(first)
-    ]
-    caption = (
-        f"Mean wait by {gains.noun} under {told.main.baseline.policy_label}, and its change under "
-        "the others"
-    )
-    if alike:
-        words = f"Under {listed(alike)} each {gains.noun} waits as long as under "
-        alike_words = tag("p", f"{words}{told.main.baseline.policy_label}.")
-    else:
-        alike_words = Markup("")
-    return joined(
-        [alike_words, tag("div", *drawings, class_="figures"), table(caption, columns, body)]
-    )
-
-
-def _gap(row: Gain, unit: Unit) -> Markup:
-    if row.gap is None:
-        return tag("td", "-")
-    kind = ("gain" if row.gap.value < 0 else "loss") if certain(row.gap) else "open"
-    return tag("td", unit.signed(row.gap), class_=kind)

@@ -6,7 +6,7 @@ import html
 import re
 from collections.abc import Iterable, Sequence
 
-__all__ = ["Markup", "figure", "section", "table", "tag"]
+__all__ = ["Markup", "figure", "folded", "joined", "scrolled", "section", "table", "tag"]
 
 _CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff]")
 """Characters that a document must not hold."""
@@ -54,7 +54,14 @@ def section(anchor: str, title: str, *children: object) -> Markup:
 
 def scrolled(label: str, *children: object) -> Markup:
     """Return what scrolls sideways by itself where the window is narrow, by keyboard too."""
-    return tag("div", *children, class_="scroll", tabindex=0, role="region", aria_label=label)
+    hint = tag("p", "There is more to the right: scroll sideways →", class_="hint")
+    box = tag("div", *children, class_="scroll", tabindex=0, role="region", aria_label=label)
+    return tag("div", hint, box, class_="wider")
+
+
+def folded(title: str, *children: object, opened: bool) -> Markup:
+    """Return a part that readers open and close by its title."""
+    return tag("details", tag("summary", title), *children, open=opened)
 
 
 def table(caption: str, columns: Sequence[object], rows: Iterable[Sequence[object]]) -> Markup:
@@ -70,7 +77,7 @@ def table(caption: str, columns: Sequence[object], rows: Iterable[Sequence[objec
         tag("tr", tag("th", first, scope="row"), *(_cell(each) for each in rest))
         for first, *rest in rows
     ]
-    parts = (tag("caption", caption), tag("thead", head), tag("tbody", *body))
+    parts = (tag("caption", tag("span", caption)), tag("thead", head), tag("tbody", *body))
     return scrolled(caption, tag("table", *parts))
 
 
@@ -84,4 +91,4 @@ def figure(drawing: Markup, caption: str, wide: bool = False) -> Markup:
     """Return a drawing with its caption."""
     words = tag("figcaption", caption)
     kind = "wide" if wide else None
-    return tag("figure", scrolled(caption, drawing), words, class_=kind)
+    return tag("figure", drawing, words, class_=kind)

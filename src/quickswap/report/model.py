@@ -11,7 +11,7 @@ from quickswap.estimates import Estimate
 from quickswap.logs import JobLog
 from quickswap.replays import ReplayComparison, ReplayResult
 from quickswap.replays.result import AS_LOGGED
-from quickswap.report.words import Clock
+from quickswap.report.words import Clock, Unit, common_unit
 
 __all__ = ["METRIC", "Point", "Told", "difference"]
 
@@ -121,6 +121,11 @@ class Told:
     def clock(self) -> Clock:
         """How its times are told."""
         return Clock.of(self.log)
+
+    @cached_property
+    def unit(self) -> Unit:
+        """The one unit of all waits and response times."""
+        return common_unit(self.comparison)
 
     @cached_property
     def styles(self) -> dict[str, int]:

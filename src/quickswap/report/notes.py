@@ -52,13 +52,13 @@ def caveats_section(told: Told) -> Markup:
     over = (
         "The log is too short for intervals."
         if unit == "whole"
-        else f"Intervals come from drawing the log's {counted(number, unit)} anew, with "
-        f"replacement ({base.inputs.seed} is the seed). They tell how much the answer "
-        f"depends on the {unit}s that the log happens to hold, and nothing of other years, users "
-        "or machines."
+        else f"What stands after ± comes from putting together the log's {counted(number, unit)} "
+        f"anew by chance, again and again, some twice and some not at all. It tells how much the "
+        f"answer depends on the {unit}s that the log happens to hold, and nothing of other years, "
+        "users or machines."
     )
     points = [
-        ("One path.", f"This is one stretch of one machine's life. {over}"),
+        ("One log.", f"This is one stretch of one machine's life. {over}"),
         (
             "Users do not react.",
             "Each job is submitted when it was in the log. Under another policy users would have "
@@ -88,7 +88,10 @@ def _estimates(told: Told) -> str:
         text = "Policies that use estimated run times were given those of the log"
         lacks = told.log.report["no_estimate"]
         text += (
-            f"; {lacks:,} jobs have none, and their true run time stands for it." if lacks else "."
+            f"; for {lacks:,} of the {len(told.log):,} jobs the log gives none, and the true run "
+            "time was taken in its place."
+            if lacks
+            else "."
         )
     else:
         text = f"Policies that use estimated run times were given {believed:g} times the true ones."
@@ -100,7 +103,8 @@ def _left_out(told: Told) -> str:
     inputs = base.inputs
     texts = [
         f"The first {100 * inputs.warmup:g} % and the last {100 * inputs.cooldown:g} % of the time "
-        f"are replayed and not measured; {counted(base.jobs, 'job', ',')} are."
+        "are replayed, but not measured, as the machine is empty at first and nobody comes at the "
+        f"end; {counted(base.jobs, 'job', ',')} were measured."
     ]
     if base.too_large:
         texts.append(
@@ -123,12 +127,12 @@ def computed_section(told: Told) -> Markup:
         ("log", Path(inputs.source).name),
         ("servers", f"{inputs.servers:,}"),
         ("policies", ", ".join(each.inputs.policy for each in told.main.results)),
-        ("loads", ", ".join(f"{point.factor:g}" for point in told.points)),
+        ("times the load of the log", ", ".join(f"{point.factor:g}" for point in told.points)),
         ("estimates", str(inputs.estimate)),
         ("classes", "each need" if inputs.classes == "need" else inputs.classes),
-        ("warm-up, cool-down", f"{inputs.warmup:g}, {inputs.cooldown:g}"),
-        ("bound of the slowdown", f"{inputs.slowdown_bound:g} s"),
-        ("seed", str(inputs.seed)),
+        ("not measured, first and last", f"{100 * inputs.warmup:g} %, {100 * inputs.cooldown:g} %"),
+        ("run times count in the slowdown from", f"{inputs.slowdown_bound:g} s"),
+        ("seed of the intervals", str(inputs.seed)),
     ]
     code = told.command or _code(told)
     return section(

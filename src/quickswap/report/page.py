@@ -8,7 +8,8 @@ from pathlib import Path
 from quickswap._words import counted
 from quickswap.files import write_text
 from quickswap.replays import ReplayComparison
-from quickswap.report.gains import by_class, by_user, check_column, gains_section
+from quickswap.report.gains import by_class, by_user, check_column
+from quickswap.report.gains_section import gains_section
 from quickswap.report.gantt import gantt_section
 from quickswap.report.markup import Markup, joined, tag
 from quickswap.report.model import Told
@@ -67,7 +68,7 @@ def write_report(
 
 def page(told: Told, title: str | None) -> str:
     """Return the whole page."""
-    classes, users = by_class(told), by_user(told)
+    sides = [(by_class(told, point), by_user(told, point)) for point in told.points]
     name = title or f"Replay of {told.log.header.get('Computer') or Path(told.log.source).name}"
     body = [
         tag("header", tag("h1", name), tag("p", _subject(told))),
@@ -78,9 +79,9 @@ def page(told: Told, title: str | None) -> str:
         ),
         tag(
             "main",
-            summary(told, [classes, *([] if users is None else [users])]),
+            summary(told, sides),
             policies_section(told),
-            gains_section(told, classes, users),
+            gains_section(told, sides),
             waits_section(told),
             queue_section(told),
             mix_section(told),
@@ -89,7 +90,7 @@ def page(told: Told, title: str | None) -> str:
             caveats_section(told),
             computed_section(told),
         ),
-        tag("script", _asset("plan.js"), _asset("gantt.js")),
+        tag("script", _asset("page.js"), _asset("plan.js"), _asset("gantt.js")),
     ]
     head = [
         Markup('<meta charset="utf-8">'),

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 
 from quickswap.estimates import Estimate
 from quickswap.replays import ReplayResult
-from quickswap.report.markup import Markup, joined, section, table, tag
+from quickswap.report.markup import Markup, folded, joined, section, table, tag
 from quickswap.report.model import Point, Told, difference
-from quickswap.report.words import percent, unit_of
+from quickswap.report.words import amount, percent
 
 __all__ = ["policies_section"]
 
@@ -19,8 +19,9 @@ __all__ = ["policies_section"]
 class _Column:
     """A quantity: how it is called and found, what it is measured in, and how it is compared.
 
-    `kind` is "time", "number" or "share"; of `metric` the paired difference of means decides who is
-    tied. What has neither metric nor `least` is not judged.
+    `kind` is "time", "longest" (a time without an interval), "number" or "share"; of `metric` the
+    paired difference of means decides who is tied. What has
+    neither metric nor `least` is not judged.
     """
 
     name: str
@@ -32,15 +33,15 @@ class _Column:
 
 COLUMNS = (
     _Column("mean wait", lambda r: r.overall.waiting_time.mean, "time", "waiting_time"),
-    _Column("P90 of the wait", lambda r: r.overall.waiting_time.p90, "time"),
-    _Column("P99 of the wait", lambda r: r.overall.waiting_time.p99, "time"),
+    _Column("1 job in 10 waits longer than", lambda r: r.overall.waiting_time.p90, "time"),
+    _Column("1 job in 100 waits longer than", lambda r: r.overall.waiting_time.p99, "time"),
+    _Column("longest wait", lambda r: Estimate(r.longest_wait, 0.0), "longest", least=False),
     _Column(
         "mean bounded slowdown",
         lambda r: r.overall.bounded_slowdown.mean,
         "number",
         "bounded_slowdown",
     ),
-    _Column("P99 of the bounded slowdown", lambda r: r.overall.bounded_slowdown.p99, "number"),
     _Column("mean response time", lambda r: r.overall.response_time.mean, "time", "response_time"),
     _Column("weighted mean response time", lambda r: r.weighted_mean_response_time, "time"),
     _Column("servers in use [%]", lambda r: r.utilisation, "share", least=False),
@@ -53,7 +54,7 @@ def policies_section(told: Told) -> Markup:
     tables = [
         part for point in told.points for part in (tag("h3", _heading(point)), _table(point, told))
     ]
-    return section("policies", "Policies side by side", tag("p", _legend(told)), *tables)
+    return section("policies", "Policies side by side", _legend(told), *tables)
 
 
 def _heading(point: Point) -> str:
@@ -62,16 +63,41 @@ def _heading(point: Point) -> str:
 
 def _legend(told: Told) -> Markup:
     bound = told.main.baseline.inputs.slowdown_bound
-    words = (
-        " is the best of a column, and ",
-        " is not told apart from it: of means the interval of the difference holds 0, of other "
-        "quantities the two intervals overlap. P90: one job in ten waits longer; P99: one in a "
-        f"hundred. The bounded slowdown is response time over run time, of at least {bound:g} s, "
-        "and at least 1. The weighted mean response time weighs each need by its share of the "
-        "load. Which share of the servers is in use depends on the load more than on the policy. "
-        "“± ?” means that the log is too short to tell.",
+    meanings = (
+        ("Response time:", "wait and run time of a job together."),
+        (
+            "Bounded slowdown:",
+            f"response time over run time, where runs below {bound:g} s count as {bound:g} s: 1 "
+            "for a job that does not wait, 2 for one that waits as long as it runs.",
+        ),
+        (
+            "Weighted mean response time:",
+            "the needs count by the work that they bring, so that it tells what large jobs feel.",
+        ),
+        ("Servers in use:", "depends on the load, hardly on the policy."),
+        (
+            "Falls behind:",
+            "more than a twentieth of all work still waits when the last job is submitted, or more "
+            "is submitted than the machine can do.",
+        ),
+        (
+            "Behind for long:",
+            "for more than a quarter of the log, or two months, on end, at least as much work "
+            f"waits as the whole machine does in {amount(told.main.baseline.much)}.",
+        ),
+        ("Keeps up:", "neither of the two."),
+        ("± ?", "the log is too short to tell how far the value might be off."),
     )
-    return joined([tag("b", "★", class_="best"), words[0], tag("b", "≈", class_="tied"), words[1]])
+    marks = (
+        tag("b", "★", class_="best"),
+        " marks the best of a column, and ",
+        tag("b", "≈", class_="tied"),
+        " what this log cannot tell apart from it. All waits and response times are in "
+        f"{told.unit.word}; after ± stands how far a value might be off.",
+    )
+    items = (tag("li", tag("b", head), " ", text) for head, text in meanings)
+    folds = folded("What the columns and words mean", tag("ul", *items), opened=False)
+    return joined([tag("p", *marks), folds])
 
 
 def _table(point: Point, told: Told) -> Markup:
@@ -82,20 +108,25 @@ def _table(point: Point, told: Told) -> Markup:
         values = [column.get(each) for each in rows]
         marks = _marks(column, rows, values, point)
         head = column.name
-        unit = None
-        if column.kind == "time":
-            unit = unit_of(value.value for value in values)
-            head = f"{column.name} [{unit.name}]"
+        if column.kind in ("time", "longest"):
+            head = f"{column.name} [{told.unit.name}]"
         heads.append(head)
         for row, value, mark in zip(cells, values, marks, strict=True):
-            scaled = value if unit is None else unit.of(value)
-            row.append(_cell(percent(value) if column.kind == "share" else str(scaled), mark))
+            row.append(_cell(_told(column, value, told), mark))
     for row, each in zip(cells, rows, strict=True):
-        behind = each.verdict == "falls behind"
+        behind = each.verdict != "keeps up"
         verdict = "" if each is point.logged else each.verdict
         row.append(tag("td", verdict, class_="behind" if behind and verdict else "word"))
     caption = f"Policies at {point.name}; baseline: {point.baseline.policy_label}"
     return table(caption, [*heads, "verdict"], cells)
+
+
+def _told(column: _Column, value: Estimate, told: Told) -> str:
+    if column.kind == "share":
+        return percent(value)
+    if column.kind == "longest":
+        return told.unit.plain(value.value)
+    return str(told.unit.of(value) if column.kind == "time" else value)
 
 
 def _cell(text: str, mark: str) -> Markup:

@@ -10,8 +10,21 @@ from zoneinfo import ZoneInfo
 
 from quickswap.estimates import Estimate
 from quickswap.logs import JobLog
+from quickswap.replays import ReplayComparison
 
-__all__ = ["Clock", "Unit", "certain", "duration", "listed", "percent", "signed", "unit_of"]
+__all__ = [
+    "Clock",
+    "Unit",
+    "amount",
+    "certain",
+    "common_unit",
+    "duration",
+    "listed",
+    "percent",
+    "signed",
+    "significant",
+    "unit_of",
+]
 
 MINUS, HARD_SPACE = "\N{MINUS SIGN}", "\N{NO-BREAK SPACE}"
 LAST = 253_402_000_000
@@ -20,31 +33,38 @@ LAST = 253_402_000_000
 
 @dataclass(frozen=True)
 class Unit:
-    """A unit of time, and how many seconds it has."""
+    """A unit of time: how it is written, how many seconds it has, and its whole name."""
 
     name: str
     seconds: float
+    word: str
 
     def of(self, estimate: Estimate) -> Estimate:
         """Return an estimate of seconds in this unit."""
         return estimate.over(self.seconds)
 
     def told(self, estimate: Estimate) -> str:
-        """Return an estimate of seconds in words: "3.2 h ± 0.4 h"."""
-        value, sign, width = str(self.of(estimate)).partition(" ± ")
+        """Return an estimate of seconds in words: "3.2 ± 0.4 h"."""
+        text = str(self.of(estimate))
         if not math.isfinite(estimate.value):
-            return value
-        text = f"{value} {self.name}"
-        if sign:
-            text += f" ± {width}" if width == "?" else f" ± {width} {self.name}"
-        return text.replace(" ", HARD_SPACE)
+            return text
+        return f"{text} {self.name}".replace(" ", HARD_SPACE)
+
+    def plain(self, seconds: float) -> str:
+        """Return a time that has no interval, without the unit: "1,240"."""
+        return significant(seconds / self.seconds)
 
     def signed(self, estimate: Estimate) -> str:
         """Return a difference of seconds, with its sign and without the unit."""
         return signed(self.of(estimate))
 
 
-UNITS = (Unit("s", 1.0), Unit("min", 60.0), Unit("h", 3600.0), Unit("days", 86400.0))
+UNITS = (
+    Unit("s", 1.0, "seconds"),
+    Unit("min", 60.0, "minutes"),
+    Unit("h", 3600.0, "hours"),
+    Unit("days", 86400.0, "days"),
+)
 ENOUGH = (120.0, 90 * 60.0, 100 * 3600.0)
 """Seconds from which the next larger unit reads better."""
 
@@ -56,10 +76,34 @@ def unit_of(values: Iterable[float]) -> Unit:
     return UNITS[sum(typical >= limit for limit in ENOUGH)]
 
 
+def common_unit(comparison: ReplayComparison) -> Unit:
+    """Return the unit in which most mean response times of some replays are short numbers."""
+    means = sorted(
+        each.mean_response_time.value
+        for each in comparison.results
+        if math.isfinite(each.mean_response_time.value)
+    )
+    middle = means[len(means) // 2] if means else 0.0
+    return next((unit for unit in reversed(UNITS) if middle >= 2 * unit.seconds), UNITS[0])
+
+
+def significant(value: float) -> str:
+    """Return a number with three digits or all before the point: "0.0123", "12.3", "1,240"."""
+    if not math.isfinite(value):
+        return "-"
+    decimals = 2 - math.floor(math.log10(abs(value))) if value else 0
+    return f"{value:,.{min(max(0, decimals), 6)}f}"
+
+
 def duration(seconds: float) -> str:
     """Return one duration in its own unit: "3.2 h"."""
     unit = unit_of([seconds])
     return f"{seconds / unit.seconds:,.3g}{HARD_SPACE}{unit.name}"
+
+
+def amount(seconds: float) -> str:
+    """Return how long the machine works at something: "a day", or "3.2 h"."""
+    return "a day" if seconds == 86400 else duration(seconds)
 
 
 def signed(estimate: Estimate) -> str:

@@ -2,8 +2,10 @@
 
 mod ends;
 mod line;
+mod needs;
 mod profile;
 
 pub use ends::Ends;
 pub use line::Line;
+pub use needs::Needs;
 pub use profile::{Profile, until};

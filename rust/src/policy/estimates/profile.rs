@@ -34,10 +34,6 @@ impl Chunk {
             self.steps.iter().fold((i64::MAX, i64::MIN), |(least, most), s| (least.min(s.1), most.max(s.1)));
     }
 
-    fn start(&self) -> f64 {
-        self.steps[0].0
-    }
-
     fn free(&self, at: usize) -> i64 {
         self.steps[at].1 + self.added
     }
@@ -48,25 +44,30 @@ impl Chunk {
 pub struct Profile {
     servers: i64,
     chunks: Vec<Chunk>,
+    /// When each of them begins, seconds; by themselves, since most of them are passed over.
+    starts: Vec<f64>,
 }
 
 impl Profile {
     /// All servers are free from time 0 on.
     pub fn new(servers: u32) -> Self {
         let servers = i64::from(servers);
-        Self { servers, chunks: vec![Chunk::new(vec![(0.0, servers)], 0)] }
+        Self { servers, chunks: vec![Chunk::new(vec![(0.0, servers)], 0)], starts: vec![0.0] }
     }
 
     /// All servers are free from `now` on, seconds.
     pub fn clear(&mut self, now: f64) {
         self.chunks.clear();
         self.chunks.push(Chunk::new(vec![(now, self.servers)], 0));
+        self.starts.clear();
+        self.starts.push(now);
     }
 
     /// Forgets what lies before `now`, as far as that is quick.
     pub fn forget(&mut self, now: f64) {
-        let past = self.chunks.iter().skip(1).take_while(|chunk| chunk.start() <= now).count();
+        let past = self.starts.iter().skip(1).take_while(|&&start| start <= now).count();
         self.chunks.drain(..past);
+        self.starts.drain(..past);
     }
 
     /// `need` servers are promised from one time to another, seconds.
@@ -82,52 +83,91 @@ impl Profile {
     /// The first time from `now` on, and before `limit` and `last`, at which `need` servers are free, and from which on they
     /// are free for `length`, or until `limit`; all in seconds.
     pub fn earliest(&self, now: f64, need: u32, length: f64, limit: f64, last: f64) -> Option<f64> {
-        let need = i64::from(need);
+        let (need, last) = (i64::from(need), last.min(limit));
         let (mut place, mut at) = self.find(now);
-        let mut found: Option<f64> = None;
-        while let Some(chunk) = self.chunks.get(place) {
-            // a chunk that changes nothing is passed over
-            let dull = match found {
-                None if chunk.start() >= last => return None,
-                None => chunk.most + chunk.added < need,
-                Some(start) if until(start, length) <= chunk.start() => return found,
-                Some(_) => chunk.least + chunk.added >= need,
-            };
-            if dull && at == 0 {
-                if chunk.start() >= limit {
-                    return found;
-                }
-                place += 1;
-                continue;
+        loop {
+            let begin = self.seek::<true>(place, at, need, last)?;
+            let start = self.chunks[begin.0].steps[begin.1].0.max(now);
+            match self.seek::<false>(begin.0, begin.1, need, until(start, length).min(limit)) {
+                None => return Some(start),
+                Some(end) => (place, at) = end,
             }
-            for &(time, free) in &chunk.steps[at..] {
-                if time >= limit || found.is_some_and(|start| until(start, length) <= time) {
-                    return found;
-                }
-                if free + chunk.added < need {
-                    found = None;
-                    if time >= last {
-                        return None;
-                    }
-                } else if found.is_none() {
-                    if time >= last {
-                        return None;
-                    }
-                    found = Some(time.max(now));
+        }
+    }
+
+    /// The first step from that one on, and before that time, at which enough servers are free, or too few. Chunks that have
+    /// none are passed over.
+    #[inline]
+    fn seek<const ENOUGH: bool>(
+        &self,
+        mut place: usize,
+        mut at: usize,
+        need: i64,
+        before: f64,
+    ) -> Option<(usize, usize)> {
+        while self.starts.get(place).is_some_and(|&start| start < before) {
+            let chunk = &self.chunks[place];
+            let need = need - chunk.added;
+            if if ENOUGH { chunk.most >= need } else { chunk.least < need } {
+                let found = chunk.steps[at..].iter().position(|step| (step.1 >= need) == ENOUGH || step.0 >= before);
+                if let Some(found) = found {
+                    at += found;
+                    return (chunk.steps[at].0 < before).then_some((place, at));
                 }
             }
             (place, at) = (place + 1, 0);
         }
-        found
+        None
+    }
+
+    /// From one time to another, seconds, `by` servers more are free than before. For whom are enough of them free now that
+    /// were not before? Tells needs (more than the first, at most the second) and where, in stretches in order of time,
+    /// of those needs that are wanted. For the sake of speed the needs told are up to twice as many as they should be.
+    pub fn risen(
+        &self,
+        from: f64,
+        to: f64,
+        by: u32,
+        wanted: impl Fn(i64, i64) -> bool,
+        mut tell: impl FnMut(i64, i64, f64, f64),
+    ) {
+        let by = i64::from(by);
+        let (mut place, mut at) = self.find(from);
+        let mut begin = from;
+        while begin < to {
+            let chunk = &self.chunks[place];
+            let end = self.starts.get(place + 1).map_or(to, |next| next.min(to));
+            let (least, most) = (chunk.least + chunk.added, chunk.most + chunk.added);
+            if wanted(least - by, most) {
+                if most - least <= by {
+                    tell(least - by, most, begin, end);
+                } else {
+                    // steps of about the same height go together
+                    let (mut start, mut low, mut high) = (begin, chunk.free(at), chunk.free(at));
+                    let steps = chunk.steps[at + 1..].iter().map(|step| (step.0, step.1 + chunk.added));
+                    for (time, free) in steps.take_while(|step| step.0 < end).chain([(end, i64::MAX)]) {
+                        if free <= low + by && free >= high - by {
+                            (low, high) = (low.min(free), high.max(free));
+                            continue;
+                        }
+                        if wanted(low - by, high) {
+                            tell(low - by, high, start, time);
+                        }
+                        (start, low, high) = (time, free, free);
+                    }
+                }
+            }
+            (place, at, begin) = (place + 1, 0, end);
+        }
     }
 
     fn add(&mut self, from: f64, to: f64, servers: i64) {
         if from >= to {
             return;
         }
-        self.split(from);
         self.split(to);
-        let ((first, begin), (last, end)) = (self.find(from), self.find(to));
+        let (first, begin) = self.split(from);
+        let (last, end) = self.find(to);
         for place in first..=last {
             let chunk = &mut self.chunks[place];
             let begin = if place == first { begin } else { 0 };
@@ -139,35 +179,38 @@ impl Profile {
                 chunk.measure();
             }
         }
-        self.join(from);
-        self.join(to);
+        // the later one first, so that the earlier one stays where it is
+        self.join(last, end);
+        self.join(first, begin);
     }
 
     /// The chunk and the step that a time falls into.
     fn find(&self, time: f64) -> (usize, usize) {
-        let place = self.chunks.partition_point(|chunk| chunk.start() <= time).max(1) - 1;
+        let place = self.starts.partition_point(|&start| start <= time).max(1) - 1;
         let at = self.chunks[place].steps.partition_point(|step| step.0 <= time).max(1) - 1;
         (place, at)
     }
 
-    /// Makes a step at that time, if there is none.
-    fn split(&mut self, time: f64) {
+    /// Makes a step at that time, if there is none; where it is.
+    fn split(&mut self, time: f64) -> (usize, usize) {
         let (place, at) = self.find(time);
         let chunk = &mut self.chunks[place];
         if chunk.steps[at].0 >= time {
-            return;
+            return (place, at);
         }
         chunk.steps.insert(at + 1, (time, chunk.steps[at].1));
-        if chunk.steps.len() > CHUNK {
-            let behind = Chunk::new(chunk.steps.split_off(CHUNK / 2), chunk.added);
-            chunk.measure();
-            self.chunks.insert(place + 1, behind);
+        if chunk.steps.len() <= CHUNK {
+            return (place, at + 1);
         }
+        let behind = Chunk::new(chunk.steps.split_off(CHUNK / 2), chunk.added);
+        chunk.measure();
+        self.starts.insert(place + 1, behind.steps[0].0);
+        self.chunks.insert(place + 1, behind);
+        if at + 1 < CHUNK / 2 { (place, at + 1) } else { (place + 1, at + 1 - CHUNK / 2) }
     }
 
-    /// Removes the step at that time, if nothing changes there.
-    fn join(&mut self, time: f64) {
-        let (place, at) = self.find(time);
+    /// Removes that step, if nothing changes there.
+    fn join(&mut self, place: usize, at: usize) {
         let before = match (place, at) {
             (0, 0) => return,
             (_, 0) => self.chunks[place - 1].free(self.chunks[place - 1].steps.len() - 1),
@@ -176,11 +219,13 @@ impl Profile {
         let chunk = &mut self.chunks[place];
         if chunk.free(at) == before {
             chunk.steps.remove(at);
-            if chunk.steps.is_empty() {
+            let Some(first) = chunk.steps.first() else {
                 self.chunks.remove(place);
-            } else {
-                chunk.measure();
-            }
+                self.starts.remove(place);
+                return;
+            };
+            self.starts[place] = first.0;
+            chunk.measure();
         }
     }
 }
@@ -219,6 +264,19 @@ mod tests {
             };
             let expected = (now..limit.min(last)).find(|&start| fits(start)).map(|start| start as f64);
             prop_assert_eq!(profile.earliest(now as f64, need, length as f64, limit as f64, last as f64), expected);
+            let mut told = [false; 3 * SPAN];
+            let (by, end) = (length as u32 % 7 + 1, now + room);
+            let wanted = |low, high| low < i64::from(need) && i64::from(need) <= high;
+            profile.risen(now as f64, end as f64, by, wanted, |low, high, from, to| {
+                assert!(wanted(low, high) && now as f64 <= from && to <= end as f64);
+                told[from as usize..to as usize].fill(true);
+            });
+            for at in now..end {
+                let rises = wanted(table[at] - i64::from(by), table[at]);
+                let near = wanted(table[at] - 2 * i64::from(by), table[at] + i64::from(by));
+                prop_assert!(told[at] || !rises, "not told at {}", at);
+                prop_assert!(near || !told[at], "told in vain at {}", at);
+            }
             for chunk in &profile.chunks {
                 let values = || chunk.steps.iter().map(|step| step.1);
                 prop_assert_eq!((values().min(), values().max()), (Some(chunk.least), Some(chunk.most)));

@@ -1,0 +1,10 @@
+"use strict";
+// Tables that do not fit say so; what is folded is unfolded on paper.
+(() => {
+  const look = (box) => box.parentElement.classList.toggle("over", box.scrollWidth > box.clientWidth + 1);
+  const watch = new ResizeObserver((all) => { for (const each of all) look(each.target); });
+  for (const box of document.querySelectorAll(".scroll")) watch.observe(box);
+  addEventListener("beforeprint", () => {
+    for (const each of document.querySelectorAll("details")) each.open = true;
+  });
+})();
