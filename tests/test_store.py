@@ -271,6 +271,25 @@ class TestDamage:
             with pytest.raises(qs.QuickswapError, match="open it again"):
                 store[store.keys()[0]]
 
+    @pytest.mark.parametrize("links", [True, False])
+    def test_the_damaged_file_is_kept_as_it_was(
+        self, path: Path, links: bool, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        def refuse(*_: object) -> None:
+            raise OSError
+
+        if not links:
+            monkeypatch.setattr(os, "link", refuse)
+        path.write_bytes(path.read_bytes()[: 9 * PAGE])
+        journal = path.with_name("s.db-journal")
+        journal.write_bytes(b"no journal")
+        before = path.read_bytes()
+        with pytest.warns(UserWarning, match="was damaged"):
+            qs.Store(path).close()
+        assert path.with_name("s.db.damaged").read_bytes() == before
+        assert not journal.exists()
+        assert len(qs.Store(path)) > 0
+
     def test_damaged_files_do_not_overwrite_each_other(self, path: Path) -> None:
         for name in ("s.db.damaged", "s.db.damaged-2"):
             path.write_bytes(path.read_bytes()[: -2 * PAGE])

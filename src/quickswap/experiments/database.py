@@ -9,6 +9,7 @@ files), no index (rows are only added, so that a reader who knows the last one k
 from __future__ import annotations
 
 import os
+import shutil
 import sqlite3
 import threading
 import warnings
@@ -216,19 +217,21 @@ def _mend(path: Path) -> None:
     lost = _lost(path, rows)
     fresh = path.with_name(f".{path.name}.{os.getpid()}")
     fresh.unlink(missing_ok=True)
-    database = Database._connected(fresh)
     try:
-        with database.writing() as write:
-            write(0, rows.values())
+        database = Database._connected(fresh)
+        try:
+            with database.writing() as write:
+                write(0, rows.values())
+        finally:
+            database.close()
+        now = path.stat()
+        if (now.st_ino, now.st_dev) != (seen.st_ino, seen.st_dev):  # another process was quicker
+            return
+        aside = _aside(path)
+        _keep_beside(path, aside)
+        fresh.replace(path)  # at once: whoever is killed leaves one or the other
     finally:
-        database.close()
-    now = path.stat()
-    if (now.st_ino, now.st_dev) != (seen.st_ino, seen.st_dev):  # another process was quicker
-        fresh.unlink()
-        return
-    aside = _aside(path)
-    path.rename(aside)
-    fresh.rename(path)
+        fresh.unlink(missing_ok=True)
     warnings.warn(
         f"{path} was damaged: {counted(len(rows), 'row')} could be read and are kept, "
         f"{lost}; the damaged file is now {aside}.",
@@ -253,6 +256,17 @@ def _lost(path: Path, rows: dict[int, Record]) -> str:
         missing = before - len(rows)
         return f"{missing} {'is' if missing == 1 else 'are'} lost"
     return f"how many are lost cannot be told, at least {least - len(rows)}"
+
+
+def _keep_beside(path: Path, aside: Path) -> None:
+    """Give a file a second name; a journal that SQLite could not use goes with it."""
+    try:
+        os.link(path, aside)
+    except OSError:  # a file system without links
+        shutil.copy2(path, aside)
+    journal = Path(f"{path}-journal")
+    if journal.exists():
+        journal.replace(f"{aside}-journal")
 
 
 def _aside(path: Path) -> Path:
