@@ -366,3 +366,30 @@ class TestNobodyStarts:
     def test_a_scheduler_is_patient(self) -> None:
         scheduler = qs.Scheduler(ONE_OR_ALL, Wrong(None))
         assert scheduler.arrive([0] * 2000)[1] == []
+
+
+class Struck(PythonFCFS):
+    """Is hit by Ctrl-C in its hundredth decision."""
+
+    def __init__(self) -> None:
+        self.left = 100
+
+    def start(self, view: qs.View) -> int | None:
+        self.left -= 1
+        if self.left == 0:
+            raise KeyboardInterrupt
+        return super().start(view)
+
+
+def test_ctrl_c_inside_a_policy_is_no_mistake_of_the_policy() -> None:
+    with pytest.raises(qs.Interrupted):
+        qs.simulate(ONE_OR_ALL, Struck(), jobs=10_000)
+    scheduler = qs.Scheduler(ONE_OR_ALL, Struck())
+    with pytest.raises(KeyboardInterrupt):
+        for _ in range(200):
+            scheduler.arrive(0)
+    times = np.arange(200.0)
+    trace = (times, np.zeros(200, np.uint32), np.ones(200))
+    spec = json.dumps({"system": ONE_OR_ALL.to_dict()})
+    with pytest.raises(KeyboardInterrupt):
+        replay(spec, *trace, policy=Struck())

@@ -260,6 +260,8 @@ class _Session:
         if "fault" not in reasons:
             return
         what, cause = core.fault() or ("the policy gave an answer that cannot be carried out", None)
+        if cause is not None and not isinstance(cause, Exception):
+            raise cause  # Ctrl-C is no mistake of the policy it hit
         raise PolicyError(what + ".") from cause
 
     def _check_little(self, core: Simulation) -> None:

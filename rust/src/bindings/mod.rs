@@ -293,8 +293,8 @@ fn replay<'py>(
     let stop = drive(py, &mut runs, u64::MAX, 1, progress.as_ref())?[0];
     let [mut run] = runs;
     if matches!(stop, Stop::Fault | Stop::Broken) {
-        let what = fault.take().map(|(what, _)| what).or_else(|| run.failure());
-        return Err(refuse(what.unwrap_or_else(|| "the policy gave an answer that does not fit".into())));
+        let unfit = || run.failure().unwrap_or_else(|| "the policy gave an answer that does not fit".into());
+        return Err(fault.take().map_or_else(|| refuse(unfit()), step::blamed));
     }
     let schedule = run.schedule().unwrap_or_default();
     Ok((schedule.start.into_pyarray(py), schedule.end.into_pyarray(py), schedule.order.into_pyarray(py)))

@@ -1,6 +1,6 @@
 //! A policy step by step, from Python.
 
-use pyo3::exceptions::PyValueError;
+use pyo3::exceptions::{PyException, PyValueError};
 use pyo3::prelude::*;
 use serde_json::{Map, Value};
 
@@ -28,12 +28,18 @@ struct Spec {
     policy: Map<String, Value>,
 }
 
-/// What a policy written in Python did wrong, as an exception.
+/// What a policy written in Python did wrong, as an exception; an interruption is no mistake and stays what it is.
 pub(super) fn blamed((what, cause): Blame) -> PyErr {
     Python::attach(|py| {
-        let error = PyValueError::new_err(what);
-        error.set_cause(py, cause.map(|cause| PyErr::from_value(cause.into_bound(py))));
-        error
+        let cause = cause.map(|cause| PyErr::from_value(cause.into_bound(py)));
+        match cause {
+            Some(cause) if !cause.is_instance_of::<PyException>(py) => cause,
+            cause => {
+                let error = PyValueError::new_err(what);
+                error.set_cause(py, cause);
+                error
+            }
+        }
     })
 }
 

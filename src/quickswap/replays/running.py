@@ -110,7 +110,7 @@ def replay(
             progress=None if progress is None else partial(_report, progress, len(task.rows)),
         )
     except ValueError as error:
-        raise PolicyError(f"{label(chosen)}: {error}.") from None
+        raise PolicyError(f"{label(chosen)}: {error}.") from error.__cause__
     if len(order) < len(task.rows):
         left = counted(len(task.rows) - len(order), "job", ",")
         raise PolicyError(
