@@ -1,0 +1,142 @@
+//! By the laws of the classes. All u jobs of a class in service are expected to have left after `H(u) r`, with the
+//! harmonic number H and the mean residual size r of the class (exact for exponential sizes). The classes free their servers
+//! in the order of these times; D is the first of them at which the target can start. A job of class j may start if
+//! `P(S_j > D) <= risk`: if D is at least the quantile that S_j exceeds with probability `risk`.
+
+use std::sync::Arc;
+
+use super::departures::Departures;
+use super::{Backfill, Choice, Drain, Parameters, View};
+use crate::book::Slot;
+use crate::station::Station;
+
+/// Harmonic numbers that are kept; beyond, the asymptotic series is as exact as a float.
+const KEPT: usize = 4096;
+const EULER: f64 = 0.577_215_664_901_532_9;
+
+/// The rule by laws.
+#[derive(Clone)]
+pub struct ByLaws {
+    /// Per class, seconds: the size exceeded with probability `risk`, and the mean residual size.
+    quantiles: Vec<f64>,
+    residuals: Vec<f64>,
+    harmonics: Arc<[f64]>,
+    departures: Departures,
+    /// D of a drain, as long as nobody starts or ends.
+    known: Option<(Drain, f64)>,
+}
+
+fn harmonic(n: u32) -> f64 {
+    if (n as usize) < KEPT {
+        return (1..=n).fold(0.0, |sum, i| sum + 1.0 / f64::from(i));
+    }
+    let n = f64::from(n);
+    n.ln() + EULER + 0.5 / n - 1.0 / (12.0 * n * n)
+}
+
+impl ByLaws {
+    /// The time after which all `jobs` of a class are expected to be gone.
+    #[inline]
+    fn gone(&self, class: u32, jobs: u32) -> f64 {
+        let sum = self.harmonics.get(jobs as usize).copied();
+        sum.unwrap_or_else(|| harmonic(jobs)) * self.residuals[class as usize]
+    }
+
+    #[inline]
+    fn count(&mut self, station: &Station, class: u32, jobs: u32) {
+        self.known = None;
+        self.departures.set(class, self.gone(class, jobs), jobs * station.need(class));
+    }
+
+    /// D, seconds from now.
+    #[inline]
+    fn horizon(departures: &Departures, station: &Station, drain: Drain) -> f64 {
+        let lacking = station.need(drain.target).saturating_sub(station.free());
+        let fits = if lacking > 0 { departures.freed(lacking) } else { 0.0 };
+        drain.leaving.map_or(fits, |class| fits.max(departures.gone(class)))
+    }
+}
+
+impl Backfill for ByLaws {
+    fn build(parameters: &Parameters<'_>) -> Result<Self, String> {
+        let system = parameters.system();
+        let classes = system.classes.len();
+        let read = |key| {
+            // what is infinite cannot be written as a number
+            let values: Vec<Option<f64>> = parameters.get(key)?;
+            let positive = values.iter().flatten().all(|&value| value >= 0.0);
+            if values.len() != classes || !positive {
+                return Err(format!("policy parameter {key} must hold {classes} numbers of at least 0, one a class"));
+            }
+            Ok(system.given.iter().map(|&given| values[given].unwrap_or(f64::INFINITY)).collect::<Vec<f64>>())
+        };
+        let most = system.classes.iter().map(|class| system.servers / class.need).max().unwrap_or(0);
+        let mut sum = 0.0;
+        let above = (1..=most.min(KEPT as u32 - 1)).map(|i| {
+            sum += 1.0 / f64::from(i);
+            sum
+        });
+        Ok(Self {
+            quantiles: read("quantiles")?,
+            residuals: read("residuals")?,
+            harmonics: std::iter::once(0.0).chain(above).collect(),
+            departures: Departures::new(classes),
+            known: None,
+        })
+    }
+
+    #[inline]
+    fn next(&mut self, view: View<'_>, drain: Drain) -> Choice {
+        let station = view.station;
+        let Self { quantiles, departures, known, .. } = self;
+        let may_start = |class: u32| {
+            let horizon = match *known {
+                Some((of, horizon)) if of == drain => horizon,
+                _ => {
+                    let horizon = Self::horizon(departures, station, drain);
+                    *known = Some((drain, horizon));
+                    horizon
+                }
+            };
+            class != drain.target && quantiles[class as usize] <= horizon
+        };
+        station.largest_fitting_of(may_start).map_or(Choice::Wait, Choice::Head)
+    }
+
+    fn permits(&self, view: View<'_>, drain: Drain, class: u32, _: Slot) -> bool {
+        let station = view.station;
+        let (need, mut free) = (station.need(drain.target), station.free());
+        let running = |class| station.running(class);
+        let time = |class: u32| harmonic(running(class)) * self.residuals[class as usize];
+        let mut classes: Vec<u32> = (0..station.classes() as u32).filter(|&class| running(class) > 0).collect();
+        classes.sort_by(|&a, &b| time(a).total_cmp(&time(b)));
+        let mut horizon = 0.0;
+        for other in classes {
+            if free >= need {
+                break;
+            }
+            horizon = time(other);
+            free += station.need(other) * running(other);
+        }
+        let leaving = drain.leaving.filter(|&class| running(class) > 0).map_or(0.0, time);
+        class != drain.target && self.quantiles[class as usize] <= f64::max(horizon, leaving)
+    }
+
+    #[inline]
+    fn starting(&mut self, view: View<'_>, class: u32, _: Slot) {
+        self.count(view.station, class, view.station.running(class) + 1);
+    }
+
+    #[inline]
+    fn ended(&mut self, view: View<'_>, class: u32, _: Slot) {
+        self.count(view.station, class, view.station.running(class) - 1);
+    }
+
+    fn restore(&mut self, view: View<'_>) -> Result<(), String> {
+        self.departures.clear();
+        for class in 0..view.station.classes() as u32 {
+            self.count(view.station, class, view.station.running(class));
+        }
+        Ok(())
+    }
+}
