@@ -76,4 +76,7 @@ def told(risk: float) -> list[str]:
 
 def by_estimates(spec: dict[str, object]) -> dict[str, object]:
     """Return the same policy of the core for jobs that carry estimates."""
-    return spec | {"name": f"{spec['name']}-by-estimates"} if "quantiles" in spec else spec
+    if "quantiles" not in spec:
+        return spec
+    rest = {key: value for key, value in spec.items() if key not in ("quantiles", "residuals")}
+    return rest | {"name": f"{spec['name']}-by-estimates"}
