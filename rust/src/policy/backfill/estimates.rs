@@ -42,9 +42,8 @@ impl Backfill for ByEstimates {
             if !in_time(f64::from_bits(least.0)) {
                 return None;
             }
-            book.walk(book.lane(class as usize))
-                .find(|(_, job)| in_time(job.expected))
-                .map(|(slot, job)| (job.number, slot))
+            let mut lane = std::iter::successors(book.lane(class as usize).first(), |&slot| book.next_in_lane(slot));
+            lane.find(|&slot| in_time(book.job(slot).expected)).map(|slot| (book.job(slot).number, slot))
         });
         found.map_or(Choice::Wait, |(_, slot)| Choice::Job(slot))
     }
