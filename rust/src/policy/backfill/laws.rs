@@ -22,8 +22,8 @@ pub struct ByLaws {
     residuals: Vec<f64>,
     harmonics: Arc<[f64]>,
     departures: Departures,
-    /// D of a drain, as long as nobody starts or ends.
-    known: Option<(Drain, f64)>,
+    /// A class, and the time after which a job of it fits.
+    known: Option<(u32, f64)>,
 }
 
 fn harmonic(n: u32) -> f64 {
@@ -42,18 +42,14 @@ impl ByLaws {
         sum.unwrap_or_else(|| harmonic(jobs)) * self.residuals[class as usize]
     }
 
+    /// From now on so many jobs of a class are in service, at most `most` before and after. If all those were to leave
+    /// before the target fits, it still fits at the same time: they hold a server more if one less is free.
     #[inline]
-    fn count(&mut self, station: &Station, class: u32, jobs: u32) {
-        self.known = None;
+    fn count(&mut self, station: &Station, class: u32, jobs: u32, most: u32) {
+        if self.known.is_some_and(|(_, fits)| self.gone(class, most) >= fits) {
+            self.known = None;
+        }
         self.departures.set(class, self.gone(class, jobs), jobs * station.need(class));
-    }
-
-    /// D, seconds from now.
-    #[inline]
-    fn horizon(departures: &Departures, station: &Station, drain: Drain) -> f64 {
-        let lacking = station.need(drain.target).saturating_sub(station.free());
-        let fits = if lacking > 0 { departures.freed(lacking) } else { 0.0 };
-        drain.leaving.map_or(fits, |class| fits.max(departures.gone(class)))
     }
 }
 
@@ -90,14 +86,16 @@ impl Backfill for ByLaws {
         let station = view.station;
         let Self { quantiles, departures, known, .. } = self;
         let may_start = |class: u32| {
-            let horizon = match *known {
-                Some((of, horizon)) if of == drain => horizon,
+            let fits = match *known {
+                Some((target, fits)) if target == drain.target => fits,
                 _ => {
-                    let horizon = Self::horizon(departures, station, drain);
-                    *known = Some((drain, horizon));
-                    horizon
+                    let lacking = station.need(drain.target).saturating_sub(station.free());
+                    let fits = if lacking > 0 { departures.freed(lacking) } else { 0.0 };
+                    *known = Some((drain.target, fits));
+                    fits
                 }
             };
+            let horizon = drain.leaving.map_or(fits, |class| fits.max(departures.gone(class)));
             class != drain.target && quantiles[class as usize] <= horizon
         };
         station.largest_fitting_of(may_start).map_or(Choice::Wait, Choice::Head)
@@ -124,18 +122,24 @@ impl Backfill for ByLaws {
 
     #[inline]
     fn starting(&mut self, view: View<'_>, class: u32, _: Slot) {
-        self.count(view.station, class, view.station.running(class) + 1);
+        let jobs = view.station.running(class) + 1;
+        self.count(view.station, class, jobs, jobs);
     }
 
     #[inline]
     fn ended(&mut self, view: View<'_>, class: u32, _: Slot) {
-        self.count(view.station, class, view.station.running(class) - 1);
+        let jobs = view.station.running(class);
+        self.count(view.station, class, jobs - 1, jobs);
     }
 
     fn restore(&mut self, view: View<'_>) -> Result<(), String> {
         self.departures.clear();
+        self.known = None;
         for class in 0..view.station.classes() as u32 {
-            self.count(view.station, class, view.station.running(class));
+            let jobs = view.station.running(class);
+            if jobs > 0 {
+                self.count(view.station, class, jobs, jobs);
+            }
         }
         Ok(())
     }
