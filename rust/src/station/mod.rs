@@ -160,10 +160,17 @@ impl Station {
         Some(self.oldest_of_level(level))
     }
 
-    /// The same among the classes that `may_start` names, which is asked only of classes with somebody waiting that fits.
+    /// The same among these classes only.
     #[inline]
-    pub fn largest_fitting_of(&self, mut may_start: impl FnMut(u32) -> bool) -> Option<u32> {
-        let found = self.largest_fitting_by(|class| may_start(class).then(|| (self.heads.key(class), class)));
+    pub fn largest_fitting_of(&self, classes: &Bits) -> Option<u32> {
+        if !self.shared {
+            let fitting = self.fits[self.free as usize] as usize;
+            return self.open.last_of_both_below(classes, fitting).map(|level| level as u32);
+        }
+        let found = self.largest_fitting_by(|class| {
+            let known = classes.contains(class as usize);
+            known.then(|| (self.heads.key(class), class))
+        });
         found.map(|(_, class)| class)
     }
 

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use super::departures::Departures;
 use super::{Backfill, Choice, Drain, Parameters, View};
 use crate::book::Slot;
-use crate::station::Station;
+use crate::station::{Bits, Station};
 
 /// Harmonic numbers that are kept; beyond, the asymptotic series is as exact as a float.
 const KEPT: usize = 4096;
@@ -24,6 +24,10 @@ pub struct ByLaws {
     departures: Departures,
     /// A class, and the time after which a job of it fits.
     known: Option<(u32, f64)>,
+    /// Classes whose quantile is at most a certain time: so many of those by ascending quantile.
+    short: Bits,
+    shorter: usize,
+    by_quantile: Vec<u32>,
 }
 
 fn harmonic(n: u32) -> f64 {
@@ -40,6 +44,28 @@ impl ByLaws {
     fn gone(&self, class: u32, jobs: u32) -> f64 {
         let sum = self.harmonics.get(jobs as usize).copied();
         sum.unwrap_or_else(|| harmonic(jobs)) * self.residuals[class as usize]
+    }
+
+    /// The time after which a job of the class fits, and who is short enough for it.
+    #[inline(never)]
+    fn look(&mut self, station: &Station, target: u32) -> f64 {
+        let lacking = station.need(target).saturating_sub(station.free());
+        let fits = if lacking > 0 { self.departures.freed(lacking) } else { 0.0 };
+        self.known = Some((target, fits));
+        while let Some(&class) = self.by_quantile.get(self.shorter)
+            && self.quantiles[class as usize] <= fits
+        {
+            self.short.insert(class as usize);
+            self.shorter += 1;
+        }
+        while self.shorter > 0
+            && let class = self.by_quantile[self.shorter - 1]
+            && self.quantiles[class as usize] > fits
+        {
+            self.short.remove(class as usize);
+            self.shorter -= 1;
+        }
+        fits
     }
 
     /// From now on so many jobs of a class are in service, at most `most` before and after. If all those were to leave
@@ -72,33 +98,42 @@ impl Backfill for ByLaws {
             sum += 1.0 / f64::from(i);
             sum
         });
+        let quantiles = read("quantiles")?;
+        let mut by_quantile: Vec<u32> = (0..classes as u32).collect();
+        by_quantile.sort_by(|&a, &b| quantiles[a as usize].total_cmp(&quantiles[b as usize]));
         Ok(Self {
-            quantiles: read("quantiles")?,
+            quantiles,
             residuals: read("residuals")?,
             harmonics: std::iter::once(0.0).chain(above).collect(),
             departures: Departures::new(classes),
             known: None,
+            short: Bits::new(classes),
+            shorter: 0,
+            by_quantile,
         })
     }
 
     #[inline]
     fn next(&mut self, view: View<'_>, drain: Drain) -> Choice {
         let station = view.station;
-        let Self { quantiles, departures, known, .. } = self;
-        let may_start = |class: u32| {
-            let fits = match *known {
-                Some((target, fits)) if target == drain.target => fits,
-                _ => {
-                    let lacking = station.need(drain.target).saturating_sub(station.free());
-                    let fits = if lacking > 0 { departures.freed(lacking) } else { 0.0 };
-                    *known = Some((drain.target, fits));
-                    fits
-                }
-            };
-            let horizon = drain.leaving.map_or(fits, |class| fits.max(departures.gone(class)));
-            class != drain.target && quantiles[class as usize] <= horizon
+        if station.largest_fitting().is_none() {
+            return Choice::Wait;
+        }
+        let fits = match self.known {
+            Some((target, fits)) if target == drain.target => fits,
+            _ => self.look(station, drain.target),
         };
-        station.largest_fitting_of(may_start).map_or(Choice::Wait, Choice::Head)
+        let found = match drain.leaving {
+            None => station.largest_fitting_of(&self.short),
+            Some(class) => {
+                let horizon = fits.max(self.departures.gone(class));
+                let in_time = |class| class != drain.target && self.quantiles[class as usize] <= horizon;
+                let found =
+                    station.largest_fitting_by(|class| in_time(class).then(|| (station.head_key(class), class)));
+                found.map(|(_, class)| class)
+            }
+        };
+        found.map_or(Choice::Wait, Choice::Head)
     }
 
     fn permits(&self, view: View<'_>, drain: Drain, class: u32, _: Slot) -> bool {
