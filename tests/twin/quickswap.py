@@ -44,7 +44,7 @@ def startable(state: State, cls: int) -> Job | None:
 def let_in(
     backfill: Backfill | None, state: State, target: int | None, leaving: int | None = None
 ) -> Job | None:
-    """Who is let in during a drain for the oldest waiting job of class `target`, if there is one?"""
+    """Who is let in during a drain for the oldest waiting job of class `target`, if any?"""
     job = None if target is None else state.oldest(target)
     return None if backfill is None or job is None else backfill.job(state, job, leaving)
 

@@ -219,8 +219,8 @@ class AdaptiveQuickswap(Policy):
     job. Draining: nobody starts but the job that is the largest waiting one at the time; as soon as
     it starts, back to working.
 
-    `backfill` is a risk, from 0 (off) to below 1; True is 0.03. While draining for a job b, a job of
-    another class that fits also starts if it is likely to be gone in time: P(S > D) <= backfill,
+    `backfill` is a risk, from 0 (off) to below 1; True is 0.03. While draining for a job b, a job
+    of another class that fits also starts if it is likely to be gone in time: P(S > D) <= backfill,
     where D is the expected time until b fits (`quickswap.policies.draining`); the largest need goes
     first.
 
