@@ -49,12 +49,16 @@ class Trace:
     arrivals: tuple[float, ...]
     needs: tuple[int, ...]
     sizes: tuple[float, ...]
+    means: tuple[float, ...] = (1.0, 1.0, 1.0)
 
     @property
     def system(self) -> qs.System:
-        """A system whose classes are the needs of the trace; its rates and laws are not used."""
-        law = qs.Exponential(mean=1.0)
-        classes = [qs.JobClass(need=n, arrival_rate=0.1, size=law) for n in sorted(set(self.needs))]
+        """A system whose classes are the needs of the trace; its rates are not used.
+
+        Its laws, exponential of the `means` by ascending need, are those that a policy believes in.
+        """
+        rows = zip(sorted(set(self.needs)), self.means, strict=False)
+        classes = [qs.JobClass(need, 0.1, qs.Exponential(mean=mean)) for need, mean in rows]
         return qs.System(self.servers, classes)
 
 
@@ -76,6 +80,13 @@ BACKFILLED = Trace(
     needs=(2, 1, 2, 4, 1, 1, 2, 1),
     sizes=(4, 4, 4, 2, 7, 2, 2, 4),
 )
+DRAINED = Trace(
+    servers=4,
+    arrivals=(0, 0, 1, 2, 3.5, 3.5, 4.5, 5.5, 7),
+    needs=(2, 2, 4, 1, 1, 1, 2, 1, 1),
+    sizes=(6, 3, 2, 0.75, 1, 0.75, 2, 0.5, 1),
+    means=(0.75, 5.0, 2.0),
+)
 PICTURES = {
     "fcfs": (SEVERAL, "fcfs"),
     "first-fit": (SEVERAL, "first-fit"),
@@ -87,6 +98,8 @@ PICTURES = {
     "static-quickswap": (SEVERAL, "static-quickswap"),
     "static-quickswap-exclusive": (SEVERAL, "static-quickswap:drain=exclusive"),
     "adaptive-quickswap": (SEVERAL, "adaptive-quickswap"),
+    "adaptive-quickswap-drain": (DRAINED, "adaptive-quickswap"),
+    "adaptive-quickswap-backfill": (DRAINED, "adaptive-quickswap:backfill=.03"),
     "nmsr": (SEVERAL, "nmsr:cycle=10"),
     "nmsr-backfill": (SEVERAL, "nmsr:cycle=10,backfill=true"),
     "randomized-timers": (BACKFILLED, "randomized-timers:rate=1.5"),

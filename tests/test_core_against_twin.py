@@ -49,6 +49,11 @@ FAMILIES = [
     "msfq/always",
     "static-quickswap/overlap",
     "static-quickswap/exclusive",
+    "adaptive-quickswap-with-backfill",
+    "static-quickswap-with-backfill/overlap",
+    "static-quickswap-with-backfill/exclusive",
+    "msfq-with-backfill/on_demand",
+    "msfq-with-backfill/always",
     "adaptive-quickswap-on-groups",
     "static-quickswap-on-groups/overlap",
     "static-quickswap-on-groups/exclusive",
@@ -77,7 +82,11 @@ def policies(draw: st.DrawFn, family: str, servers: int, needs: list[int]) -> di
         policy["script"] = [each / 4 for each in quarters]
     if name == "smash":
         policy["window"] = draw(st.none() | st.integers(1, 6))
-    if name == "msfq":
+    if name.endswith("-with-backfill"):
+        eighths = st.integers(0, 24).map(lambda each: each / 8)
+        policy["quantiles"] = [draw(eighths) for _ in needs]
+        policy["residuals"] = [draw(st.none() | eighths) for _ in needs]
+    if name.startswith("msfq"):
         most = servers if drain == "on_demand" else servers - 1
         policy |= {"threshold": draw(st.integers(0, most)), "drain": drain}
     if name.endswith("-on-groups"):
@@ -148,7 +157,8 @@ def replayed(case: Case, estimates: list[float] | None = None) -> Replayed:
     cls = np.array([job[1] for job in jobs], dtype=np.uint32)
     size = np.array([job[2] for job in jobs], dtype=np.float64)
     estimate = None if estimates is None else np.array(estimates, dtype=np.float64)
-    start, end, order = replay(json.dumps(spec), arrival, cls, size, estimate=estimate)
+    trace = (arrival, cls, size)
+    start, end, order = replay(json.dumps(spec), *trace, estimate=estimate, debug=True)
     return start.tolist(), end.tolist(), order.tolist()
 
 
@@ -190,8 +200,19 @@ KINDS = {
 """By how many eighths of a second the estimates are off."""
 
 
+BY_ESTIMATES = [
+    "easy",
+    "conservative",
+    "adaptive-quickswap-with-backfill-by-estimates",
+    "static-quickswap-with-backfill-by-estimates/overlap",
+    "static-quickswap-with-backfill-by-estimates/exclusive",
+    "msfq-with-backfill-by-estimates/on_demand",
+    "msfq-with-backfill-by-estimates/always",
+]
+
+
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("family", ["easy", "conservative"])
+@pytest.mark.parametrize("family", BY_ESTIMATES)
 def test_core_agrees_with_twin_on_estimates(family: str, kind: str) -> None:
     @PROFILE
     @given(cases(family), st.data())

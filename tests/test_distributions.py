@@ -131,6 +131,40 @@ def test_mean_and_variance_agree_with_scipy(law: Distribution) -> None:
         assert not math.isfinite(variance)
 
 
+def above(law: Distribution, x: float) -> float:
+    """P(S > x)."""
+    if isinstance(law, Deterministic):
+        return float(law.value > x)
+    if isinstance(law, Empirical):
+        heavier = [w for value, w in zip(law.values, law.weights, strict=True) if value > x]
+        return math.fsum(heavier) / math.fsum(law.weights)
+    if isinstance(law, Hyperexponential):
+        parts = zip(law.probabilities, law.rates, strict=True)
+        return math.fsum(p * math.exp(-r * x) for p, r in parts)
+    if isinstance(law, BoundedPareto):
+        ends = [max(law.low, min(x, law.high)), law.low, law.high]
+        here, low, high = (end**-law.shape for end in ends)
+        return (here - high) / (low - high)
+    return float(frozen(law).sf(x))  # type: ignore[attr-defined]  # SciPy's stubs lack it
+
+
+@given(any_law, st.floats(1e-6, 0.999))
+def test_the_size_exceeded_with_a_probability_is_the_least_one(
+    law: Distribution, probability: float
+) -> None:
+    size = law.exceeded(probability)
+    assert above(law, size) <= probability * (1 + 1e-9) + 1e-12
+    assert above(law, size * (1 - 1e-9) - 1e-12) >= probability * (1 - 1e-6) - 1e-12
+
+
+def test_sizes_exceeded() -> None:
+    assert Exponential(mean=2).exceeded(0.03) == pytest.approx(2 * math.log(1 / 0.03), rel=1e-15)
+    assert Deterministic(3).exceeded(0.99) == 3
+    law = Empirical([4, 1, 9], [1, 2, 1])
+    assert [law.exceeded(p) for p in (0.2, 0.25, 0.3, 0.5, 0.6)] == [9, 4, 4, 1, 1]
+    assert Hyperexponential(mean=1, scv=1).exceeded(0.5) == pytest.approx(math.log(2), rel=1e-12)
+
+
 @pytest.mark.parametrize(
     "law",
     [

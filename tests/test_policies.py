@@ -95,6 +95,38 @@ CANONICAL: list[tuple[str, Policy, qs.System, dict[str, object]]] = [
         {"drain": "overlap", "order": [3, 2, 1, 0], "thresholds": [0, 1, 0, 2]},
     ),
     (
+        "adaptive-quickswap:backfill=0.5",
+        qs.AdaptiveQuickswap(backfill=0.5),
+        qs.System(2, [qs.JobClass(1, 1, UNIT), qs.JobClass(2, 1, qs.Pareto(3.0, 1.0))]),
+        {
+            "quantiles": pytest.approx([math.log(2), 2 ** (1 / 3)]),
+            "residuals": pytest.approx([1.0, 1.0]),
+        },
+    ),
+    (
+        "msfq:drain=always,backfill=0.25",
+        qs.MSFQ(drain="always", backfill=0.25),
+        qs.System(2, [qs.JobClass(1, 1, UNIT), qs.JobClass(2, 1, qs.Deterministic(3))]),
+        {
+            "threshold": 1,
+            "drain": "always",
+            "quantiles": pytest.approx([math.log(4), 3]),
+            "residuals": [1.0, 1.5],
+        },
+    ),
+    (
+        "static-quickswap:backfill=0.03",
+        qs.StaticQuickswap(backfill=0.03),
+        qs.System(2, [qs.JobClass(1, 1, qs.Uniform(0, 1))]),
+        {
+            "drain": "overlap",
+            "order": [0],
+            "thresholds": [1],
+            "quantiles": [0.97],
+            "residuals": [pytest.approx(1 / 3)],
+        },
+    ),
+    (
         "static-quickswap:order=heavy+light",
         qs.StaticQuickswap(order=("heavy", "light")),
         ONE_OR_ALL,
@@ -109,7 +141,8 @@ def test_spelling_and_canonical_form(
 ) -> None:
     assert parse(text) == policy
     assert parse(spell(policy)) == policy
-    assert policy.resolve(system) == {"name": text.partition(":")[0], **rest}
+    name = text.partition(":")[0] + ("-with-backfill" if "quantiles" in rest else "")
+    assert policy.resolve(system) == {"name": name, **rest}
     assert eval(repr(policy), vars(qs) | {name: getattr(qs, name) for name in qs.__all__}) == policy
     assert pickle.loads(pickle.dumps(policy)) == policy
     assert hash(policy) == hash(parse(text))

@@ -120,6 +120,9 @@ def test_fcfs_on_the_four_classes_is_unstable_at_rate_four() -> None:
 @pytest.mark.parametrize(
     "policy",
     [
+        qs.MSFQ(backfill=0.03),
+        qs.StaticQuickswap(backfill=0.03),
+        qs.AdaptiveQuickswap(backfill=0.03),
         qs.MSF(),
         qs.Smash(None),
         qs.MSFQ(0),
@@ -285,3 +288,20 @@ def test_a_limit_that_would_take_long_is_left_open() -> None:
     system = qs.load("four-class")
     assert qs.stability(qs.System(1000, system.classes), qs.FCFS()).limit is not None
     assert qs.stability(qs.System(1_000_000, system.classes), qs.FCFS()).limit is None
+
+
+@pytest.mark.parametrize(
+    ("policy", "model"),
+    [
+        (qs.AdaptiveQuickswap(backfill=0.03), "four-class:load=.1"),
+        (qs.StaticQuickswap(backfill=0.03), "four-class:load=.1"),
+        (qs.StaticQuickswap(drain="exclusive", backfill=0.03), "four-class:load=.1"),
+        (qs.StaticQuickswap(drain="exclusive", backfill=0.03), "one-or-all:load=.1"),
+        (qs.MSFQ(3, "always", backfill=0.03), "one-or-all:load=.1"),
+    ],
+    ids=repr,
+)
+def test_of_backfilling_nothing_is_claimed_that_is_not_proven(policy: Policy, model: str) -> None:
+    known = qs.stability(qs.load(model), policy)
+    assert (known.verdict, known.limit) == ("unknown", None)
+    assert "nothing is proven" in known.reason

@@ -28,7 +28,13 @@ if TYPE_CHECKING:
 
 __all__ = ["DEFAULT_POLICIES", "LOADS", "Comparison", "compare", "difference", "independent"]
 
-DEFAULT_POLICIES = ("msf", "first-fit", "static-quickswap", "adaptive-quickswap")
+DEFAULT_POLICIES = (
+    "msf",
+    "first-fit",
+    "static-quickswap",
+    "adaptive-quickswap",
+    "adaptive-quickswap:backfill=.03",
+)
 LOADS = (0.5, 0.6, 0.7, 0.8, 0.9)
 QUANTITIES = ("mean_response_time", "weighted_mean_response_time", "jain_index")
 FORMAT = 1

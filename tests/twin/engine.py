@@ -14,6 +14,7 @@ from typing import Any
 
 from twin.backfilling import EASY, Conservative
 from twin.clocks import NMSR, RandomizedTimers
+from twin.draining import ByEstimates
 from twin.policies import Policy, make
 from twin.preemptive import Preemptive
 from twin.state import Job, State
@@ -113,7 +114,8 @@ class _Run:
             self.state.needs,
             self.jobs,
             isinstance(self.policy, Preemptive),
-            not isinstance(self.policy, EASY | Conservative | Preemptive),
+            not isinstance(self.policy, EASY | Conservative | Preemptive)
+            and not isinstance(getattr(self.policy, "backfill", None), ByEstimates),
             [self.start[n] for n in numbers],
             [self.end[n] for n in numbers],
             list(self.start),

@@ -12,6 +12,7 @@ from typing import Any, Protocol
 
 from twin.backfilling import EASY, Conservative
 from twin.clocks import NMSR, RandomizedTimers
+from twin.draining import Backfill, ByEstimates, ByLaws
 from twin.groups import AdaptiveOnGroups, StaticOnGroups
 from twin.preemptive import DivisorFilling, MaxWeight, Preemptive, ServerFilling
 from twin.quickswap import MSFQAlways, MSFQOnDemand, StaticExclusive, StaticOverlap
@@ -70,13 +71,15 @@ class Smash:
 class AdaptiveQuickswap:
     """Working: as MSF; after a round of admissions drain if some class waits and is not in service,
     and no class in service has a waiting job. Draining: nobody starts but the job that is now the
-    largest waiting one; when it starts, back to working in the same instant.
+    largest waiting one; when it starts, back to working in the same instant. With a rule of
+    backfilling others start meanwhile.
 
     Corner: "class" is the class, also where classes share a need; "largest" is the oldest job of
     the largest need.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, backfill: Backfill | None = None) -> None:
+        self.backfill = backfill
         self.draining = False
 
     def next_job(self, state: State) -> Job | None:
@@ -93,6 +96,8 @@ class AdaptiveQuickswap:
         if target is not None and state.fits(target):
             self.draining = False
             return target
+        if target is not None and self.backfill is not None:
+            return self.backfill.job(state, target)
         return None
 
 
@@ -101,7 +106,13 @@ def make(servers: int, needs: list[int], policy: dict[str, Any]) -> Policy | Pre
     does not suit.
     """
     parameters = {key: value for key, value in policy.items() if key != "name"}
-    match policy["name"]:
+    plain, _, kind = policy["name"].partition("-with-backfill")
+    if kind == "-by-estimates":
+        parameters["backfill"] = ByEstimates()
+    elif plain != policy["name"]:
+        laws = {key: parameters.pop(key) for key in ("quantiles", "residuals")}
+        parameters["backfill"] = ByLaws(**laws)
+    match plain:
         case "fcfs":
             return FCFS()
         case "first-fit":
@@ -117,7 +128,7 @@ def make(servers: int, needs: list[int], policy: dict[str, Any]) -> Policy | Pre
         case "smash":
             return Smash(**parameters)
         case "adaptive-quickswap":
-            return AdaptiveQuickswap()
+            return AdaptiveQuickswap(**parameters)
         case "adaptive-quickswap-on-groups":
             return AdaptiveOnGroups(needs, **parameters)
         case "static-quickswap-on-groups":

@@ -1,11 +1,12 @@
 """The policies of the twin that take turns: MSFQ and Static Quickswap, each in its two variants.
 
 Where a policy is asked again and again in one instant, its own state moves on as soon as its words
-say so, in the order in which they say it.
+say so, in the order in which they say it. With a rule of backfilling others start during a drain.
 """
 
 from typing import Literal
 
+from twin.draining import Backfill
 from twin.state import Job, State
 
 Phase = Literal["empty", "lights", "draining", "heavies"]
@@ -40,6 +41,14 @@ def startable(state: State, cls: int) -> Job | None:
     return job if job is not None and state.fits(job) else None
 
 
+def let_in(
+    backfill: Backfill | None, state: State, target: int | None, leaving: int | None = None
+) -> Job | None:
+    """Who is let in during a drain for the oldest waiting job of class `target`, if any?"""
+    job = None if target is None else state.oldest(target)
+    return None if backfill is None or job is None else backfill.job(state, job, leaving)
+
+
 class MSFQOnDemand:
     """Lights are admitted whenever a server is free, unless draining. Draining begins as soon as a
     heavy waits and N_1 <= l. While draining nobody is admitted. When the last light has left,
@@ -51,7 +60,10 @@ class MSFQOnDemand:
     with a server idle. For l < k the two readings differ only where events share an instant.
     """
 
-    def __init__(self, servers: int, needs: list[int], threshold: int) -> None:
+    def __init__(
+        self, servers: int, needs: list[int], threshold: int, backfill: Backfill | None = None
+    ) -> None:
+        self.backfill = backfill
         self.system = OneOrAll(servers, needs, threshold, most=servers)
         self.phase: Literal["open", "draining", "heavies"] = "open"
 
@@ -66,7 +78,7 @@ class MSFQOnDemand:
             self.phase = "draining"
         if self.phase == "draining":
             if state.u(light) > 0:
-                return None
+                return let_in(self.backfill, state, heavy)
             self.phase = "heavies"
         if state.q(heavy) + state.u(heavy) > 0:
             return startable(state, heavy)
@@ -90,7 +102,10 @@ class MSFQAlways:
     going on (heavies after lights, lights after heavies).
     """
 
-    def __init__(self, servers: int, needs: list[int], threshold: int) -> None:
+    def __init__(
+        self, servers: int, needs: list[int], threshold: int, backfill: Backfill | None = None
+    ) -> None:
+        self.backfill = backfill
         self.system = OneOrAll(servers, needs, threshold, most=servers - 1)
         self.servers = servers
         self.phase: Phase = "empty"
@@ -108,7 +123,7 @@ class MSFQAlways:
                 self.phase = "draining"
             if self.phase == "draining":
                 if state.u(light) > 0:
-                    return None
+                    return let_in(self.backfill, state, heavy)
                 self.phase = "heavies"
             if state.q(heavy) + state.u(heavy) > 0:
                 return startable(state, heavy)
@@ -170,11 +185,19 @@ class StaticOverlap:
     visit comes first, then the cycle.
     Corner: in one instant there may be several swaps (the new class has started all its jobs,
     others wait).
+    Corner: with backfilling it is a drain while somebody of the class visited waits for servers and
+    another class is in service.
     """
 
     def __init__(
-        self, servers: int, needs: list[int], order: list[int], thresholds: list[int]
+        self,
+        servers: int,
+        needs: list[int],
+        order: list[int],
+        thresholds: list[int],
+        backfill: Backfill | None = None,
     ) -> None:
+        self.backfill = backfill
         self.cycle = Cycle(servers, needs, order, thresholds)
         self.visited = order[0]
 
@@ -183,7 +206,10 @@ class StaticOverlap:
             following = self.cycle.after(state, self.visited)
             assert following is not None  # some other class waits
             self.visited = following
-        return self.cycle.admits(state, self.visited)
+        job = self.cycle.admits(state, self.visited)
+        if job is None and any(state.u(i) > 0 for i in self.cycle.order if i != self.visited):
+            return let_in(self.backfill, state, self.visited)
+        return job
 
     def _swaps(self, state: State) -> bool:
         others = [i for i in self.cycle.order if i != self.visited]
@@ -202,11 +228,19 @@ class StaticExclusive:
     Corner: of several arrivals at one instant in an empty system the oldest job (the lowest number)
     counts as the next.
     Corner: the system is "empty" if it is so at a decision; see MSFQAlways.
+    Corner: with backfilling, others may be in service when a visit begins. While they are and
+    somebody of the class visited waits, its swap is not due.
     """
 
     def __init__(
-        self, servers: int, needs: list[int], order: list[int], thresholds: list[int]
+        self,
+        servers: int,
+        needs: list[int],
+        order: list[int],
+        thresholds: list[int],
+        backfill: Backfill | None = None,
     ) -> None:
+        self.backfill = backfill
         self.cycle = Cycle(servers, needs, order, thresholds)
         self.visited: int | None = None
         self.draining = False
@@ -219,9 +253,13 @@ class StaticExclusive:
                 job = self.cycle.admits(state, self.visited)
                 if job is not None or not self.cycle.due(state, self.visited):
                     return job
+                others = [i for i in self.cycle.order if i != self.visited]
+                if state.q(self.visited) > 0 and any(state.u(i) > 0 for i in others):
+                    return None
                 self.draining = True
             if state.u(self.visited) > 0:
-                return None
+                following = self.cycle.after(state, self.visited)
+                return let_in(self.backfill, state, following, self.visited)
             self.draining = False
             self.visited = self.cycle.after(state, self.visited)
         return None

@@ -105,6 +105,10 @@ impl<P: Policy> Events<P> {
 
     #[inline]
     fn start(&mut self, class: u32, slot: Slot, now: f64, in_order: bool) {
+        if self.frame.orders.debug {
+            let permitted = self.policy.permits(View { station: &self.frame.station, book: &self.book }, class, slot);
+            self.frame.check_rule(class, permitted);
+        }
         if P::HOOKS {
             self.policy.starting(View { station: &self.frame.station, book: &self.book }, class, slot);
         }

@@ -70,6 +70,9 @@ impl<P: Policy, S: Service> Jumps<P, S> {
     #[inline]
     fn complete(&mut self, x: f64, now: f64) {
         let (class, (arrival, start)) = self.service.complete(x, &mut self.rng);
+        if P::ENDS {
+            self.policy.ended(View { station: &self.frame.station, book: &self.book }, class, NOBODY);
+        }
         self.frame.station.complete(class);
         self.frame.counters.complete(class, now, now - arrival, start - arrival, now - start);
     }
@@ -90,6 +93,11 @@ impl<P: Policy, S: Service> Jumps<P, S> {
     /// seldom goes round more than twice, and would otherwise begin by loading all that a start needs.
     #[inline(never)]
     fn start(&mut self, class: u32, now: f64) -> bool {
+        if self.frame.orders.debug {
+            let view = View { station: &self.frame.station, book: &self.book };
+            let permitted = self.policy.permits(view, class, NOBODY);
+            self.frame.check_rule(class, permitted);
+        }
         if P::HOOKS && self.frame.station.can_start(class) {
             self.policy.starting(View { station: &self.frame.station, book: &self.book }, class, NOBODY);
         }

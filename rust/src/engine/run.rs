@@ -101,6 +101,15 @@ impl Frame {
         }
         *last = key;
     }
+
+    /// Notes that a policy has started a job which its rule forbids.
+    #[cold]
+    pub fn check_rule(&mut self, class: u32, permitted: bool) {
+        if !permitted {
+            let now = self.station.now();
+            self.failure = Some(format!("the rule of the policy forbids the start of class {class} at time {now}"));
+        }
+    }
 }
 
 /// What makes a loop.

@@ -108,10 +108,14 @@ impl<P: Policy> Desk<P> {
     }
 
     pub(super) fn complete(&mut self, class: u32) {
+        let book = self.book.as_ref().unwrap_or(&self.nobody);
+        let slot = book.walk(book.running()).find(|(_, job)| job.class == class).map(|(slot, _)| slot);
+        if P::ENDS {
+            self.policy.ended(View { station: &self.station, book }, class, slot.unwrap_or(NOBODY));
+        }
         self.station.complete(class);
-        if let Some(book) = &mut self.book {
-            let slot = book.walk(book.running()).find(|(_, job)| job.class == class).map(|(slot, _)| slot);
-            slot.into_iter().for_each(|slot| book.leave(slot));
+        if let Some((book, slot)) = self.book.as_mut().zip(slot) {
+            book.leave(slot);
         }
     }
 

@@ -2,23 +2,34 @@
 //!
 //! Working: as MSF. When MSF starts nobody, and some class waits that is not in service, and no class in service has a
 //! waiting job, the swap is triggered. Draining: nobody starts except the job that is now the largest waiting one; as
-//! soon as it starts, back to working, in the same instant.
+//! soon as it starts, back to working, in the same instant. With backfilling, jobs that are not likely to hold it up start
+//! meanwhile.
 
-use super::{Choice, Parameters, Policy, View};
+use super::backfill::{Backfill, Drain};
+use super::{Choice, Parameters, Policy, Sight, View};
+use crate::book::Slot;
 
 /// Adaptive Quickswap.
 #[derive(Clone)]
-pub struct AdaptiveQuickswap {
+pub struct AdaptiveQuickswap<B> {
     draining: bool,
+    backfill: B,
 }
 
-impl AdaptiveQuickswap {
-    pub(super) fn build(_: &Parameters<'_>) -> Result<Self, String> {
-        Ok(Self { draining: false })
+impl<B: Backfill> AdaptiveQuickswap<B> {
+    pub(super) fn build(parameters: &Parameters<'_>) -> Result<Self, String> {
+        Ok(Self { draining: false, backfill: B::build(parameters)? })
     }
 }
 
-impl Policy for AdaptiveQuickswap {
+impl<B: Backfill> Policy for AdaptiveQuickswap<B> {
+    const HOOKS: bool = B::ON;
+    const ENDS: bool = B::ON;
+
+    fn sight(&self) -> Sight {
+        B::SIGHT
+    }
+
     #[inline]
     fn next(&mut self, view: View<'_>) -> Choice {
         let station = view.station;
@@ -35,20 +46,44 @@ impl Policy for AdaptiveQuickswap {
                 self.draining = false;
                 Choice::Head(class)
             }
-            _ => Choice::Wait,
+            Some(class) => self.backfill.next(view, Drain::of(class)),
+            None => Choice::Wait,
         }
+    }
+
+    /// The job is the largest that fits, or let in while a drain goes on.
+    fn permits(&self, view: View<'_>, class: u32, slot: Slot) -> bool {
+        match view.station.largest_waiting() {
+            Some(target) if self.draining => self.backfill.permits(view, Drain::of(target), class, slot),
+            _ => view.station.largest_fitting() == Some(class),
+        }
+    }
+
+    #[inline]
+    fn arrived(&mut self, view: View<'_>, class: u32, slot: Slot) {
+        self.backfill.arrived(view, class, slot);
+    }
+
+    #[inline]
+    fn starting(&mut self, view: View<'_>, class: u32, slot: Slot) {
+        self.backfill.starting(view, class, slot);
+    }
+
+    #[inline]
+    fn ended(&mut self, view: View<'_>, class: u32, slot: Slot) {
+        self.backfill.ended(view, class, slot);
     }
 
     fn save(&self) -> Vec<i64> {
         vec![self.draining.into()]
     }
 
-    fn restore(&mut self, state: &[i64], _: View<'_>) -> Result<(), String> {
+    fn restore(&mut self, state: &[i64], view: View<'_>) -> Result<(), String> {
         self.draining = match state {
             [0] => false,
             [1] => true,
             _ => return Err(format!("Adaptive Quickswap's state is (0,) or (1,), not {state:?}")),
         };
-        Ok(())
+        self.backfill.restore(view)
     }
 }

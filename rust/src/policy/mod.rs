@@ -3,6 +3,7 @@
 //! Adding one: a file here, a line in the registry below, a description in Python.
 
 mod adaptive_quickswap;
+mod backfill;
 mod conservative;
 mod dice;
 mod divisor_filling;
@@ -28,6 +29,7 @@ use crate::book::{Book, Slot};
 use crate::counters::Phases;
 use crate::station::Station;
 use crate::system::System;
+use backfill::{ByEstimates, ByLaws, Never};
 
 /// What a policy sees: counts and heads of line, and the single jobs (with their estimates) if it asks for them.
 #[derive(Clone, Copy)]
@@ -68,7 +70,7 @@ pub trait Policy: Clone + Send + Sync {
     const TIMERS: bool = false;
     /// It wants to be told of arrivals and starts.
     const HOOKS: bool = false;
-    /// It wants to be told of jobs that end; not in the loop over jumps.
+    /// It wants to be told of jobs that end.
     const ENDS: bool = false;
     /// It draws random numbers, so that its state and what it does next do not follow from what has happened.
     const RANDOM: bool = false;
@@ -104,7 +106,12 @@ pub trait Policy: Clone + Send + Sync {
     /// A job is about to start (and is still counted as waiting).
     fn starting(&mut self, _view: View<'_>, _class: u32, _slot: Slot) {}
 
-    /// A job in service has ended (and still stands in the book, and is counted).
+    /// Whether its rule lets this waiting job start now, worked out afresh; asked of each answer in the debug mode.
+    fn permits(&self, _view: View<'_>, _class: u32, _slot: Slot) -> bool {
+        true
+    }
+
+    /// A job in service has ended (and still stands in the book, if there is one, and is counted).
     fn ended(&mut self, _view: View<'_>, _class: u32, _slot: Slot) {}
 
     /// When it wants to be asked next even if nothing happens, seconds. Read after every instant.
@@ -190,9 +197,15 @@ registry! {
     "conservative" => conservative::Conservative::build,
     "nmsr" => nmsr::Nmsr::build,
     "randomized-timers" => randomized_timers::RandomizedTimers::build,
-    "msfq" => msfq::Msfq::build,
-    "static-quickswap" => static_quickswap::StaticQuickswap::build,
-    "adaptive-quickswap" => adaptive_quickswap::AdaptiveQuickswap::build,
+    "msfq" => msfq::Msfq::<Never>::build,
+    "static-quickswap" => static_quickswap::StaticQuickswap::<Never>::build,
+    "adaptive-quickswap" => adaptive_quickswap::AdaptiveQuickswap::<Never>::build,
+    "msfq-with-backfill" => msfq::Msfq::<ByLaws>::build,
+    "static-quickswap-with-backfill" => static_quickswap::StaticQuickswap::<ByLaws>::build,
+    "adaptive-quickswap-with-backfill" => adaptive_quickswap::AdaptiveQuickswap::<ByLaws>::build,
+    "msfq-with-backfill-by-estimates" => msfq::Msfq::<ByEstimates>::build,
+    "static-quickswap-with-backfill-by-estimates" => static_quickswap::StaticQuickswap::<ByEstimates>::build,
+    "adaptive-quickswap-with-backfill-by-estimates" => adaptive_quickswap::AdaptiveQuickswap::<ByEstimates>::build,
     "static-quickswap-on-groups" => on_groups::StaticOnGroups::build,
     "adaptive-quickswap-on-groups" => on_groups::AdaptiveOnGroups::build,
     preemptive:

@@ -9,8 +9,12 @@
 //! admits lights while `N > l` (phase 2 while `N >= k`, then phase 3). Once `N <= l` it finishes the lights in service and
 //! starts none (phase 4), whether or not a heavy waits; then heavies until none is left (phase 1), and so on. With nobody
 //! there it waits, and the next arrival starts its own phase.
+//!
+//! With backfilling, lights start while they drain and a heavy waits, if they are not likely to hold it up.
 
+use super::backfill::{Backfill, Drain};
 use super::{Choice, Parameters, Policy, Sight, View};
+use crate::book::Slot;
 use crate::counters::Phases;
 use crate::station::Station;
 
@@ -25,15 +29,16 @@ const DRAIN: usize = 4;
 
 /// MSFQ.
 #[derive(Clone)]
-pub struct Msfq {
+pub struct Msfq<B> {
     threshold: u32,
     always: bool,
     /// Lights of the batch that a visit must still start (`always` only).
     batch: u32,
     phases: Phases,
+    backfill: B,
 }
 
-impl Msfq {
+impl<B: Backfill> Msfq<B> {
     pub(super) fn build(parameters: &Parameters<'_>) -> Result<Self, String> {
         let system = parameters.system();
         let needs: Vec<u32> = system.classes.iter().map(|c| c.need).collect();
@@ -56,7 +61,8 @@ impl Msfq {
         if threshold > largest {
             return Err(format!("policy parameter threshold is {threshold}; allowed are 0 to {largest}"));
         }
-        Ok(Self { threshold, always, batch: 0, phases: Phases::new(if always { IDLE } else { LIGHTS }) })
+        let phases = Phases::new(if always { IDLE } else { LIGHTS });
+        Ok(Self { threshold, always, batch: 0, phases, backfill: B::build(parameters)? })
     }
 
     /// The answer where the phase goes on, which it mostly does.
@@ -65,7 +71,7 @@ impl Msfq {
         match self.phases.current() {
             HEAVIES if station.running(HEAVY) > 0 => Some(Choice::Wait),
             HEAVIES if station.waiting(HEAVY) > 0 => Some(Choice::Head(HEAVY)),
-            DRAIN if station.running(LIGHT) > 0 => Some(Choice::Wait),
+            DRAIN if !B::ON && station.running(LIGHT) > 0 => Some(Choice::Wait),
             phase @ (LIGHTS_FULL | LIGHTS) => {
                 if station.free() > 0 {
                     if station.waiting(LIGHT) > 0 {
@@ -96,7 +102,10 @@ impl Msfq {
                 HEAVIES if station.waiting(HEAVY) > 0 => return Choice::Head(HEAVY),
                 HEAVIES if self.always && station.waiting(LIGHT) == 0 => self.phases.enter(IDLE, station.now()),
                 HEAVIES => self.visit(view),
-                DRAIN if station.running(LIGHT) > 0 => return Choice::Wait,
+                DRAIN if station.running(LIGHT) > 0 => {
+                    let needed = B::ON && station.waiting(HEAVY) > 0;
+                    return if needed { self.backfill.next(view, Drain::of(HEAVY)) } else { Choice::Wait };
+                }
                 DRAIN => self.phases.enter(HEAVIES, station.now()),
                 phase => {
                     let lights = station.present(LIGHT);
@@ -133,10 +142,13 @@ impl Msfq {
     }
 }
 
-impl Policy for Msfq {
+impl<B: Backfill> Policy for Msfq<B> {
+    const HOOKS: bool = B::ON;
+    const ENDS: bool = B::ON;
+
     fn sight(&self) -> Sight {
         // who comes first matters where a light and a heavy find nobody there in the same instant
-        if self.always { Sight::Heads } else { Sight::Counts }
+        B::SIGHT.max(if self.always { Sight::Heads } else { Sight::Counts })
     }
 
     fn remembers_order(&self) -> bool {
@@ -146,6 +158,29 @@ impl Policy for Msfq {
     #[inline]
     fn next(&mut self, view: View<'_>) -> Choice {
         self.within_phase(view.station).unwrap_or_else(|| self.turn(view))
+    }
+
+    /// The job is one of its phase, or let in while the lights drain.
+    fn permits(&self, view: View<'_>, class: u32, slot: Slot) -> bool {
+        match self.phases.current() {
+            DRAIN => self.backfill.permits(view, Drain::of(HEAVY), class, slot),
+            phase => (phase == HEAVIES) == (class == HEAVY),
+        }
+    }
+
+    #[inline]
+    fn arrived(&mut self, view: View<'_>, class: u32, slot: Slot) {
+        self.backfill.arrived(view, class, slot);
+    }
+
+    #[inline]
+    fn starting(&mut self, view: View<'_>, class: u32, slot: Slot) {
+        self.backfill.starting(view, class, slot);
+    }
+
+    #[inline]
+    fn ended(&mut self, view: View<'_>, class: u32, slot: Slot) {
+        self.backfill.ended(view, class, slot);
     }
 
     fn phases(&mut self) -> Option<&mut Phases> {
@@ -164,6 +199,6 @@ impl Policy for Msfq {
         };
         self.phases.reset(phase as usize, view.station.now());
         self.batch = batch as u32;
-        Ok(())
+        self.backfill.restore(view)
     }
 }

@@ -8,10 +8,15 @@
 //! `drain = exclusive` (the paper's text): when it is due, class i drains, whether or not anybody else waits: nobody
 //! starts until it has left completely. Then the visit goes to the next class of the cycle with somebody waiting, class i
 //! itself last. With nobody there the next arrival starts its class's visit.
+//!
+//! With backfilling, jobs of other classes than the next one start during a drain that are not likely to hold it up. Under
+//! `overlap` a class drains while the class visited waits for servers that others hold. Under `exclusive` those let in may
+//! outlast the drain; the next visit then does not end before they have left, unless nobody of its class waits.
 
+use super::backfill::{Backfill, Drain};
 use super::{Choice, Parameters, Policy, Sight, View};
 use crate::book::Slot;
-use crate::station::Bits;
+use crate::station::{Bits, Station};
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Stage {
@@ -30,7 +35,7 @@ impl Stage {
 
 /// Static Quickswap.
 #[derive(Clone)]
-pub struct StaticQuickswap {
+pub struct StaticQuickswap<B> {
     exclusive: bool,
     /// Class at each place of the cycle, and place of each class.
     order: Vec<u32>,
@@ -41,9 +46,10 @@ pub struct StaticQuickswap {
     open: Bits,
     current: u32,
     stage: Stage,
+    backfill: B,
 }
 
-impl StaticQuickswap {
+impl<B: Backfill> StaticQuickswap<B> {
     pub(super) fn build(parameters: &Parameters<'_>) -> Result<Self, String> {
         let system = parameters.system();
         let (inner, classes) = (system.inner(), system.classes.len());
@@ -88,7 +94,8 @@ impl StaticQuickswap {
             }
         };
         let stage = if exclusive { Stage::Idle } else { Stage::Open };
-        Ok(Self { exclusive, current: order[0], order, place, thresholds, open: Bits::new(classes), stage })
+        let (current, open, backfill) = (order[0], Bits::new(classes), B::build(parameters)?);
+        Ok(Self { exclusive, order, place, thresholds, open, current, stage, backfill })
     }
 
     /// The next class of the cycle with somebody waiting, class `current` itself last.
@@ -97,6 +104,26 @@ impl StaticQuickswap {
         let after = self.place[self.current as usize] as usize + 1;
         let place = self.open.first_from(after).or_else(|| self.open.first())?;
         Some(self.order[place])
+    }
+
+    /// The drain that goes on, if any.
+    #[inline]
+    fn drain(&self, station: &Station) -> Option<Drain> {
+        let class = self.current;
+        if !self.exclusive {
+            return (station.waiting(class) > 0 && !station.alone(class)).then(|| Drain::of(class));
+        }
+        let target = self.next_waiting().filter(|_| self.stage == Stage::Drain)?;
+        Some(Drain { target, leaving: Some(class) })
+    }
+
+    /// Nobody starts as usual.
+    #[inline]
+    fn wait(&mut self, view: View<'_>) -> Choice {
+        if !B::ON {
+            return Choice::Wait;
+        }
+        self.drain(view.station).map_or(Choice::Wait, |drain| self.backfill.next(view, drain))
     }
 
     #[inline]
@@ -111,7 +138,7 @@ impl StaticQuickswap {
             let due = station.running(class) <= self.thresholds[class as usize];
             let others_wait = station.total_waiting() > u64::from(waiting);
             if !(due && others_wait && (waiting == 0 || station.alone(class))) {
-                return Choice::Wait;
+                return self.wait(view);
             }
             match self.next_waiting() {
                 Some(next) => self.current = next,
@@ -130,12 +157,13 @@ impl StaticQuickswap {
                     if station.waiting(class) > 0 && station.need(class) <= station.free() {
                         return Choice::Head(class);
                     }
-                    if station.running(class) > self.thresholds[class as usize] {
+                    let blocked = B::ON && station.waiting(class) > 0 && !station.alone(class);
+                    if blocked || station.running(class) > self.thresholds[class as usize] {
                         return Choice::Wait;
                     }
                     self.stage = Stage::Drain;
                 }
-                Stage::Drain if station.running(self.current) > 0 => return Choice::Wait,
+                Stage::Drain if station.running(self.current) > 0 => return self.wait(view),
                 Stage::Drain => match self.next_waiting() {
                     Some(next) => (self.current, self.stage) = (next, Stage::Open),
                     None => self.stage = Stage::Idle,
@@ -149,12 +177,13 @@ impl StaticQuickswap {
     }
 }
 
-impl Policy for StaticQuickswap {
+impl<B: Backfill> Policy for StaticQuickswap<B> {
     const HOOKS: bool = true;
+    const ENDS: bool = B::ON;
 
     fn sight(&self) -> Sight {
         // who comes first matters where jobs of several classes find nobody there in the same instant
-        if self.exclusive { Sight::Heads } else { Sight::Counts }
+        B::SIGHT.max(if self.exclusive { Sight::Heads } else { Sight::Counts })
     }
 
     fn remembers_order(&self) -> bool {
@@ -166,16 +195,29 @@ impl Policy for StaticQuickswap {
         if self.exclusive { self.exclusive(view) } else { self.overlap(view) }
     }
 
-    #[inline]
-    fn arrived(&mut self, _: View<'_>, class: u32, _: Slot) {
-        self.open.insert(self.place[class as usize] as usize);
+    /// The job is of the class visited, or let in while a drain goes on.
+    fn permits(&self, view: View<'_>, class: u32, slot: Slot) -> bool {
+        let visited = class == self.current && self.stage == Stage::Open;
+        visited || self.drain(view.station).is_some_and(|drain| self.backfill.permits(view, drain, class, slot))
     }
 
     #[inline]
-    fn starting(&mut self, view: View<'_>, class: u32, _: Slot) {
+    fn arrived(&mut self, view: View<'_>, class: u32, slot: Slot) {
+        self.open.insert(self.place[class as usize] as usize);
+        self.backfill.arrived(view, class, slot);
+    }
+
+    #[inline]
+    fn starting(&mut self, view: View<'_>, class: u32, slot: Slot) {
         if view.station.waiting(class) == 1 {
             self.open.remove(self.place[class as usize] as usize);
         }
+        self.backfill.starting(view, class, slot);
+    }
+
+    #[inline]
+    fn ended(&mut self, view: View<'_>, class: u32, slot: Slot) {
+        self.backfill.ended(view, class, slot);
     }
 
     /// The place in the cycle, and whether it is open (0), drains (1) or is idle (2).
@@ -198,6 +240,6 @@ impl Policy for StaticQuickswap {
                 self.open.insert(place as usize);
             }
         }
-        Ok(())
+        self.backfill.restore(view)
     }
 }

@@ -72,6 +72,28 @@ impl Bits {
         below.checked_ilog2().map(|bit| bit as usize)
     }
 
+    /// Whether it is a member.
+    #[inline]
+    pub fn contains(&self, i: usize) -> bool {
+        let word = if i < 64 { self.low } else { self.words[(i >> 6) - 1] };
+        word >> (i & 63) & 1 == 1
+    }
+
+    /// The largest member below `end` that is one of `other` too.
+    #[inline]
+    pub fn last_of_both_below(&self, other: &Self, mut end: usize) -> Option<usize> {
+        while end > 64
+            && let Some(member) = self.last_high_below(end - 64)
+        {
+            end = member + 64;
+            if other.contains(end) {
+                return Some(end);
+            }
+        }
+        let below = self.low & other.low & BELOW[end.min(64)];
+        below.checked_ilog2().map(|bit| bit as usize)
+    }
+
     /// The largest member below `end` of those from 64 on, both counted from 64.
     fn last_high_below(&self, end: usize) -> Option<usize> {
         let last = end - 1;
@@ -137,7 +159,8 @@ mod tests {
             len in 1usize..9000,
             steps in prop::collection::vec((any::<bool>(), any::<prop::sample::Index>(), any::<prop::sample::Index>()), 1..200),
         ) {
-            let (mut bits, mut set) = (Bits::new(len), BTreeSet::new());
+            let (mut bits, mut set, mut thirds) = (Bits::new(len), BTreeSet::new(), Bits::new(len));
+            (0..len).step_by(3).for_each(|third| thirds.insert(third));
             for (insert, member, probe) in steps {
                 let (member, probe) = (member.index(len), probe.index(len + 1));
                 if insert {
@@ -148,6 +171,9 @@ mod tests {
                     set.remove(&member);
                 }
                 prop_assert_eq!(bits.last_below(probe), set.range(..probe).next_back().copied());
+                prop_assert_eq!(bits.contains(member), insert);
+                let third = set.range(..probe).rev().find(|&each| each % 3 == 0);
+                prop_assert_eq!(bits.last_of_both_below(&thirds, probe), third.copied());
                 prop_assert_eq!(bits.first_from(probe), set.range(probe..).next().copied());
                 prop_assert_eq!(bits.first(), set.first().copied());
             }

@@ -160,6 +160,40 @@ impl Station {
         Some(self.oldest_of_level(level))
     }
 
+    /// The same among these classes only.
+    #[inline]
+    pub fn largest_fitting_of(&self, classes: &Bits) -> Option<u32> {
+        if !self.shared {
+            let fitting = self.fits[self.free as usize] as usize;
+            return self.open.last_of_both_below(classes, fitting).map(|level| level as u32);
+        }
+        let found = self.largest_fitting_by(|class| {
+            let known = classes.contains(class as usize);
+            known.then(|| (self.heads.key(class), class))
+        });
+        found.map(|(_, class)| class)
+    }
+
+    /// From the classes with somebody waiting that fits, those of the largest need first: the least of what `pick` gives
+    /// for the classes of one need.
+    #[inline]
+    pub fn largest_fitting_by<T: Ord>(&self, mut pick: impl FnMut(u32) -> Option<T>) -> Option<T> {
+        let mut end = self.fits[self.free as usize] as usize;
+        while let Some(level) = self.open.last_below(end) {
+            let found = if self.shared {
+                let classes = self.levels[level].1..self.levels[level + 1].1;
+                classes.filter(|&class| self.waiting(class) > 0).filter_map(&mut pick).min()
+            } else {
+                pick(level as u32)
+            };
+            if found.is_some() {
+                return found;
+            }
+            end = level;
+        }
+        None
+    }
+
     /// The class of the oldest waiting job among those of the largest need, fitting or not.
     #[inline]
     pub fn largest_waiting(&self) -> Option<u32> {

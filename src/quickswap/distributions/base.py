@@ -41,6 +41,10 @@ class Distribution(ABC):
     def mean_inverse(self) -> float:
         """E[1/S] per second; `inf` when it does not exist, then mean slowdown is infinite too."""
 
+    @abstractmethod
+    def exceeded(self, probability: float) -> float:
+        """Return the least x with P(S > x) <= `probability`, in seconds; it is above 0, below 1."""
+
     @property
     def second_moment(self) -> float:
         """E[S^2] in seconds squared; `inf` when it does not exist."""

@@ -38,6 +38,9 @@ class Deterministic(Distribution):
     def mean_inverse(self) -> float:
         return 1 / self.value
 
+    def exceeded(self, probability: float) -> float:
+        return self.value
+
     def _scaled(self, factor: float) -> Self:
         return type(self)(factor * self.value)
 
@@ -77,6 +80,9 @@ class Uniform(Distribution):
             return math.inf
         width = self.high - self.low
         return math.log1p(width / self.low) / width if width > 0 else 1 / self.low
+
+    def exceeded(self, probability: float) -> float:
+        return self.high - probability * (self.high - self.low)
 
     def _scaled(self, factor: float) -> Self:
         return type(self)(factor * self.low, factor * self.high)
@@ -133,6 +139,15 @@ class Empirical(Distribution):
         if any(x == 0 for x, _ in pairs):
             return math.inf
         return math.fsum(w / x for x, w in pairs) / math.fsum(self.weights)
+
+    def exceeded(self, probability: float) -> float:
+        pairs = sorted(zip(self.values, self.weights, strict=True), reverse=True)
+        allowed, above = probability * _sum(self.weights), 0.0
+        for value, weight in pairs:
+            above += weight
+            if above > allowed:
+                return value
+        return pairs[-1][0]
 
     def _scaled(self, factor: float) -> Self:
         return type(self)([factor * x for x in self.values], self.weights)

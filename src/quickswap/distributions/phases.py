@@ -40,6 +40,9 @@ class Exponential(Distribution):
     def mean_inverse(self) -> float:
         return math.inf
 
+    def exceeded(self, probability: float) -> float:
+        return -self.mean * math.log(probability)
+
     def _scaled(self, factor: float) -> Self:
         return type(self)(mean=factor * self.mean)
 
@@ -72,6 +75,9 @@ class Erlang(Distribution):
     @property
     def mean_inverse(self) -> float:
         return self.phases / (self.mean * (self.phases - 1)) if self.phases > 1 else math.inf
+
+    def exceeded(self, probability: float) -> float:
+        return self.mean / self.phases * _gamma_exceeded(self.phases, probability)
 
     def _scaled(self, factor: float) -> Self:
         return type(self)(self.phases, factor * self.mean)
@@ -119,6 +125,9 @@ class Gamma(Distribution):
     @property
     def mean_inverse(self) -> float:
         return 1 / (self.scale * (self.shape - 1)) if self.shape > 1 else math.inf
+
+    def exceeded(self, probability: float) -> float:
+        return self.scale * _gamma_exceeded(self.shape, probability)
 
     def _scaled(self, factor: float) -> Self:
         return type(self)(self.shape, factor * self.scale)
@@ -184,8 +193,30 @@ class Hyperexponential(Distribution):
     def mean_inverse(self) -> float:
         return math.inf
 
+    def exceeded(self, probability: float) -> float:
+        from scipy.optimize import brentq
+
+        phases = [(p, r) for p, r in zip(self.probabilities, self.rates, strict=True) if p > 0]
+        longest = max(1 / rate for _, rate in phases)
+
+        def excess(units: float) -> float:
+            tail = math.fsum(p * math.exp(-r * longest * units) for p, r in phases)
+            return tail - probability
+
+        highest = -math.log(probability)  # what the longest phase alone would give
+        if len(phases) == 1 or excess(highest) >= 0:
+            return longest * highest
+        return longest * float(brentq(excess, 0.0, highest, xtol=1e-300, rtol=1e-14))
+
     def _scaled(self, factor: float) -> Self:
         return type(self)(self.probabilities, [rate / factor for rate in self.rates])
+
+
+def _gamma_exceeded(shape: float, probability: float) -> float:
+    """Return the value that a gamma law of scale 1 exceeds with this probability."""
+    from scipy.special import gammainccinv
+
+    return float(gammainccinv(shape, probability))
 
 
 def _balanced(mean: float, scv: float) -> tuple[tuple[float, float], tuple[float, float]]:

@@ -47,6 +47,11 @@ class LogNormal(Distribution):
     def mean_inverse(self) -> float:
         return exp(self.sigma**2 / 2 - self.mu)
 
+    def exceeded(self, probability: float) -> float:
+        from scipy.special import ndtri
+
+        return exp(self.mu - self.sigma * float(ndtri(probability)))
+
     def _scaled(self, factor: float) -> Self:
         return type(self)(self.mu + math.log(factor), self.sigma)
 
@@ -83,6 +88,9 @@ class Weibull(Distribution):
     @property
     def mean_inverse(self) -> float:
         return math.gamma(1 - 1 / self.shape) / self.scale if self.shape > 1 else math.inf
+
+    def exceeded(self, probability: float) -> float:
+        return self.scale * math.pow(-math.log(probability), 1 / self.shape)
 
     def _scaled(self, factor: float) -> Self:
         return type(self)(self.shape, factor * self.scale)
@@ -131,6 +139,9 @@ class Pareto(Distribution):
     def mean_inverse(self) -> float:
         return self.shape / ((self.shape + 1) * self.scale)
 
+    def exceeded(self, probability: float) -> float:
+        return self.scale * math.pow(probability, -1 / self.shape)
+
     def _scaled(self, factor: float) -> Self:
         return type(self)(self.shape, factor * self.scale)
 
@@ -173,6 +184,10 @@ class BoundedPareto(Distribution):
     @property
     def mean_inverse(self) -> float:
         return self._moment(-1)
+
+    def exceeded(self, probability: float) -> float:
+        least = math.pow(self.low / self.high, self.shape)  # P(S > x) + a (1 - P) = (low/x)^shape
+        return self.low * math.pow(probability + (1 - probability) * least, -1 / self.shape)
 
     def _scaled(self, factor: float) -> Self:
         return type(self)(self.shape, factor * self.low, factor * self.high)

@@ -7,6 +7,7 @@ from dataclasses import MISSING, fields, is_dataclass
 from typing import ClassVar, final
 
 from quickswap.errors import PolicyError, shown, unknown
+from quickswap.policies.draining import WITH
 from quickswap.system import System
 
 
@@ -42,7 +43,9 @@ class Policy(ABC):
         """
         if not isinstance(system, System):
             raise PolicyError(f"a policy serves a System, not {shown(system)}.")
-        return {"name": self.name, **self._parameters(system)}
+        parameters = self._parameters(system)
+        backfills = "quantiles" in parameters
+        return {"name": f"{self.name}{WITH}" if backfills else self.name, **parameters}
 
     @abstractmethod
     def _parameters(self, system: System) -> dict[str, object]:

@@ -1,5 +1,7 @@
 """The Quickswap family: change class before the present one has run dry.
 
+All take `backfill`, which the paper does not have; see `quickswap.policies.draining`.
+
 "The paper" is Chen, Anggraito, Olliaro, Marin, Ajmone Marsan, Berg, Grosof, "Improving
 Nonpreemptive Multiserver Job Scheduling with Quickswap".
 """
@@ -14,6 +16,7 @@ from quickswap._check import items, whole
 from quickswap._words import counted
 from quickswap.errors import PolicyError, shown, unknown
 from quickswap.policies.base import Policy, choice
+from quickswap.policies.draining import backfilling, risk, told
 from quickswap.system import System
 
 
@@ -33,6 +36,10 @@ class MSFQ(Policy):
       goes on while N_1 > l, then the lights in service finish and none starts, whether or not a
       heavy job waits; then heavies until none is left.
 
+    `backfill` is a risk, from 0 (off) to below 1; True is 0.03. While lights drain and a heavy job
+    waits, a light starts if it is likely to be gone in time: P(S > D) <= backfill, where D is the
+    expected time until the lights in service have left (`quickswap.policies.draining`).
+
     Source: the paper, section "Most Servers First Quickswap (MSFQ)".
     """
 
@@ -42,8 +49,10 @@ class MSFQ(Policy):
 
     threshold: int | None = None
     drain: str = "on_demand"
+    backfill: float = 0.0
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "backfill", risk(self.backfill, "backfill of MSFQ"))
         if self.threshold is not None:
             threshold = _natural(self.threshold, "threshold of MSFQ")
             object.__setattr__(self, "threshold", threshold)
@@ -62,11 +71,12 @@ class MSFQ(Policy):
         threshold = system.servers - 1 if self.threshold is None else self.threshold
         what = f"threshold of MSFQ with drain {self.drain!r}"
         threshold = whole(threshold, what, 0, highest, PolicyError)
-        return {"threshold": threshold, "drain": self.drain}
+        return {"threshold": threshold, "drain": self.drain, **backfilling(self.backfill, system)}
 
     def _details(self) -> list[str]:
         threshold = "k-1" if self.threshold is None else f"{self.threshold}"
-        return [threshold] if self.drain == "on_demand" else [threshold, self.drain]
+        drain = [] if self.drain == "on_demand" else [self.drain]
+        return [threshold, *drain, *told(self.backfill)]
 
 
 @final
@@ -91,6 +101,13 @@ class StaticQuickswap(Policy):
         order: the cycle, every class once, by name or by position in the system (from 0). By
             default from the largest need to the smallest.
         drain: "overlap" or "exclusive".
+        backfill: a risk, from 0 (off) to below 1; True is 0.03. During a drain for class j, jobs of
+            other classes start that are likely to be gone in time: P(S > D) <= backfill, where D is
+            the expected time until a job of class j can start (`quickswap.policies.draining`).
+            With "overlap" it is a drain while the class visited waits for servers that others hold.
+            With "exclusive" class j is the next of the cycle with somebody waiting, and as those
+            let in may outlast the drain, a swap is due only if class i is alone in service or
+            nobody of it waits.
 
     Source: the paper, section "Static Quickswap" ("exclusive" is its text).
     """
@@ -104,6 +121,7 @@ class StaticQuickswap(Policy):
     thresholds: tuple[int, ...] | None = None
     order: tuple[int | str, ...] | None = None
     drain: str = "overlap"
+    backfill: float = 0.0
 
     def __init__(
         self,
@@ -111,6 +129,7 @@ class StaticQuickswap(Policy):
         thresholds: Iterable[int] | None = None,
         order: Iterable[int | str] | None = None,
         drain: str = "overlap",
+        backfill: float | None = 0.0,
     ) -> None:
         if threshold is not None and thresholds is not None:
             raise PolicyError("StaticQuickswap takes threshold or thresholds, not both.")
@@ -131,12 +150,14 @@ class StaticQuickswap(Policy):
         object.__setattr__(self, "thresholds", thresholds)
         object.__setattr__(self, "order", order)
         object.__setattr__(self, "drain", choice(drain, "drain of StaticQuickswap", self.drains))
+        object.__setattr__(self, "backfill", risk(backfill, "backfill of StaticQuickswap"))
 
     def _parameters(self, system: System) -> dict[str, object]:
         return {
             "drain": self.drain,
             "order": self._cycle(system),
             "thresholds": self._slots(system),
+            **backfilling(self.backfill, system),
         }
 
     def _cycle(self, system: System) -> list[int]:
@@ -184,7 +205,8 @@ class StaticQuickswap(Policy):
             details.append("thresholds " + "+".join(map(str, self.thresholds)))
         if self.order is not None:
             details.append("order " + "+".join(map(str, self.order)))
-        return details if self.drain == "overlap" else [*details, self.drain]
+        drain = [] if self.drain == "overlap" else [self.drain]
+        return [*details, *drain, *told(self.backfill)]
 
 
 @final
@@ -197,14 +219,28 @@ class AdaptiveQuickswap(Policy):
     job. Draining: nobody starts but the job that is the largest waiting one at the time; as soon as
     it starts, back to working.
 
+    `backfill` is a risk, from 0 (off) to below 1; True is 0.03. While draining for a job b, a job
+    of another class that fits also starts if it is likely to be gone in time: P(S > D) <= backfill,
+    where D is the expected time until b fits (`quickswap.policies.draining`); the largest need goes
+    first.
+
     Source: the paper, section "Adaptive Quickswap".
     """
 
     name: ClassVar[str] = "adaptive-quickswap"
     title: ClassVar[str] = "Adaptive Quickswap"
 
+    backfill: float = 0.0
+
+    def __post_init__(self) -> None:
+        what = "backfill of AdaptiveQuickswap"
+        object.__setattr__(self, "backfill", risk(self.backfill, what))
+
     def _parameters(self, system: System) -> dict[str, object]:
-        return {}
+        return backfilling(self.backfill, system)
+
+    def _details(self) -> list[str]:
+        return told(self.backfill)
 
 
 def _natural(value: object, what: str) -> int:

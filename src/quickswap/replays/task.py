@@ -16,11 +16,12 @@ from quickswap._core import VERSION
 from quickswap._settings import between
 from quickswap._words import counted
 from quickswap.distributions import Exponential
-from quickswap.errors import QuickswapError, shown
+from quickswap.errors import PolicyError, QuickswapError, shown
 from quickswap.jobclass import JobClass
 from quickswap.logs import JobLog
 from quickswap.logs.grouping import group_of, groups_by_load, parse_groups
 from quickswap.policies import AdaptiveQuickswap, Policy, StaticQuickswap
+from quickswap.policies.draining import by_estimates
 from quickswap.replays.result import ReplayInputs
 from quickswap.replays.schedule import Schedule, distinct
 from quickswap.simulation import OwnPolicy
@@ -127,7 +128,12 @@ class Task:
         if not isinstance(policy, Policy):
             return {}
         if self.classes == "need" or not isinstance(policy, AdaptiveQuickswap | StaticQuickswap):
-            return policy.resolve(self.system)
+            return by_estimates(policy.resolve(self.system))
+        if policy.backfill:
+            raise PolicyError(
+                f"{policy.label} backfills by the needs of jobs, not by groups of them: replay it "
+                'with classes="need".'
+            )
         largest = [int(self.needs[self.needs <= high][-1]) for _, high in self.groups]
         size = Exponential(mean=1.0)
         grouped = System(self.servers, [JobClass(need, 1.0, size) for need in largest])

@@ -94,7 +94,9 @@ def stability(system: System, policy: Policy | str) -> Stability:
     known = None
     if type(policy) in POLICIES and not policy.random:
         known = _plain_queue(system, policy, capacity)
-    if known is None and type(policy) in RULES:
+    if known is None and getattr(policy, "backfill", 0) and not policy.random:
+        known = _backfill(system, policy, capacity)
+    elif known is None and type(policy) in RULES:
         known = RULES[type(policy)](system, policy, capacity)
     if known is None:
         source = "quickswap.theory.capacity"
@@ -152,6 +154,22 @@ def _one_or_all(system: System, policy: Policy, capacity: float) -> _Known | Non
     if not system.one_or_all:
         reason = f"c jobs at a time or one: as in one-or-all systems, {policy.label} is stable."
     return _Known(capacity, True, reason, PAPER)
+
+
+def _backfill(system: System, policy: Policy, capacity: float) -> _Known | None:
+    """Quickswap with backfilling is MSFQ with a lower threshold, where it drains lights on demand.
+
+    Let m be the least u with H(u) E[S_1] >= the size that a light exceeds with probability `risk`,
+    so that D >= that size, and lights start during a drain, while u_1 >= m. They then start just as
+    before the drain, and none waits while a server is free. Once u_1 < m none starts, so that u_1
+    only falls. This is MSFQ(min(l, m - 1)), whose drain, with N_1 <= m - 1, starts none.
+
+    Under the other drains lights start only if a heavy waits, which no threshold does. On other
+    systems nothing is proven: those let in need not be of the class that drains.
+    """
+    if getattr(policy, "drain", "on_demand") in ("always", "exclusive"):
+        return None
+    return _one_or_all(system, policy, capacity)
 
 
 def _static(system: System, policy: Policy, capacity: float) -> _Known | None:

@@ -1,0 +1,181 @@
+//! By the laws of the classes. All u jobs of a class in service are expected to have left after `H(u) r`, with the
+//! harmonic number H and the mean residual size r of the class (exact for exponential sizes). The classes free their servers
+//! in the order of these times; D is the first of them at which the target can start. A job of class j may start if
+//! `P(S_j > D) <= risk`: if D is at least the quantile that S_j exceeds with probability `risk`.
+
+use std::sync::Arc;
+
+use super::departures::Departures;
+use super::{Backfill, Choice, Drain, Parameters, View};
+use crate::book::Slot;
+use crate::station::{Bits, Station};
+
+/// Harmonic numbers that are kept; beyond, the asymptotic series is as exact as a float.
+const KEPT: usize = 4096;
+const EULER: f64 = 0.577_215_664_901_532_9;
+
+/// The rule by laws.
+#[derive(Clone)]
+pub struct ByLaws {
+    /// Per class, seconds: the size exceeded with probability `risk`, and the mean residual size.
+    quantiles: Vec<f64>,
+    residuals: Vec<f64>,
+    harmonics: Arc<[f64]>,
+    departures: Departures,
+    /// A class, and the time after which a job of it fits.
+    known: Option<(u32, f64)>,
+    /// Classes whose quantile is at most a certain time: so many of those by ascending quantile.
+    short: Bits,
+    shorter: usize,
+    by_quantile: Vec<u32>,
+}
+
+fn harmonic(n: u32) -> f64 {
+    if (n as usize) < KEPT {
+        return (1..=n).fold(0.0, |sum, i| sum + 1.0 / f64::from(i));
+    }
+    let n = f64::from(n);
+    n.ln() + EULER + 0.5 / n - 1.0 / (12.0 * n * n)
+}
+
+impl ByLaws {
+    /// The time after which all `jobs` of a class are expected to be gone.
+    #[inline]
+    fn gone(&self, class: u32, jobs: u32) -> f64 {
+        let sum = self.harmonics.get(jobs as usize).copied();
+        sum.unwrap_or_else(|| harmonic(jobs)) * self.residuals[class as usize]
+    }
+
+    /// The time after which a job of the class fits, and who is short enough for it.
+    #[inline(never)]
+    fn look(&mut self, station: &Station, target: u32) -> f64 {
+        let lacking = station.need(target).saturating_sub(station.free());
+        let fits = if lacking > 0 { self.departures.freed(lacking) } else { 0.0 };
+        self.known = Some((target, fits));
+        while let Some(&class) = self.by_quantile.get(self.shorter)
+            && self.quantiles[class as usize] <= fits
+        {
+            self.short.insert(class as usize);
+            self.shorter += 1;
+        }
+        while self.shorter > 0
+            && let class = self.by_quantile[self.shorter - 1]
+            && self.quantiles[class as usize] > fits
+        {
+            self.short.remove(class as usize);
+            self.shorter -= 1;
+        }
+        fits
+    }
+
+    /// From now on so many jobs of a class are in service, at most `most` before and after. If all those were to leave
+    /// before the target fits, it still fits at the same time: they hold a server more if one less is free.
+    #[inline]
+    fn count(&mut self, station: &Station, class: u32, jobs: u32, most: u32) {
+        if self.known.is_some_and(|(_, fits)| self.gone(class, most) >= fits) {
+            self.known = None;
+        }
+        self.departures.set(class, self.gone(class, jobs), jobs * station.need(class));
+    }
+}
+
+impl Backfill for ByLaws {
+    fn build(parameters: &Parameters<'_>) -> Result<Self, String> {
+        let system = parameters.system();
+        let classes = system.classes.len();
+        let read = |key| {
+            // what is infinite cannot be written as a number
+            let values: Vec<Option<f64>> = parameters.get(key)?;
+            let positive = values.iter().flatten().all(|&value| value >= 0.0);
+            if values.len() != classes || !positive {
+                return Err(format!("policy parameter {key} must hold {classes} numbers of at least 0, one a class"));
+            }
+            Ok(system.given.iter().map(|&given| values[given].unwrap_or(f64::INFINITY)).collect::<Vec<f64>>())
+        };
+        let most = system.classes.iter().map(|class| system.servers / class.need).max().unwrap_or(0);
+        let mut sum = 0.0;
+        let above = (1..=most.min(KEPT as u32 - 1)).map(|i| {
+            sum += 1.0 / f64::from(i);
+            sum
+        });
+        let quantiles = read("quantiles")?;
+        let mut by_quantile: Vec<u32> = (0..classes as u32).collect();
+        by_quantile.sort_by(|&a, &b| quantiles[a as usize].total_cmp(&quantiles[b as usize]));
+        Ok(Self {
+            quantiles,
+            residuals: read("residuals")?,
+            harmonics: std::iter::once(0.0).chain(above).collect(),
+            departures: Departures::new(classes),
+            known: None,
+            short: Bits::new(classes),
+            shorter: 0,
+            by_quantile,
+        })
+    }
+
+    #[inline]
+    fn next(&mut self, view: View<'_>, drain: Drain) -> Choice {
+        let station = view.station;
+        if station.largest_fitting().is_none() {
+            return Choice::Wait;
+        }
+        let fits = match self.known {
+            Some((target, fits)) if target == drain.target => fits,
+            _ => self.look(station, drain.target),
+        };
+        let found = match drain.leaving {
+            None => station.largest_fitting_of(&self.short),
+            Some(class) => {
+                let horizon = fits.max(self.departures.gone(class));
+                let in_time = |class| class != drain.target && self.quantiles[class as usize] <= horizon;
+                let found =
+                    station.largest_fitting_by(|class| in_time(class).then(|| (station.head_key(class), class)));
+                found.map(|(_, class)| class)
+            }
+        };
+        found.map_or(Choice::Wait, Choice::Head)
+    }
+
+    fn permits(&self, view: View<'_>, drain: Drain, class: u32, _: Slot) -> bool {
+        let station = view.station;
+        let (need, mut free) = (station.need(drain.target), station.free());
+        let running = |class| station.running(class);
+        let time = |class: u32| harmonic(running(class)) * self.residuals[class as usize];
+        let mut classes: Vec<u32> = (0..station.classes() as u32).filter(|&class| running(class) > 0).collect();
+        classes.sort_by(|&a, &b| time(a).total_cmp(&time(b)));
+        let mut horizon = 0.0;
+        for other in classes {
+            if free >= need {
+                break;
+            }
+            horizon = time(other);
+            free += station.need(other) * running(other);
+        }
+        let leaving = drain.leaving.filter(|&class| running(class) > 0).map_or(0.0, time);
+        class != drain.target && self.quantiles[class as usize] <= f64::max(horizon, leaving)
+    }
+
+    #[inline]
+    fn starting(&mut self, view: View<'_>, class: u32, _: Slot) {
+        let jobs = view.station.running(class) + 1;
+        self.count(view.station, class, jobs, jobs);
+    }
+
+    #[inline]
+    fn ended(&mut self, view: View<'_>, class: u32, _: Slot) {
+        let jobs = view.station.running(class);
+        self.count(view.station, class, jobs - 1, jobs);
+    }
+
+    fn restore(&mut self, view: View<'_>) -> Result<(), String> {
+        self.departures.clear();
+        self.known = None;
+        for class in 0..view.station.classes() as u32 {
+            let jobs = view.station.running(class);
+            if jobs > 0 {
+                self.count(view.station, class, jobs, jobs);
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,87 @@
+//! Who may start during a drain, ahead of the job that the drain is for (the *target*): a job of another class that fits
+//! now and is not likely to run beyond the time D at which the target can start. Of several the largest need goes first, the
+//! oldest of equals.
+
+mod departures;
+mod estimates;
+mod laws;
+
+pub use estimates::ByEstimates;
+pub use laws::ByLaws;
+
+use super::{Choice, Parameters, Sight, View};
+use crate::book::Slot;
+
+/// What a drain is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Drain {
+    /// Class of the job that is to start next.
+    pub target: u32,
+    /// A class that must have left completely before, whether or not the target fits.
+    pub leaving: Option<u32>,
+}
+
+impl Drain {
+    /// The target starts as soon as it fits.
+    pub fn of(target: u32) -> Self {
+        Self { target, leaving: None }
+    }
+}
+
+/// A rule of backfilling. It is told of starts and ends as a policy is.
+pub trait Backfill: Clone + Send + Sync {
+    /// Somebody may be let in at all.
+    const ON: bool = true;
+    /// What it looks at.
+    const SIGHT: Sight = Sight::Counts;
+
+    /// Reads its parameters.
+    fn build(parameters: &Parameters<'_>) -> Result<Self, String>;
+
+    /// Which job is let in, while the target cannot start?
+    fn next(&mut self, view: View<'_>, drain: Drain) -> Choice;
+
+    /// Whether the rule lets this job in, worked out afresh (debug mode).
+    fn permits(&self, view: View<'_>, drain: Drain, class: u32, slot: Slot) -> bool;
+
+    /// A job has arrived.
+    fn arrived(&mut self, _view: View<'_>, _class: u32, _slot: Slot) {}
+
+    /// A job is about to start.
+    fn starting(&mut self, view: View<'_>, class: u32, slot: Slot);
+
+    /// A job in service has ended, and is still counted.
+    fn ended(&mut self, view: View<'_>, class: u32, slot: Slot);
+
+    /// Takes up a state; `view` shows its counts.
+    fn restore(&mut self, _view: View<'_>) -> Result<(), String> {
+        Ok(())
+    }
+}
+
+/// Nobody is let in: the policies of the paper.
+#[derive(Clone)]
+pub struct Never;
+
+impl Backfill for Never {
+    const ON: bool = false;
+
+    fn build(_: &Parameters<'_>) -> Result<Self, String> {
+        Ok(Self)
+    }
+
+    #[inline]
+    fn next(&mut self, _: View<'_>, _: Drain) -> Choice {
+        Choice::Wait
+    }
+
+    fn permits(&self, _: View<'_>, _: Drain, _: u32, _: Slot) -> bool {
+        false
+    }
+
+    #[inline]
+    fn starting(&mut self, _: View<'_>, _: u32, _: Slot) {}
+
+    #[inline]
+    fn ended(&mut self, _: View<'_>, _: u32, _: Slot) {}
+}
