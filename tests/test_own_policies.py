@@ -388,8 +388,5 @@ def test_ctrl_c_inside_a_policy_is_no_mistake_of_the_policy() -> None:
     with pytest.raises(KeyboardInterrupt):
         for _ in range(200):
             scheduler.arrive(0)
-    times = np.arange(200.0)
-    trace = (times, np.zeros(200, np.uint32), np.ones(200))
-    spec = json.dumps({"system": ONE_OR_ALL.to_dict()})
     with pytest.raises(KeyboardInterrupt):
-        replay(spec, *trace, policy=Struck())
+        replayed([1, 4], Struck(), random_jobs(1, 2))

@@ -90,6 +90,8 @@ def _panel(axes: Axes, rows: Rows, panel: Panel) -> None:
     axes.set_ylabel(panel.label)
     axis = AXES[experiment.axis]
     axes.set_xlabel(axis.label)
+    if axis.log:
+        axes.set_xscale("log")
     if experiment.axis == "scv":
         axes.set_xscale("symlog", linthresh=0.25, linscale=0.5)
         axes.set_xticks(experiment.values, [f"{x:g}" for x in experiment.values])

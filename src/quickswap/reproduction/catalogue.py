@@ -6,12 +6,12 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from quickswap.errors import QuickswapError, unknown
-from quickswap.reproduction import beyond, paper
+from quickswap.reproduction import beyond, draining, paper
 from quickswap.reproduction.experiment import Effort, Experiment
 
 __all__ = ["EXPERIMENTS", "Chosen", "chosen"]
 
-EXPERIMENTS = {each.name: each for each in (*paper.FIGURES, *beyond.FIGURES)}
+EXPERIMENTS = {each.name: each for each in (*paper.FIGURES, *beyond.FIGURES, *draining.FIGURES)}
 """The paper's figures in its order, then those beyond it."""
 
 

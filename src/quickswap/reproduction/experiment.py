@@ -29,10 +29,11 @@ AXES = {
     "rate": Axis("arrival rate [jobs per second]"),
     "load": Axis("load"),
     "threshold": Axis("threshold l"),
+    "risk": Axis("risk", log=True),
     "scv": Axis("squared coefficient of variation of the sizes"),
 }
-"""What can be varied: `rate` and `load` scale the arrivals, `threshold` stands in the policy's
-spelling as {x}, `scv` makes the sizes lognormal, or deterministic for 0, at the same means."""
+"""What can be varied: `rate` and `load` scale the arrivals, `threshold` and `risk` stand in the
+policy's spelling as {x}, `scv` makes the sizes lognormal, or deterministic for 0, at the same means."""
 
 
 @dataclass(frozen=True, slots=True)
