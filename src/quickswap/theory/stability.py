@@ -157,8 +157,7 @@ def _one_or_all(system: System, policy: Policy, capacity: float) -> _Known | Non
 
 
 def _backfills(policy: Policy) -> bool:
-    quickswap = isinstance(policy, MSFQ | StaticQuickswap | AdaptiveQuickswap)
-    return quickswap and policy.backfill > 0
+    return isinstance(policy, MSFQ | StaticQuickswap | AdaptiveQuickswap) and policy.backfill > 0
 
 
 def _backfill(system: System, policy: Policy, capacity: float) -> _Known | None:
