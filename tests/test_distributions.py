@@ -144,7 +144,7 @@ def above(law: Distribution, x: float) -> float:
     if isinstance(law, BoundedPareto):
         ends = [max(law.low, min(x, law.high)), law.low, law.high]
         here, low, high = (end**-law.shape for end in ends)
-        return (here - high) / (low - high)
+        return float((here - high) / (low - high))
     return float(frozen(law).sf(x))  # type: ignore[attr-defined]  # SciPy's stubs lack it
 
 

@@ -94,7 +94,7 @@ def stability(system: System, policy: Policy | str) -> Stability:
     known = None
     if type(policy) in POLICIES and not policy.random:
         known = _plain_queue(system, policy, capacity)
-    if known is None and getattr(policy, "backfill", 0) and not policy.random:
+    if known is None and _backfills(policy):
         known = _backfill(system, policy, capacity)
     elif known is None and type(policy) in RULES:
         known = RULES[type(policy)](system, policy, capacity)
@@ -154,6 +154,10 @@ def _one_or_all(system: System, policy: Policy, capacity: float) -> _Known | Non
     if not system.one_or_all:
         reason = f"c jobs at a time or one: as in one-or-all systems, {policy.label} is stable."
     return _Known(capacity, True, reason, PAPER)
+
+
+def _backfills(policy: Policy) -> bool:
+    return isinstance(policy, MSFQ | StaticQuickswap | AdaptiveQuickswap) and policy.backfill > 0
 
 
 def _backfill(system: System, policy: Policy, capacity: float) -> _Known | None:

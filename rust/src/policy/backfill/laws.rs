@@ -179,3 +179,84 @@ impl Backfill for ByLaws {
         Ok(())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::book::{Book, NOBODY};
+    use crate::system::{System, SystemSpec};
+    use proptest::prelude::*;
+    use serde_json::json;
+
+    /// Classes of a need, jobs waiting, jobs in service, a quantile and a residual, and the servers free beside them.
+    fn setting(rows: &[(u32, u32, u32, u32, u32)], free: u32) -> (System, ByLaws, Station) {
+        let servers = free + rows.iter().map(|row| row.0 * row.2).sum::<u32>();
+        let class = |need: u32| {
+            json!({"need": need, "size": {"law": "exponential", "mean": 1.0},
+                "arrivals": {"process": "poisson", "rate": 1.0}})
+        };
+        let classes: Vec<_> = rows.iter().map(|row| class(row.0)).collect();
+        let spec: SystemSpec = serde_json::from_value(json!({"servers": servers, "classes": classes})).unwrap();
+        let system = System::new(spec).unwrap();
+        let inner = |value: &dyn Fn(&(u32, u32, u32, u32, u32)) -> u32| -> Vec<u32> {
+            system.given.iter().map(|&given| value(&rows[given])).collect()
+        };
+        let mut station = Station::new(&system, true);
+        let keys: Vec<u64> = (0..rows.len() as u64).collect();
+        station.replace(&inner(&|row| row.1), &inner(&|row| row.2), &keys);
+        let quantiles: Vec<u32> = rows.iter().map(|row| row.3).collect();
+        let residuals: Vec<u32> = rows.iter().map(|row| row.4).collect();
+        let spec = json!({"quantiles": quantiles, "residuals": residuals});
+        let parameters = Parameters { spec: spec.as_object().unwrap(), system: &system };
+        let mut rule = ByLaws::build(&parameters).unwrap();
+        let book = Book::new(0, false);
+        rule.restore(View { station: &station, book: &book }).unwrap();
+        (system, rule, station)
+    }
+
+    proptest! {
+        #[test]
+        fn lets_in_the_largest_of_those_permitted(
+            rows in prop::collection::vec((1u32..5, 0u32..3, 0u32..4, 0u32..8, 0u32..4), 2..6),
+            free in 1u32..6, target in any::<prop::sample::Index>(), leaving in any::<Option<prop::sample::Index>>(),
+        ) {
+            let need = rows.iter().map(|row| row.0).max().unwrap();
+            let (system, mut rule, station) = setting(&rows, free.max(need));
+            let book = Book::new(0, false);
+            let view = View { station: &station, book: &book };
+            let drain = Drain {
+                target: target.index(rows.len()) as u32,
+                leaving: leaving.map(|class| class.index(rows.len()) as u32),
+            };
+            // where the target can start at once, nobody is asked for
+            let blocked = station.need(drain.target) > station.free() || drain.leaving.is_some();
+            prop_assume!(blocked);
+            let permitted: Vec<u32> = (0..rows.len() as u32)
+                .filter(|&class| station.can_start(class) && rule.permits(view, drain, class, NOBODY))
+                .collect();
+            let most = permitted.iter().map(|&class| system.classes[class as usize].need).max();
+            match rule.next(view, drain) {
+                Choice::Head(class) => {
+                    prop_assert!(permitted.contains(&class));
+                    prop_assert_eq!(Some(station.need(class)), most);
+                }
+                other => prop_assert_eq!((other, permitted), (Choice::Wait, vec![])),
+            }
+        }
+    }
+
+    #[test]
+    fn forbids_whom_the_target_would_wait_for() {
+        // a job of need 2, gone after 3 s, blocks one of need 4
+        let rows = [(4, 1, 0, 9, 1), (2, 0, 1, 9, 3), (1, 1, 0, 3, 1), (1, 1, 0, 4, 1)];
+        let (system, rule, station) = setting(&rows, 2);
+        let book = Book::new(0, false);
+        let inner = system.inner();
+        let permits = |class: usize| {
+            let view = View { station: &station, book: &book };
+            rule.permits(view, Drain::of(inner[0]), inner[class], NOBODY)
+        };
+        assert!(permits(2));
+        assert!(!permits(3));
+    }
+}
