@@ -369,10 +369,10 @@ class TestNobodyStarts:
 
 
 class Struck(PythonFCFS):
-    """Is hit by Ctrl-C in its hundredth decision."""
+    """Is hit by Ctrl-C in one of its decisions."""
 
-    def __init__(self) -> None:
-        self.left = 100
+    def __init__(self, left: int) -> None:
+        self.left = left
 
     def start(self, view: qs.View) -> int | None:
         self.left -= 1
@@ -383,10 +383,9 @@ class Struck(PythonFCFS):
 
 def test_ctrl_c_inside_a_policy_is_no_mistake_of_the_policy() -> None:
     with pytest.raises(qs.Interrupted):
-        qs.simulate(ONE_OR_ALL, Struck(), jobs=10_000)
-    scheduler = qs.Scheduler(ONE_OR_ALL, Struck())
+        qs.simulate(ONE_OR_ALL, Struck(100), jobs=10_000)
+    scheduler = qs.Scheduler(ONE_OR_ALL, Struck(3))
     with pytest.raises(KeyboardInterrupt):
-        for _ in range(200):
-            scheduler.arrive(0)
+        scheduler.arrive([0, 0, 0, 0])
     with pytest.raises(KeyboardInterrupt):
-        replayed([1, 4], Struck(), random_jobs(1, 2))
+        replayed([1, 4], Struck(100), random_jobs(1, 2))

@@ -82,9 +82,7 @@ SIZES = Experiment(
 )
 
 FIGURES = (
-    _against_load(
-        "one-or-all", "one-or-all", load("one-or-all"), "heavy", SYNTHETIC, FILLING
-    ),
+    _against_load("one-or-all", "one-or-all", load("one-or-all"), "heavy", SYNTHETIC, FILLING),
     _against_load("four-class", "four classes", load("four-class"), "need 15", SYNTHETIC, FILLING),
     _against_load("borg-a", "Borg's cell A", load("borg-a"), "need 2998", BORG),
     _against_load("borg-b", "Borg's cell B", load("borg-b"), "need 2000", BORG, FILLING),

@@ -125,7 +125,8 @@ def _effort(
         reached = between(precision, "precision", 0, 1)
         effort = replace(effort, precision=effort.precision and reached)
     if jobs is not None:
-        effort = replace(effort, jobs=whole(jobs, "jobs", 1))
+        most = whole(jobs, "jobs", 1)  # a path of some length is not made longer
+        effort = replace(effort, jobs=most if effort.precision else min(most, effort.jobs))
     return effort
 
 

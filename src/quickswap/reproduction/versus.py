@@ -95,7 +95,9 @@ def told(found: Sequence[Duel], name: Callable[[float], str] = "{:g}".format) ->
     finite = [each for each in better if math.isfinite(each.ratio.value)]
     if finite:
         most = max(finite, key=lambda each: each.ratio.value)
-        words.append(f"ratio up to {most.ratio} at {name(most.x)}")
+        exact = not most.ratio.half_width
+        value = f"{most.ratio.value:.3g} (exact)" if exact else str(most.ratio)
+        words.append(f"ratio up to {value} at {name(most.x)}")
     alone = [name(each.x) for each in better if math.isinf(each.ratio.value)]
     if alone:
         words.append(f"the other unstable at {', '.join(alone)}")
