@@ -23,12 +23,13 @@ def main(folder: Path) -> None:
     """Copy figures and verdicts; tell how far each figure is from its precision."""
     FIGURES.mkdir(exist_ok=True)
     lines = [
-        "| figure | points | stable | unstable | too short | wider interval than asked for |",
-        "|---|---:|---:|---:|---:|---:|",
+        "| figure | jobs a point, at most | points | stable | unstable | too short | wider |",
+        "|---|---:|---:|---:|---:|---:|---:|",
     ]
     for name in EXPERIMENTS:
         shutil.copyfile(folder / f"{name}.svg", FIGURES / f"{name}.svg")
-        record, _ = Experiment.from_json((folder / f"{name}.json").read_text(encoding="utf-8"))
+        text = (folder / f"{name}.json").read_text(encoding="utf-8")
+        record, more = Experiment.from_json(text)
         frame = pl.read_parquet(folder / f"{name}.parquet").filter(pl.col("method") == "simulated")
         points = frame.unique(["series", "x"])
         stable = points.filter(pl.col("verdict") == "stable")
@@ -39,7 +40,8 @@ def main(folder: Path) -> None:
             len(stable.filter(~pl.col("reached"))),
         ]
         cells = " | ".join(str(count) if count else "-" for count in counts)
-        lines.append(f"| [{name}](#{name}): {record.title} | {cells} |")
+        most = f"{more['effort']['jobs']:,}" if len(points) else "-"
+        lines.append(f"| [{name}](paper.md#{name}): {record.title} | {most} | {cells} |")
     (DOCS / "measured" / "reproduced.md").write_text("\n".join(lines) + "\n", encoding="utf-8")
     shutil.copyfile(folder / "claims.md", DOCS / "measured" / "claims.md")
 

@@ -136,6 +136,11 @@ def test_claims_are_judged_once_their_figures_are_there(tmp_path: Path) -> None:
     (kept,) = json.loads((tmp_path / "claims.json").read_text())["claims"]
     assert kept["verdict"] == finding.verdict
     assert judged({}) == ()
+    kept["claim"] = CLAIMS[-1].claim  # one of an earlier run stays
+    (tmp_path / "claims.json").write_text(json.dumps({"claims": [kept]}))
+    assert qs.reproduce("fig1", tmp_path, jobs=20_000).ran == 0
+    both = json.loads((tmp_path / "claims.json").read_text())["claims"]
+    assert [each["claim"] for each in both] == [CLAIMS[0].claim, CLAIMS[-1].claim]
 
 
 def test_every_claim_names_figures_that_there_are() -> None:

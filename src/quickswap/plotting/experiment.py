@@ -86,6 +86,8 @@ def _panel(axes: Axes, rows: Rows, panel: Panel) -> None:
             axes.plot(x, y, label=series.label, color=COLOURS[style], linestyle=DASHES[style])
     if panel.log:
         axes.set_yscale("log")
+    if panel.quantity == "jain_index":
+        axes.set_ylim(0.0, 1.05)
     axes.set_title(panel.title)
     axes.set_ylabel(panel.label)
     axis = AXES[experiment.axis]

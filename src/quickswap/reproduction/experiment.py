@@ -33,7 +33,7 @@ AXES = {
     "scv": Axis("squared coefficient of variation of the sizes"),
 }
 """What can be varied: `rate` and `load` scale the arrivals, `threshold` and `risk` stand in the
-policy's spelling as {x}, `scv` makes the sizes lognormal of the same means, or deterministic for 0."""
+policy's spelling as {x}, `scv` makes the sizes lognormal (0: deterministic) of the same means."""
 
 
 @dataclass(frozen=True, slots=True)

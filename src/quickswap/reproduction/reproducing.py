@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import Executor
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
@@ -18,7 +18,7 @@ from quickswap.experiments.running import run_points
 from quickswap.experiments.store import Store
 from quickswap.files import checked_path, write_text, write_with
 from quickswap.reproduction.catalogue import chosen
-from quickswap.reproduction.claims import as_markdown, judged
+from quickswap.reproduction.claims import CLAIMS, as_markdown, judged
 from quickswap.reproduction.experiment import Effort, Experiment
 from quickswap.reproduction.judging import Finding
 from quickswap.reproduction.table import Rows, gathered
@@ -106,10 +106,25 @@ def reproduce(
         found = _written(folder, efforts, _complete(plan, outcomes))
     findings = judged(found)
     if findings:
-        write_text(folder / "claims.md", as_markdown(findings))
-        data = {"quickswap": VERSION, "claims": [asdict(each) for each in findings]}
-        write_text(folder / "claims.json", json.dumps(data, indent=1, ensure_ascii=False) + "\n")
+        _write_claims(folder, findings)
     return Reproduction(folder, found, findings, outcomes.ran)
+
+
+def _write_claims(folder: Path, findings: Sequence[Finding]) -> None:
+    """Write the verdicts; those of earlier runs on other claims stay."""
+    path = folder / "claims.json"
+    known = {}
+    if path.exists():
+        try:
+            kept = json.loads(path.read_text(encoding="utf-8"))["claims"]
+            known = {each["claim"]: Finding(**each) for each in kept}
+        except (OSError, ValueError, KeyError, TypeError):  # damaged: it is written anew
+            known = {}
+    known |= {each.claim: each for each in findings}
+    every = [known[claim.claim] for claim in CLAIMS if claim.claim in known]
+    write_text(folder / "claims.md", as_markdown(every))
+    data = {"quickswap": VERSION, "claims": [asdict(each) for each in every]}
+    write_text(path, json.dumps(data, indent=1, ensure_ascii=False) + "\n")
 
 
 def _effort(
