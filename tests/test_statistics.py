@@ -218,7 +218,7 @@ def test_percentiles_of_a_system_without_queue_are_those_of_the_sizes() -> None:
         (Estimate(2.82, 3.7), "2.8 ± 3.7"),
         (Estimate(0.0, 12.0), "0 ± 12"),
         (Estimate(2.0, 0.0), "2"),
-        (Estimate(2.0, math.nan), "2.000 ± ?"),
+        (Estimate(2.0, math.nan), "2.00 ± ?"),
         (Estimate(math.nan, math.nan), "-"),
         (Estimate(math.inf, 0.0), "infinite"),
     ],

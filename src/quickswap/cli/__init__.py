@@ -54,7 +54,7 @@ def main(tokens: Sequence[str] | None = None) -> NoReturn:
 
 def _sentence(error: Exception) -> str:
     """Return what was wrong, on one line."""
-    from cyclopts import UnusedCliTokensError
+    from cyclopts import UnknownOptionError, UnusedCliTokensError
 
     from quickswap.cli.reading import as_log_options
     from quickswap.cli.run import as_options
@@ -62,6 +62,8 @@ def _sentence(error: Exception) -> str:
     if isinstance(error, UnusedCliTokensError):
         extra = ", ".join(map(repr, error.unused_tokens or []))
         return f"unexpected {extra}; see quickswap --help."
+    if isinstance(error, UnknownOptionError) and "-" in (error.token.keyword, error.token.value):
+        return "standard input (-) is not read: write it to a file first, and give that."
     text = as_options(" ".join(str(error).split()))
     return as_log_options(text) if type(error).__module__.startswith("quickswap.logs") else text
 
