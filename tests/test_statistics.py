@@ -219,6 +219,8 @@ def test_percentiles_of_a_system_without_queue_are_those_of_the_sizes() -> None:
         (Estimate(0.0, 12.0), "0 ± 12"),
         (Estimate(2.0, 0.0), "2"),
         (Estimate(2.0, math.nan), "2.00 ± ?"),
+        (Estimate(0.02059, math.nan), "0.0206 ± ?"),
+        (Estimate(0.0, math.nan), "0 ± ?"),
         (Estimate(math.nan, math.nan), "-"),
         (Estimate(math.inf, 0.0), "infinite"),
     ],

@@ -133,7 +133,7 @@ def _refuse_pipes(path: Path) -> None:
     """Refuse what can be read only once: a pipe, a terminal, or `-` for standard input."""
     odd = path.is_fifo() or path.is_socket() or path.is_char_device()
     if odd or (str(path) == "-" and not path.exists()):
-        what = "standard input" if str(path) in ("-", "/dev/stdin") else f"{path}, which is no file"
+        what = "standard input" if str(path) in ("-", "/dev/stdin") else f"{path}, which is a pipe"
         raise LogError(
             f"a log is not read from {what}, as it is read more than once: write it to a file "
             f"first, and give that."

@@ -217,7 +217,7 @@ def _jobs(
     skipped = ambiguous = pl.lit(False)
     wanted = {name: read[name] for name in _MUST if name in read}
     if "submit" in texts:
-        moment = pl.col("submit")
+        moment = pl.when(read["submit"].is_null()).then(pl.col("submit"))  # the rest are numbers
         wanted["submit"] = pl.coalesce(read["submit"], times.seconds(moment, "UTC"))
         read["submit"] = pl.coalesce(read["submit"], times.seconds(moment, where))
         skipped, ambiguous = times.skipped(moment, where), times.ambiguous(moment, where)
