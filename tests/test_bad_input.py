@@ -194,7 +194,7 @@ MISTAKES: list[tuple[list[str], str]] = [
     ([*COMPARE, "--loads", ".5,1.2"], "at 6 jobs per second (load 1.2) no policy is stable"),
     ([*COMPARE, "--loads", ".5,x"], "--loads is '.5,x'; give numbers separated by commas"),
     ([*COMPARE, "--rates", "1;2"], "--rates is '1;2'; give numbers separated by commas"),
-    ([*COMPARE, "--loads", ""], "no rate or load is given"),
+    ([*COMPARE, "--loads", ""], "--loads is ''; give numbers"),
     ([*COMPARE, "--loads", "nan"], "load must be a positive finite number, not nan"),
     ([*COMPARE, "--loads", ".5", "--rates", "1"], "give one of --loads, --rates, --load"),
     ([*COMPARE, "--loads", ".5", "--load", ".5"], "give one of --loads, --rates, --load"),

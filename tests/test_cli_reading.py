@@ -73,7 +73,6 @@ def test_dates_are_dates(tmp_path: Path) -> None:
     ("tokens", "message"),
     [
         ([], r"it is with --columns submit=\.\.\.\."),
-        (["--columns", "need"], r"'need' in the option '--columns:need' must be key=value"),
         (["--columns", "submit=at,need=cpus,size=runtime"], r"give --servers \(the largest"),
         (["--unit", "core"], "unknown unit: 'core'"),
         (["--sacct-format", "JobID"], "^--sacct-format is for sacct"),
@@ -81,6 +80,8 @@ def test_dates_are_dates(tmp_path: Path) -> None:
         (["--servers", "0"], "^--servers must be a whole number"),
         (["--partition", "a,,b"], "^--partition is 'a,,b', with nothing before"),
         (["--columns", "need=cpus,,size=x"], "^--columns is 'need=cpus,,size=x', with nothing"),
+        (["--columns", "need"], "^--columns is 'need'; give the column meant and the table's"),
+        (["--columns", "need=a,need=b"], "^--columns gives need twice"),
         (["--from", "inf", "--columns", "submit=at,need=cpus,size=runtime"], "^--from must be a"),
         (["--from", "soon", "--columns", "submit=at,need=cpus,size=runtime"], "^--from is 'soon'"),
     ],

@@ -40,7 +40,7 @@ def test_the_table(log: str, capsys: pytest.CaptureFixture[str]) -> None:
     code, out, err = run(capsys, "replay", log)
     assert (code, err) == (0, "")
     for words in (
-        "800 of 800 rows read, on 16 servers",
+        "800 of 800 rows kept, on 16 servers",
         "as logged",
         "EASY",
         "Conservative",
@@ -52,7 +52,7 @@ def test_the_table(log: str, capsys: pytest.CaptureFixture[str]) -> None:
         "6 replays in",
     ):
         assert words in out
-    assert len(re.findall(r"^0\.\d+ .*keeps up$", out, re.M)) == 6
+    assert len(re.findall(r"^0\.\d+ .*keeps up$", out, re.M)) == 5
     assert max(map(len, err.splitlines()), default=0) == 0
 
 
@@ -120,7 +120,15 @@ def test_every_setting_arrives(log: str, capsys: pytest.CaptureFixture[str]) -> 
 MISTAKES = [
     (["--policies", "nobody"], "nobody"),
     (["--policies", "msfq"], "MSFQ serves systems of two classes"),
-    (["--policies", ""], "give at least one policy"),
+    (["--policies", ""], "--policies is ''; give at least one policy, as in"),
+    (["--load-factors", ""], "--load-factors is ''; give numbers separated by commas, as in 1,1.1"),
+    (["--load-factors", "1,1.0000000001"], "1 and 1.0000000001 differ by less than 0.1 %"),
+    (["--report", "-"], "--report is -, which is standard output: give a file"),
+    (["--report", "--debug"], "--report lacks its file: --debug stands in its place"),
+    (["--from", "2030-01-01"], "--from"),
+    (["--format", "csv"], "log.swf cannot be read as csv, and looks like swf: give --format"),
+    (["--warmup", ".9", "--cooldown", ".09999"], "no job is measured: all were submitted in the"),
+    (["--groups", "class", "--report", "r.html"], "of which the log tells nothing: it tells user"),
     (["--load-factors", "1,x"], "--load-factors is '1,x'; give numbers separated by commas"),
     (["--load-factors", "0"], "must be a positive finite number"),
     (["--classes", "1"], "is in none of the groups 1"),
@@ -246,3 +254,56 @@ def test_the_report(log: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
     assert told in page
     assert str(tmp_path) not in page
     assert len(re.findall(r"^0\.\d+ +(?:EASY|FCFS)", out, re.M)) == 6  # at three loads
+
+
+def test_a_log_too_short_is_refused_in_one_sentence(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    one = tmp_path / "one.csv"
+    one.write_text("submit,need,size,wait\n5,1,10,7\n")
+    report = tmp_path / "r.html"
+    for tokens in ((), ("--report", str(report))):
+        code, out, err = run(capsys, "replay", str(one), "--servers", "4", *tokens)
+        assert (code, out) == (2, "")
+        assert err.endswith("give --warmup 0 --cooldown 0, or a longer log.\n")
+        assert err.count("\n") == 1
+    assert not report.exists()
+    whole = ("--warmup", "0", "--cooldown", "0", "--report", str(report))
+    code, out, _ = run(capsys, "replay", str(one), "--servers", "4", *whole)
+    assert code == 0
+    page = report.read_text(encoding="utf-8")
+    for text in (out, page):
+        assert "nan" not in text.replace("nance", "")
+        for words in ("keeps up", "falls behind", "does in 0", "the least"):
+            assert words not in re.sub(r"<li>.*?</li>", "", text), words
+
+
+@pytest.mark.parametrize("command", ["replay", "fit"])
+def test_standard_input_is_no_log(command: str, capsys: pytest.CaptureFixture[str]) -> None:
+    code, out, err = run(capsys, command, "-")
+    assert (code, out) == (2, "")
+    assert "standard input (-) is not read: write it to a file first" in err
+
+
+def test_ctrl_c_before_the_first_replay_ends(
+    log: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def struck(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("quickswap.replays.running.serve", struck)
+    for tokens in (("--policies", "easy"), ()):
+        code, _, err = run(capsys, "replay", log, *tokens)
+        assert code == 130
+        assert err.startswith("quickswap: interrupted: ")
+
+
+def test_too_few_servers_are_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "log.csv"
+    rows = "".join(f"{100 * i},2,500,0\n" for i in range(200))
+    path.write_text("submit,need,size,wait\n" + rows)
+    code, out, _ = run(capsys, "replay", str(path), "--servers", "4", "--policies", "easy")
+    assert code == 0
+    assert "Up to 10 servers were in use at once, more than the 4 of the machine" in out
+    assert "--servers may be wrong" in out
+    assert re.search(r"as logged .*[\d?] *$", out, re.M)  # without a verdict

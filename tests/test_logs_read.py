@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import os
 import re
 from datetime import UTC, datetime
 from pathlib import Path
@@ -113,6 +114,7 @@ def test_the_report_as_text_and_as_a_dict(tmp_path: Path) -> None:
         "        7 dropped: no run time (lines 8, 9, 10, 11, 12, ...)",
         "States: completed 11.",
         "2 partitions are read as one machine (1, 2); give partition= to read one.",
+        "Up to 12 servers were in use at once, more than the 8 of the machine.",
     ]
     assert report["unknown_size"] == 7
     assert report["step"] == 0
@@ -137,13 +139,17 @@ REFUSED: list[tuple[str | bytes | None, dict[str, Any], str]] = [
     ("Dear all\n", {}, "small.log, line 1 is no known format ('Dear all')"),
     # The format
     (TEXT, {"format": "slurm"}, "unknown format: 'slurm'"),
-    (TEXT, {"format": "sacct"}, "small.log, line 1 has 1 fields and no header"),
-    (TEXT, {"format": "csv"}, "small.log, line 1 has no column 'submit'"),
-    (TEXT, {"format": "parquet"}, "small.log cannot be read as Parquet"),
+    (
+        TEXT,
+        {"format": "sacct"},
+        "small.log cannot be read as sacct, and looks like swf: give format",
+    ),
+    (TEXT, {"format": "csv"}, "small.log cannot be read as csv, and looks like swf: give"),
+    (TEXT, {"format": "parquet"}, "small.log cannot be read as parquet, and looks like swf"),
     (
         FIELDS + JOB,
         {"format": "swf"},
-        "small.log has no jobs: it has no rows, but 2 lines of words",
+        "small.log cannot be read as swf, and looks like sacct: give format",
     ),
     # What a log must say
     (HEAD, {}, "small.log has no jobs: it has no rows"),
@@ -195,12 +201,12 @@ REFUSED: list[tuple[str | bytes | None, dict[str, Any], str]] = [
     (
         TEXT,
         {"start": 1000},
-        "small.log has no job submitted from 1000 to its own limit: its jobs are",
+        "small.log has no job submitted from 1000: its jobs are",
     ),
     (
         TEXT,
         {"end": "1999-01-01"},
-        "small.log has no job submitted from its own limit to 1999-01-01",
+        "small.log has no job submitted before 1999-01-01: its jobs are",
     ),
     (TEXT, {"start": "soon"}, "start is 'soon': give a date such as 2016-12-24"),
     (TEXT, {"start": True}, "start must be a date or a finite number of seconds"),
@@ -232,6 +238,41 @@ def test_refused(
     assert said.startswith(sentence)
     assert said.endswith(".")
     assert "\n" not in said
+
+
+@pytest.mark.parametrize("columns", [5, "size=runtime", ["size"], {"size": 5}, {5: "size"}])
+def test_columns_that_are_none(tmp_path: Path, columns: Any) -> None:
+    with pytest.raises(logs.LogError, match=r"^columns is .*; give the table's names"):
+        logs.read(written(tmp_path, "submit;need;size\n1;2;3\n"), servers=4, columns=columns)
+
+
+def test_other_arguments_of_a_wrong_kind(tmp_path: Path) -> None:
+    wrong: dict[str, Any] = {"sacct_format": 5, "timezone": 5, "format": 5, "unit": 5, "start": []}
+    for name, value in wrong.items():
+        with pytest.raises(logs.LogError):
+            logs.read(written(tmp_path, TEXT), **{name: value})
+    with pytest.raises(logs.LogError, match="leave out partition="):
+        logs.read(written(tmp_path, "submit,need,size\n1,2,3\n"), servers=4, partition="x")
+    with pytest.raises(logs.LogError, match="no such file"):
+        logs.JobLog.read_parquet(tmp_path / "missing")
+
+
+@pytest.mark.skipif(os.name == "nt", reason="pipes of POSIX")
+def test_pipes_are_refused_and_not_waited_for(tmp_path: Path) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    for path in (pipe, "-"):
+        with pytest.raises(logs.LogError, match=r"^a log is not read from .*write it to a file"):
+            logs.read(path)
+
+
+def test_more_servers_in_use_than_there_are(tmp_path: Path) -> None:
+    text = "submit,need,size,wait\n" + "0,2,100,0\n" * 5
+    told = "Up to 10 servers were in use at once, more than the 4 of the machine"
+    assert any(
+        fact.startswith(told) for fact in logs.read(written(tmp_path, text), servers=4).report.facts
+    )
+    assert logs.read(written(tmp_path, text), servers=10).report.facts == ()
 
 
 def test_a_folder(tmp_path: Path) -> None:

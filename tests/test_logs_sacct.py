@@ -72,6 +72,15 @@ QUIRKS: dict[str, tuple[str, list[float], dict[str, tuple[int, tuple[int, ...]]]
     "submit unknown": (row() + row("8", submit="Unknown"), [600], {"unknown_submit": (1, (3,))}),
     "submit empty": (row() + row("8", submit=""), [600], {"unknown_submit": (1, (3,))}),
     "submit unreadable": (row() + row("8", submit="noon"), [600], {"unreadable": (1, (3,))}),
+    "start unreadable": (row() + row("8", start="early"), [600], {"unreadable": (1, (3,))}),
+    "end unreadable": (row() + row("8", end="#"), [600], {"unreadable": (1, (3,))}),
+    "elapsed unreadable": (row() + row("8", elapsed="long"), [600], {"unreadable": (1, (3,))}),
+    "need unreadable": (row() + row("8", cpus="q"), [600], {"unreadable": (1, (3,))}),
+    "cancelled and unreadable": (
+        row() + row("8", state="CANCELLED", elapsed="0x", start="None", cpus="0"),
+        [600],
+        {"unreadable": (1, (3,))},
+    ),
     "no elapsed time": (row(elapsed=""), [600], {"size_from_times": (1, (2,))}),
     "after a suspension": (row(elapsed="400"), [400], {"suspended": (1, (2,))}),
     "running": (row(state="RUNNING", end="Unknown"), [600], {"running": (1, (2,))}),
@@ -228,7 +237,7 @@ def test_local_times(tmp_path: Path) -> None:
     log = read(tmp_path, text, header, timezone="Europe/Berlin")
     assert log.origin == 1_711_796_400
     assert column(log, "submit") == [0, 1_729_989_000 - 1_711_796_400]
-    assert counted(log, "no_estimate", "no_wait") == {"unreadable": 1, "ambiguous_time": 1}
+    assert counted(log, "no_estimate", "no_wait") == {"skipped_time": 1, "ambiguous_time": 1}
 
 
 def test_without_a_time_zone_the_report_says_so(tmp_path: Path) -> None:

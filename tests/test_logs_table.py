@@ -112,3 +112,78 @@ def test_a_column_that_is_there_twice(tmp_path: Path) -> None:
         logs.read(path, servers=4)
     other = written(tmp_path, "submit,need,size,x,x\n0,1,5,2,3\n1,1,5,2,3\n", "log.csv")
     assert len(logs.read(other, servers=4)) == 2  # of no meaning here
+
+
+TIMES = {
+    "2024-03-01": 0,
+    "2024-03-01T00:00": 0,
+    "2024-03-01 00:00:01": 1,
+    "2024-03-01T00:00:02.000000": 2,
+    "2024-03-01T00:00:02.5": 2.5,
+    "2024-03-01T00:00:03Z": 3600 + 3,
+    "2024-03-01T02:00:04+02:00": 3600 + 4,
+    "2024-02-29T21:30:05-0130": 5,
+    "2024-03-01T01:00:06.25+01": 3600 + 6.25,
+    "1709251207": 3600 + 7,
+}
+"""What stands for a time in a table, and seconds after midnight of Berlin."""
+
+
+@pytest.mark.parametrize("suffix", ["csv", "parquet"])
+def test_all_forms_of_times(tmp_path: Path, suffix: str) -> None:
+    frame = pl.DataFrame({"submit": list(TIMES)}).with_columns(need=1, size=5)
+    path = tmp_path / f"log.{suffix}"
+    frame.write_csv(path) if suffix == "csv" else frame.write_parquet(path)
+    log = logs.read(path, servers=4, timezone="Europe/Berlin")
+    assert log.origin == datetime(2024, 2, 29, 23, tzinfo=UTC).timestamp()
+    first = 2 if suffix == "csv" else 1
+    found = dict(zip(column(log, "line"), column(log, "submit"), strict=True))
+    assert found == dict(enumerate(TIMES.values(), first))
+
+
+def test_what_polars_writes_is_read(tmp_path: Path) -> None:
+    times = [
+        datetime(2024, 3, 1, 8, tzinfo=UTC),
+        datetime(2024, 3, 1, 9, 0, 0, 500_000, tzinfo=UTC),
+    ]
+    for frame in (
+        pl.DataFrame({"submit": times}),
+        pl.DataFrame({"submit": [each.replace(tzinfo=None) for each in times]}),
+    ):
+        frame.with_columns(need=1, size=5).write_csv(tmp_path / "log.csv")
+        log = logs.read(tmp_path / "log.csv", servers=4)
+        assert column(log, "submit") == [0, 3600.5]
+
+
+def test_an_hour_that_clocks_skip(tmp_path: Path) -> None:
+    times = ["2024-03-31T01:30", "2024-03-31T02:30", "2024-10-27T02:30"]
+    text = "submit,need,size\n" + "".join(f"{each},1,5\n" for each in times)
+    log = read(tmp_path, text, timezone="Europe/Berlin")
+    assert counted(log, "no_estimate", "no_wait") == {"skipped_time": 1, "ambiguous_time": 1}
+    path = tmp_path / "log.parquet"
+    moments = [datetime.fromisoformat(each) for each in times[:2]]
+    pl.DataFrame({"submit": moments}).with_columns(need=1, size=5).write_parquet(path)
+    log = logs.read(path, servers=4, timezone="Europe/Berlin")
+    assert counted(log, "no_estimate", "no_wait") == {"skipped_time": 1}
+    for start in ("2024-03-31T02:30", moments[1]):
+        with pytest.raises(logs.LogError, match=r"which does not exist in Europe/Berlin: clocks"):
+            logs.read(path, servers=4, timezone="Europe/Berlin", start=start)
+
+
+@pytest.mark.parametrize(
+    ("rows", "words"),
+    [
+        (
+            "1 March,1,5\n2 March,1,5\n",
+            r"\(first: line 2, submit '1 March'\)\. Times are read as in",
+        ),
+        ("0,1,5h\n", r"\(first: line 2, size '5h'\)\.$"),
+        ("0,1,1e13\n", r"\(first: line 2, size '1"),
+    ],
+)
+def test_an_error_quotes_the_first_bad_value(tmp_path: Path, rows: str, words: str) -> None:
+    path = written(tmp_path, "submit,need,size\n" + rows)
+    with pytest.raises(logs.LogError, match=words):
+        logs.read(path, servers=4)
+    with pytest.raises(logs.LogError, match=r"line 2, .*not a number.*1e12, \w+ '"):
+        logs.read(written(tmp_path, f"submit,need,size\n{rows}0,1,5\n"), servers=4, strict=True)

@@ -13,12 +13,16 @@ import pytest
 from quickswap import logs
 from quickswap.estimates import Estimate
 from quickswap.replays import replay_all
+from quickswap.report.costs import starving
 from quickswap.report.counting import counted_at
-from quickswap.report.deciding import decided, effective
+from quickswap.report.deciding import decided, effective, important
 from quickswap.report.doubts import doubts
 from quickswap.report.forest import _ticks, forest
-from quickswap.report.gains import Gain
+from quickswap.report.gains import Gain, by_class, by_user
+from quickswap.report.gains_section import Sides
+from quickswap.report.markup import tag
 from quickswap.report.model import Told
+from quickswap.report.summary import summary
 from quickswap.report.words import UNITS
 
 DAY = 86400.0
@@ -179,3 +183,72 @@ def test_the_picture_of_gains() -> None:
     tips = [float(x) for x in re.findall(r'<polygon points="([0-9.]+),', drawn)]
     rings = [float(x) for x in re.findall(r'<circle cx="([0-9.]+)"', drawn)]
     assert tips[0] < zero < rings[0] < tips[1] < rings[1]  # what has no interval is not clear
+
+
+def text_of(page: str) -> str:
+    """Return what a page says, with plain blanks."""
+    return re.sub(r"<[^>]+>", " ", page).replace("\N{NO-BREAK SPACE}", " ")
+
+
+def starved() -> pl.DataFrame:
+    """Return jobs of which the few that need the whole machine starve where others may pass."""
+    draw = np.random.default_rng(3)
+    need = draw.choice([1, 2, 8], 1500, p=[0.6, 0.38, 0.02])
+    size = draw.exponential(1.0, 1500)
+    size = np.rint(size * 0.7 * 8 * 140 * DAY / (need * size).sum()) + 1
+    return busy(weeks=20, seed=3).with_columns(need=need, size=size)
+
+
+def test_the_headline_carries_the_price(tmp_path: Path) -> None:
+    found = told(tmp_path, starved(), "fcfs", "first-fit")
+    fcfs, first = found.main.results
+    assert decided(found, found.main).first is first
+    assert first.longest_wait > 2 * fcfs.longest_wait
+    said = text_of(summary(found, [(by_class(found), None)]))
+    price = r"but jobs that need 8 servers wait [^,]* h more, and one job waited [\d,.]+ h \(the"
+    assert re.search(
+        rf"First-Fit makes users wait least: .{{60,120}}, {price} longest under FCFS: ", said
+    )
+    assert starving(found, found.main, fcfs) == ""
+
+
+def test_one_policy_is_not_the_best_of_anything(tmp_path: Path) -> None:
+    path = tmp_path / "log.parquet"
+    busy().write_parquet(path)
+    comparison = replay_all(logs.read(path, servers=8), "first-fit", load_factors=(1, 1.1))
+    found = Told.of(comparison, None, None)
+    sides: list[Sides] = [(by_class(found, point), None) for point in found.points]
+    assert "wait least" not in text_of(summary(found, sides))
+
+
+def test_users_counted_and_users_shown_are_the_same(tmp_path: Path) -> None:
+    jobs = busy()
+    late = pl.Series([f"late{i}" for i in range(20)])  # who come when nothing is measured
+    many = pl.Series([f"u{i % 40}" for i in range(len(jobs) - 20)])
+    found = told(tmp_path, jobs.with_columns(user=pl.concat([many, late])), "easy", "fcfs")
+    counted = counted_at(found, found.main)["FCFS"]
+    users = by_user(found)
+    assert users is not None
+    rows = users.of("FCFS")
+    assert (counted.people, rows[-1].name) == (40, "all 28 others")
+    shares = [row.work for row in rows[:-1]]
+    assert shares == sorted(shares, reverse=True)
+    assert sum(row.jobs for row in rows) == pytest.approx(1)
+
+
+def test_a_difference_of_no_importance(tmp_path: Path) -> None:
+    found = told(tmp_path, busy(), "easy", "fcfs")
+    than = found.main.baseline
+    mean = than.mean_waiting_time.value
+    assert not important(Estimate(59, 1), than)
+    assert not important(Estimate(-0.009 * mean, 1), than)
+    assert important(Estimate(-max(61, 0.011 * mean), 1), than)
+    assert mean > 6100  # so that the second is not the first
+
+
+def test_no_line_ends_between_a_number_and_its_unit() -> None:
+    hard = "\N{NO-BREAK SPACE}"
+    assert tag("p", "5 % of 3 h and 2 ± 1 min") == (
+        f"<p>5{hard}% of 3{hard}h and 2{hard}±{hard}1{hard}min</p>"
+    )
+    assert tag("code", "--classes 1 h") == "<code>--classes 1 h</code>"

@@ -81,7 +81,9 @@ class Estimate:
         if math.isinf(self.value):
             return "infinite"
         if math.isnan(self.half_width):
-            return f"{_number(self.value, _decimals(abs(self.value) / 100))} ± ?"
+            return (
+                f"{_number(self.value, _decimals(abs(self.value) / 10) if self.value else 0)} ± ?"
+            )
         if self.half_width == 0:
             return f"{self.value:.6g}"
         decimals = _decimals(self.half_width)

@@ -27,7 +27,9 @@ def main(tokens: Sequence[str] | None = None) -> NoReturn:
 
     _plain_warnings()
     try:
-        build()(sys.argv[1:] if tokens is None else tokens, exit_on_error=False, print_error=False)
+        app = build()
+        app.suppress_keyboard_interrupt = False  # else it exits without a word
+        app(sys.argv[1:] if tokens is None else tokens, exit_on_error=False, print_error=False)
         sys.stdout.flush()
     except (CycloptsError, QuickswapError) as error:
         _say("error", _sentence(error))
@@ -40,15 +42,19 @@ def main(tokens: Sequence[str] | None = None) -> NoReturn:
         _say("error", f"standard output cannot be written: {error.strerror or error}.")
         sys.stderr.close()  # what is left of the output fails once more at the end
         sys.exit(MISTAKE)
-    except KeyboardInterrupt:
-        _say("interrupted", "what had been measured until then, if anything, is shown")
+    except KeyboardInterrupt as struck:
+        shown = getattr(struck, "result", None) is not None
+        _say(
+            "interrupted",
+            "what had been measured until then is shown" if shown else "nothing more is shown",
+        )
         sys.exit(130)
     sys.exit(0)
 
 
 def _sentence(error: Exception) -> str:
     """Return what was wrong, on one line."""
-    from cyclopts import UnusedCliTokensError
+    from cyclopts import UnknownOptionError, UnusedCliTokensError
 
     from quickswap.cli.reading import as_log_options
     from quickswap.cli.run import as_options
@@ -56,6 +62,8 @@ def _sentence(error: Exception) -> str:
     if isinstance(error, UnusedCliTokensError):
         extra = ", ".join(map(repr, error.unused_tokens or []))
         return f"unexpected {extra}; see quickswap --help."
+    if isinstance(error, UnknownOptionError) and "-" in (error.token.keyword, error.token.value):
+        return "standard input (-) is not read: write it to a file first, and give that."
     text = as_options(" ".join(str(error).split()))
     return as_log_options(text) if type(error).__module__.startswith("quickswap.logs") else text
 

@@ -119,16 +119,20 @@ def _points(
     return {"loads": LOADS if loads is None else numbers("--loads", loads), "rates": None}
 
 
-def numbers(option: str, text: str) -> tuple[float, ...]:
+def numbers(option: str, text: str, example: str = ".5,.7,.9") -> tuple[float, ...]:
     """Read the numbers that an option gives, separated by commas."""
     from quickswap.errors import QuickswapError
 
     words = text.split() if "," not in text else [word.strip() for word in text.split(",")]
     try:
-        return tuple(map(float, words))
+        found = tuple(map(float, words))
     except ValueError:
-        message = f"{option} is {text!r}; give numbers separated by commas, as in .5,.7,.9."
-        raise QuickswapError(message) from None
+        found = ()
+    if not found:
+        raise QuickswapError(
+            f"{option} is {text!r}; give numbers separated by commas, as in {example}."
+        )
+    return found
 
 
 def _print(comparison: Comparison, note: str | None) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import Parameter
@@ -62,9 +62,11 @@ def read_log(path: str, reading: Reading | None = None) -> JobLog:
     from quickswap.logs import LogError, read
 
     try:
-        return read(path, **_keywords(reading or Reading()))
+        log = read(path, **_keywords(reading or Reading()))
     except LogError as error:
         raise LogError(as_log_options(str(error))) from None
+    facts = tuple(map(as_log_options, log.report.facts))
+    return replace(log, report=replace(log.report, facts=facts))
 
 
 def given(options: object | None) -> list[str]:
@@ -130,13 +132,21 @@ def _instant(text: str | None) -> float | str | None:
 
 def _columns(text: str | None) -> dict[str, str] | None:
     """Return the names of columns that the text gives."""
-    from quickswap._words import split
     from quickswap.logs import LogError
 
-    if text is None:
-        return None
-    _listed("--columns", text)
-    return split(f"--columns:{text}", "the option", LogError)[1]
+    found: dict[str, str] = {}
+    words = _listed("--columns", text)
+    for word in words or []:
+        name, equals, own = (each.strip() for each in word.partition("="))
+        if not (name and equals and own):
+            raise LogError(
+                f"--columns is {text!r}; give the column meant and the table's name of it, as in "
+                "need=cpus,size=runtime."
+            )
+        if name in found:
+            raise LogError(f"--columns gives {name} twice: {text!r}.")
+        found[name] = own
+    return None if words is None else found
 
 
 def _listed(option: str, text: str | None) -> list[str] | None:

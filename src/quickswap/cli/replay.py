@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -55,12 +56,12 @@ def replay(
     load_factors: str | None = None,
     reading: Reading | None = None,
     serving: Serving | None = None,
-    report: Path | None = None,
+    report: Output = None,
     groups: str | None = None,
-    outcomes: Path | None = None,
+    outcomes: Output = None,
     csv: Output = None,
     json: Output = None,
-    parquet: Path | None = None,
+    parquet: Output = None,
 ) -> None:
     """Serve the jobs of a log again under several policies; print a table, the best marked.
 
@@ -101,20 +102,28 @@ def replay(
     from quickswap.replays import replay_all
     from quickswap.replays.running import DEFAULT_POLICIES
     from quickswap.report import write_report
-    from quickswap.report.gains import check_column
+    from quickswap.report.gains import check_column, check_filled
     from quickswap.simulation import Interrupted
 
     check_writable(report, outcomes, csv, json, parquet, source=log)
     for option, path in (("report", report), ("outcomes", outcomes), ("parquet", parquet)):
         if str(path) == "-":
             raise QuickswapError(f"--{option} is -, which is standard output: give a file.")
+        if str(path).startswith("--"):
+            raise QuickswapError(f"--{option} lacks its file: {path} stands in its place.")
     if groups is not None and report is None:
         raise QuickswapError("--groups is for the report: give --report too.")
     with _as_options():
         check_column(groups)
     factors = _factors(load_factors, REPORT_LOADS if report is not None else (1.0,))
     names = policies.replace(";", " ").split() if policies is not None else DEFAULT_POLICIES
+    if not names:
+        raise QuickswapError(
+            f'--policies is {policies!r}; give at least one policy, as in "easy first-fit".'
+        )
     read = read_log(log, reading)
+    with _as_options():
+        check_filled(read.jobs, groups)
     interruption: KeyboardInterrupt | None = None
     try:
         with progress("replaying") as shown, _as_options():
@@ -125,6 +134,8 @@ def replay(
         if interrupted.result is None:
             raise
         comparison, interruption = _partly(interrupted.result), interrupted
+    if not any(each.jobs for each in comparison.results):
+        raise QuickswapError(_nothing(comparison))
     emit(csv, lambda: comparison.to_frame().write_csv())
     emit(json, comparison.to_json)
     if parquet is not None:
@@ -185,8 +196,18 @@ def _keywords(serving: Serving | None) -> dict[str, Any]:
         return settings
 
 
+def _nothing(comparison: ReplayComparison) -> str:
+    """Return why no job was measured, and what to do."""
+    first = comparison.results[0]
+    head, tail = (f"{100 * each:g} %" for each in (first.inputs.warmup, first.inputs.cooldown))
+    return (
+        f"no job is measured: all were submitted in the first {head} or the last {tail} of the "
+        "log's time; give --warmup 0 --cooldown 0, or a longer log."
+    )
+
+
 def _factors(text: str | None, default: tuple[float, ...]) -> tuple[float, ...]:
-    return default if text is None else numbers("--load-factors", text)
+    return default if text is None else numbers("--load-factors", text, "1,1.1,1.2")
 
 
 def _print(comparison: ReplayComparison, note: str) -> None:
@@ -196,13 +217,15 @@ def _print(comparison: ReplayComparison, note: str) -> None:
 
     first = comparison.results[0]
     quality = first.log.report
-    servers = counted(first.schedule.servers, "server")
+    servers = counted(first.schedule.servers, "server", ",")
     print(
-        f"{quality.kept:,} of {counted(quality.rows, 'row', ',')} read, on {servers}; "
+        f"{quality.kept:,} of {counted(quality.rows, 'row', ',')} kept, on {servers}; "
         f"{counted(first.jobs, 'job', ',')} measured"
     )
     for finding in quality.findings:
         print(f"  {finding.kind}: {finding.count:,} {finding.text}")
+    for fact in quality.facts:
+        print(f"  {fact}")
     too_large = max(each.too_large for each in comparison.results)
     if too_large:
         print(f"  left out: {counted(too_large, 'job', ',')} that need more than {servers}")
@@ -229,12 +252,13 @@ def _print(comparison: ReplayComparison, note: str) -> None:
         rows += [_row(each, best, unit) for each in results]
         rows.append([""] * len(columns))
     print_table(columns, rows[:-1], text=3)
-    print("\nbest: least mean bounded slowdown; tied: not told apart from it")
+    print(f"\n{_window(first)}")
+    print("best: least mean bounded slowdown; tied: not told apart from it")
     if any("± ?" in cell for cell in chain(*rows)):
         print("± ?: the log is too short, or the jobs too few, to tell how wide the interval is")
-    if any(each.verdict == "falls behind" for each in comparison.results):
+    if any(row[-1] == "falls behind" for row in rows):
         print("falls behind: the queue grows, so that waits tell the length of the log")
-    if any(each.verdict == "behind for long" for each in comparison.results):
+    if any(row[-1] == "behind for long" for row in rows):
         print(
             "behind for long: at least a day's work of the whole machine waited for more than a "
             "quarter of the log, or two months, on end"
@@ -244,7 +268,20 @@ def _print(comparison: ReplayComparison, note: str) -> None:
         print(note)
 
 
+def _window(first: ReplayResult) -> str:
+    """Return why the servers in use are not the load."""
+    head, tail = first.inputs.warmup, first.inputs.cooldown
+    if head == tail == 0:
+        return "utilisation: from the first submission to the last; what ends later is in the load"
+    return (
+        f"utilisation: without the first {100 * head:g} % and last {100 * tail:g} % of the time, "
+        "which the load includes"
+    )
+
+
 def _row(each: ReplayResult, best: tuple[str, ...], unit: Unit) -> list[str]:
+    from quickswap.replays.result import AS_LOGGED
+
     overall = each.overall
     waiting = overall.waiting_time
     cells = [str(unit.of(time)) for time in (waiting.mean, waiting.p90, waiting.p99)]
@@ -253,4 +290,6 @@ def _row(each: ReplayResult, best: tuple[str, ...], unit: Unit) -> list[str]:
     cells += [str(unit.of(time)) for time in means]
     rest = (overall.bounded_slowdown.mean, each.utilisation)
     label = each.policy_label
-    return [f"{each.load:.4g}", label, mark(label, best), *cells, *map(str, rest), each.verdict]
+    load = "-" if math.isnan(each.load) else f"{each.load:.4g}"
+    verdict = "" if label == AS_LOGGED else each.verdict  # it is no schedule of this machine
+    return [load, label, mark(label, best), *cells, *map(str, rest), verdict]

@@ -8,16 +8,19 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 import polars as pl
+from scipy.special import stdtrit
 
-from quickswap.estimates import Estimate
+from quickswap.estimates import Estimate, jackknife
 from quickswap.logs.joblog import JobLog
 from quickswap.logs.sample import Floats
 
 __all__ = ["Hours", "Swing", "dispersion"]
 
 HOUR = 3600.0
-NORMAL = 1.96
-"""Half-width of a 95 % interval in standard errors."""
+SURE = 0.975
+"""Level of the quantile that is the half-width of a 95 % interval, in standard errors."""
+STRETCHES = 16
+"""Parts of the log, of equal duration, whose differences give the intervals."""
 LEAST, MOST = 24, 24 * 366 * 100
 """Hours below and beyond which nothing is said: no log goes on for a hundred years."""
 
@@ -31,6 +34,7 @@ class Hours:
         count: how many there are.
         hour: of each, the hour of the day, 0 to 23, int.
         weekday: of each, 0 for Monday to 6, int.
+        day: of each, the number of its date, int.
         known: whether the log says when it began; otherwise hours and days are counted from the
             first job.
     """
@@ -47,6 +51,7 @@ class Hours:
         local = pl.from_epoch(clock).dt.replace_time_zone("UTC").dt.convert_time_zone(zone)
         self.hour = local.dt.hour().to_numpy().astype(int)
         self.weekday = local.dt.weekday().to_numpy().astype(int) - 1
+        self.day = local.dt.date().cast(pl.Int32).to_numpy().astype(int)
 
     def counts(self, submit: Floats) -> npt.NDArray[np.int64]:
         """Return how many of these submissions, in seconds of the log, are in each hour."""
@@ -58,15 +63,22 @@ class Hours:
 def dispersion(counts: npt.NDArray[np.int64]) -> Estimate:
     """Return the variance of counts per hour over their mean, 1 for Poisson arrivals.
 
-    The half-width is that of Poisson arrivals, 1.96 sqrt(2 / (n - 1)) times the value (Cox and
-    Lewis, The Statistical Analysis of Series of Events, 1966): with Poisson arrivals the interval
-    holds 1. Below a day it is unknown.
+    The half-width is that of the jackknife over 16 stretches of hours, so that bursts and busy
+    weeks widen it. It is unknown below two jobs a stretch, and all is below a day.
     """
     n = len(counts)
     if n < LEAST or not counts.any():
         return Estimate(math.nan, math.nan)
-    value = float(counts.var(ddof=1) / counts.mean())
-    return Estimate(value, NORMAL * math.sqrt(2 / (n - 1)) * value)
+    whole = _ratio(counts)
+    stretch = np.arange(n) * STRETCHES // n
+    rest = [counts[stretch != each] for each in range(STRETCHES)]
+    if counts.sum() < 2 * STRETCHES or not all(each.any() for each in rest):
+        return Estimate(whole, math.nan)
+    return jackknife(np.array([whole, *map(_ratio, rest)])[:, None], [STRETCHES])[0]
+
+
+def _ratio(counts: npt.NDArray[np.int64]) -> float:
+    return float(counts.var(ddof=1) / counts.mean())
 
 
 @dataclass(frozen=True)
@@ -76,7 +88,7 @@ class Swing:
     Attributes:
         labels: the hours of the day or the weekdays, in order.
         rates: arrivals per hour at each of them over arrivals per hour at all times; nan where the
-            log has no such hour. The intervals are from how much those hours differ.
+            log has no such hour. The intervals are from how much the days differ.
     """
 
     labels: tuple[str, ...]
@@ -98,17 +110,28 @@ class Swing:
 
     @classmethod
     def of(
-        cls, counts: npt.NDArray[np.int64], part: npt.NDArray[np.int_], labels: tuple[str, ...]
+        cls,
+        counts: npt.NDArray[np.int64],
+        hours: Hours,
+        part: npt.NDArray[np.int_],
+        labels: tuple[str, ...],
     ) -> Swing | None:
         """Return the swing of counts per hour over the parts of the clock; None below a day."""
         if len(counts) < LEAST or not counts.any():
             return None
         relative = counts / counts.mean()
-        return cls(labels, tuple(_mean(relative[part == i]) for i in range(len(labels))))
+        found = [_mean(relative[part == i], hours.day[part == i]) for i in range(len(labels))]
+        return cls(labels, tuple(found))
 
 
-def _mean(values: Floats) -> Estimate:
-    """Return the mean of values of different days, as if independent."""
-    n = len(values)
-    error = NORMAL * float(values.std(ddof=1)) / math.sqrt(n) if n > 1 else math.nan
-    return Estimate(float(values.mean()) if n else math.nan, error)
+def _mean(values: Floats, day: npt.NDArray[np.int_]) -> Estimate:
+    """Return the mean of values of some days; those of one day count as one observation."""
+    if not len(values):
+        return Estimate(math.nan, math.nan)
+    days, at = np.unique(day, return_inverse=True)
+    n, mean = len(days), float(values.mean())
+    if n < 2:
+        return Estimate(mean, math.nan)
+    off = np.bincount(at, values - mean)  # of each day; a day that is not whole weighs less
+    error = math.sqrt(float(np.square(off).sum()) * n / (n - 1)) / len(values)
+    return Estimate(mean, float(stdtrit(n - 1, SURE)) * error)

@@ -12,7 +12,7 @@ import polars as pl
 from quickswap.distributions import Distribution
 from quickswap.errors import shown
 from quickswap.estimates import Estimate, jackknife
-from quickswap.logs.arriving import WEEKDAYS, Hours, Swing, dispersion
+from quickswap.logs.arriving import STRETCHES, WEEKDAYS, Hours, Swing, dispersion
 from quickswap.logs.errors import LogError
 from quickswap.logs.fitting import Jobs, as_groups, check_log, need_factor
 from quickswap.logs.grouping import Group, parse_groups
@@ -25,8 +25,6 @@ __all__ = ["ClassGoodness", "Goodness", "goodness"]
 
 SHARES = (0.5, 0.9, 0.99)
 """The percentiles reported."""
-STRETCHES = 16
-"""Parts of the log, of equal duration, whose differences give the intervals."""
 KOLMOGOROV = 1.358
 """sqrt(n) times the KS distance that a sample of the law itself exceeds in 5 % of all cases."""
 
@@ -59,7 +57,7 @@ class ClassGoodness:
         p50, p90, p99: percentiles of the size, seconds.
         law: of the size in the system.
         ks: Kolmogorov-Smirnov distance of that law from the sizes, and `ks_chance` what only 5 %
-            of samples of the law would exceed by chance.
+            of samples of the law would exceed by chance; both nan for a class of one job.
         candidates: the laws that `fit` chooses from, the best first; none if all sizes are equal.
     """
 
@@ -177,8 +175,8 @@ def goodness(log: JobLog, system: System, classes: Sequence[Group] | None = None
         load=Against(_load(jobs), system.load),
         classes=tuple(_class(jobs, index, system, hours) for index in range(len(jobs.groups))),
         dispersion=dispersion(counts),
-        hours=Swing.of(counts, hours.hour, names),
-        weekdays=Swing.of(counts, hours.weekday, days) if hours.count >= 14 * 24 else None,
+        hours=Swing.of(counts, hours, hours.hour, names),
+        weekdays=Swing.of(counts, hours, hours.weekday, days) if hours.count >= 14 * 24 else None,
         clock=hours.known,
     )
 
@@ -227,8 +225,8 @@ def _class(jobs: Jobs, index: int, system: System, hours: Hours) -> ClassGoodnes
         p90=p90,
         p99=p99,
         law=law,
-        ks=ks_distance(law, sample),
-        ks_chance=KOLMOGOROV / math.sqrt(sample.jobs),
+        ks=ks_distance(law, sample) if sample.jobs > 1 else math.nan,
+        ks_chance=min(1.0, KOLMOGOROV / math.sqrt(sample.jobs)) if sample.jobs > 1 else math.nan,
         candidates=tuple(candidates(sample)),
     )
 

@@ -10,7 +10,7 @@ from typing import Any
 import polars as pl
 
 from quickswap._check import factor as check_factor
-from quickswap.files import write_with
+from quickswap.files import checked_path, write_with
 from quickswap.logs.errors import LogError
 from quickswap.logs.quality import QualityReport
 
@@ -122,7 +122,7 @@ class JobLog:
         Raises:
             LogError: the file cannot be read, or was not written by `write_parquet`.
         """
-        facts = stored(Path(path))
+        facts = stored(checked_path(path))
         if facts is None:
             raise LogError(
                 f"{path} was not written by JobLog.write_parquet: read it with logs.read."
@@ -146,6 +146,8 @@ def stored(path: Path) -> dict[str, Any] | None:
         LogError: the file cannot be read.
     """
     try:
+        if not path.exists():
+            raise LogError(f"{path} does not exist (no such file): give the file of a log.")
         metadata = pl.read_parquet_metadata(path)
         facts = json.loads(metadata[KEY]) if KEY in metadata else None
     except (OSError, pl.exceptions.PolarsError, json.JSONDecodeError) as error:

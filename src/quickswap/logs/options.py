@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from datetime import date, datetime, time
+from datetime import UTC, date, datetime, time
 from typing import Literal
 from zoneinfo import ZoneInfo
 
@@ -67,6 +67,17 @@ def check_zone(zone: str) -> None:
         ) from error
 
 
+def _local(moment: datetime, what: str, zone: str) -> datetime:
+    """Return a time of day in a zone, the first of two; refuse one that clocks skip."""
+    result = moment.replace(tzinfo=ZoneInfo(zone))
+    if result.astimezone(UTC).astimezone(result.tzinfo).replace(tzinfo=None) != moment:
+        raise LogError(
+            f"{what} is {moment.isoformat()}, which does not exist in {zone}: clocks go forward "
+            f"over this hour; give a time before or after it."
+        )
+    return result
+
+
 def instant(
     value: Instant, what: str, first: float, clock: float | None, zone: str | None
 ) -> float:
@@ -86,7 +97,7 @@ def instant(
     if isinstance(value, date):
         moment = value if isinstance(value, datetime) else datetime.combine(value, time())
         if moment.tzinfo is None:
-            moment = moment.replace(tzinfo=ZoneInfo(zone or "UTC"))
+            moment = _local(moment, what, zone or "UTC")
         if clock is None:
             raise LogError(
                 f"{what} is a date, but the log does not say when it began: give seconds after "

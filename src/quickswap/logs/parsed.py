@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 import polars as pl
@@ -9,7 +10,7 @@ import polars as pl
 from quickswap.logs.quality import DROP, MARK, Tally
 from quickswap.logs.rules import bit
 
-__all__ = ["TEXTS", "TIMES", "Parsed", "judge", "marked", "unread"]
+__all__ = ["TEXTS", "TIMES", "Parsed", "judge", "marked", "unread", "unreadable"]
 
 TIMES = ("submit", "size", "need", "requested", "estimate", "wait", "eligible")
 """Columns of a reader that hold numbers: seconds, and servers. Null is unknown."""
@@ -52,6 +53,27 @@ def unread(rows: list[tuple[int, str]]) -> pl.DataFrame:
     return complete(pl.DataFrame(rows, schema={"line": pl.Int64, DROP: pl.String}, orient="row"))
 
 
+def unreadable(frame: pl.DataFrame, readings: Mapping[str, pl.Expr], tally: Tally) -> pl.Series:
+    """Return which rows hold a text that cannot be read, and keep the first such text.
+
+    Args:
+        frame: the fields as texts, and the line.
+        readings: of each field that is looked at, its value; null is what cannot be read.
+        tally: keeps the text.
+    """
+    flags = frame.select(
+        (pl.col(name).is_not_null() & value.is_null()).alias(name)
+        for name, value in readings.items()
+    )
+    wrong = flags.select(pl.any_horizontal(pl.all()).alias("wrong")).to_series()
+    if wrong.any():
+        lines = frame["line"].filter(wrong)
+        at = int(frame.with_row_index("_at").filter(wrong).sort("line")["_at"][0])
+        name = next(each for each in flags.columns if flags[each][at])
+        tally.example("unreadable", int(lines.min()), f"{name} {str(frame[name][at])[:40]!r}")  # type: ignore[arg-type] # numbers, and some
+    return wrong
+
+
 def complete(frame: pl.DataFrame) -> pl.DataFrame:
     """Return the columns of a reader in their order and type; what lacks is unknown."""
     have = frame.columns
@@ -87,6 +109,19 @@ def _drop(*rules: tuple[str, pl.Expr]) -> pl.Expr:
     return pl.coalesce(pl.col(DROP), *reasons).alias(DROP)
 
 
+def _within(frame: pl.DataFrame, tally: Tally) -> pl.DataFrame:
+    """Call rows unreadable that hold a number beyond all, whatever else is wrong but the fields."""
+    far = {
+        name: pl.when(pl.col(name).is_between(-LARGEST, LARGEST)).then(pl.col(name))
+        for name in ("submit", "size", "need", "wait")
+    }
+    beyond = unreadable(frame, far, tally) & ~frame[DROP].eq_missing(pl.Series(["fields"]))
+    if not beyond.any():
+        return frame
+    reason = pl.when(beyond).then(pl.lit("unreadable")).otherwise(pl.col(DROP))
+    return frame.with_columns(reason.alias(DROP))
+
+
 def judge(frame: pl.DataFrame, tally: Tally) -> pl.DataFrame:
     """Return the rows of a block that are jobs, put right; count the others.
 
@@ -97,18 +132,14 @@ def judge(frame: pl.DataFrame, tally: Tally) -> pl.DataFrame:
     for state, count in states.rows():
         tally.states[state] += count
     size, need, wait = pl.col("size"), pl.col("need"), pl.col("wait")
-    beyond = pl.any_horizontal(
-        ~pl.col(name).is_between(-LARGEST, LARGEST) for name in ("submit", "size", "need", "wait")
-    )
     frame = frame.with_columns(
         pl.when(pl.col(name).is_between(-LARGEST, LARGEST)).then(pl.col(name)).alias(name)
         for name in ("requested", "estimate", "eligible")
     )
     idle = pl.col("state").is_in(_IDLE)
     ran = size.fill_null(0) > 0
-    frame = frame.with_columns(
+    frame = _within(frame, tally).with_columns(
         _drop(
-            ("unreadable", beyond),
             ("never_started", idle | (pl.col("state").is_in(_CANCELLED) & ~ran)),
             ("unknown_submit", pl.col("submit").is_null() | (pl.col("submit") < 0)),
             ("unknown_size", size.is_null() | (size < 0)),

@@ -135,6 +135,7 @@ class Tally:
     rows: int = 0
     counts: Counter[str] = field(default_factory=Counter)
     lines: dict[str, list[int]] = field(default_factory=dict)
+    examples: dict[str, tuple[int, str]] = field(default_factory=dict)
     facts: list[str] = field(default_factory=list)
     states: Counter[str] = field(default_factory=Counter)
 
@@ -143,6 +144,11 @@ class Tally:
         if count:
             self.counts[rule] += count
             self.lines[rule] = sorted([*self.lines.get(rule, []), *lines])[:SHOWN]
+
+    def example(self, rule: str, line: int, text: str) -> None:
+        """Keep what stands on a line if it is the first one that a rule is about."""
+        if rule not in self.examples or line < self.examples[rule][0]:
+            self.examples[rule] = line, text
 
     def sift(self, frame: pl.DataFrame) -> pl.DataFrame:
         """Return the rows that no rule drops, with the others counted."""
@@ -190,11 +196,21 @@ class Tally:
         found = [each for each in self.findings() if each.kind in ("dropped", "left out")]
         found.sort(key=lambda each: -each.count)
         return "; ".join(
-            f"{each.count} {each.text} (first: line {each.lines[0]})" for each in found
+            f"{each.count:,} {each.text} (first: line {each.lines[0]}{self.quoted(each)})"
+            for each in found
         )
 
+    def about(self, *names: str) -> bool:
+        """Whether the first text that cannot be read is of a field of one of these names."""
+        return self.examples.get("unreadable", (0, ""))[1].startswith(names)
 
-def refuse_first(report: QualityReport) -> None:
+    def quoted(self, found: Finding) -> str:
+        """Return what stands on the first line of a finding, if that was kept, after a comma."""
+        line, text = self.examples.get(found.rule, (0, ""))
+        return f", {text}" if found.lines and line == found.lines[0] else ""
+
+
+def refuse_first(report: QualityReport, tally: Tally) -> None:
     """Raise the first drop or repair of a log that is read strictly."""
     found = [each for each in report.findings if each.kind in ("dropped", "repaired")]
     if not found:
@@ -202,6 +218,7 @@ def refuse_first(report: QualityReport) -> None:
     first = min(found, key=lambda each: each.lines[0])
     verb = "would be dropped" if first.kind == "dropped" else "would be repaired"
     raise LogError(
-        f"{report.source}, line {first.lines[0]}, {RULES[first.rule].field}: {first.text}, so that "
+        f"{report.source}, line {first.lines[0]}, {RULES[first.rule].field}: {first.text}"
+        f"{tally.quoted(first)}, so that "
         f"the row {verb}; correct the file, or read it without strict."
     )

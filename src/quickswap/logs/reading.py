@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 from quickswap._check import items
 from quickswap._settings import flag
@@ -86,14 +87,23 @@ def read(
         need=(smallest_need, largest_need),
         size=(smallest_size, largest_size),
     )
+    columns = _columns(columns)
+    if not isinstance(sacct_format, str | None):
+        raise LogError(f"sacct_format is {shown(sacct_format)}; give the fields as a text.")
     path = checked_path(path)
+    _refuse_pipes(path)
     tally = Tally(str(path))
     kind = sniff(path) if format is None else format
-    parsed = _parsed(path, kind, options, columns, sacct_format, tally)
-    frame = settle(parsed, options, kind == "swf", tally)
+    try:
+        parsed = _parsed(path, kind, options, columns, sacct_format, tally)
+        frame = settle(parsed, options, kind == "swf", tally)
+    except LogError as error:
+        if format is not None:
+            _refuse_format(path, format, error)
+        raise
     report = tally.report(frame)
     if refuse:
-        refuse_first(report)
+        refuse_first(report, tally)
     first = float(frame["submit"][0])
     return JobLog(
         jobs=finished(frame, scale_load),
@@ -105,6 +115,42 @@ def read(
         header=parsed.header,
         load_factor=scale_load,
     )
+
+
+def _columns(columns: object) -> dict[str, str] | None:
+    if columns is None:
+        return None
+    pairs: dict[Any, Any] = dict(columns) if isinstance(columns, Mapping) else {None: None}
+    if not all(isinstance(word, str) for pair in pairs.items() for word in pair):
+        raise LogError(
+            f"columns is {shown(columns)}; give the table's names of the columns, as in "
+            f'{{"size": "runtime"}}.'
+        )
+    return pairs
+
+
+def _refuse_pipes(path: Path) -> None:
+    """Refuse what can be read only once: a pipe, a terminal, or `-` for standard input."""
+    odd = path.is_fifo() or path.is_socket() or path.is_char_device()
+    if odd or (str(path) == "-" and not path.exists()):
+        what = "standard input" if str(path) in ("-", "/dev/stdin") else f"{path}, which is a pipe"
+        raise LogError(
+            f"a log is not read from {what}, as it is read more than once: write it to a file "
+            f"first, and give that."
+        )
+
+
+def _refuse_format(path: Path, given: Format, error: LogError) -> None:
+    """Say that the format is wrong, where the content looks like another."""
+    try:
+        found = sniff(path)
+    except LogError:
+        return
+    if found != given:
+        raise LogError(
+            f'{path} cannot be read as {given}, and looks like {found}: give format="{found}", or '
+            f"leave it out."
+        ) from error
 
 
 def _parsed(

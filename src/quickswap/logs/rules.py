@@ -30,6 +30,7 @@ _TABLE = [
     Rule("unreadable", "dropped", "submit, need or size", "not a number or a time, or beyond 1e12"),
     # A row that is no job, or no load
     Rule("step", "dropped", "job", "a step of a job, not a job"),
+    Rule("skipped_time", "dropped", "time", "an hour that clocks skip: not in this time zone"),
     Rule("partial", "dropped", "state", "a part of a job that has a row of its own"),
     Rule("duplicate", "dropped", "job", "the same job, submitted and ended in the same seconds"),
     Rule("never_started", "dropped", "state", "cancelled or still pending, never ran: no load"),
@@ -40,9 +41,9 @@ _TABLE = [
     Rule("above_servers", "dropped", "need", "needs more servers than there are"),
     # A job that the caller did not ask for
     Rule("other_partition", "left out", "partition", "in another partition"),
-    Rule("outside_window", "left out", "submit", "submitted before `start`, or at `end` or later"),
-    Rule("need_cap", "left out", "need", "below `smallest_need` or above `largest_need`"),
-    Rule("size_cap", "left out", "size", "below `smallest_size` or above `largest_size`"),
+    Rule("outside_window", "left out", "submit", "submitted outside the time asked for"),
+    Rule("need_cap", "left out", "need", "needs fewer or more than asked for"),
+    Rule("size_cap", "left out", "size", "shorter or longer than asked for"),
     Rule("no_gpu", "left out", "need", "holds no GPU, where the unit is GPUs"),
     # A value that is put right
     Rule("line_end", "repaired", "line end", "the line ends otherwise than the first: read alike"),

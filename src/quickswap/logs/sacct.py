@@ -6,10 +6,10 @@ from pathlib import Path
 
 import polars as pl
 
-from quickswap.logs import slurm
+from quickswap.logs import slurm, times
 from quickswap.logs.errors import LogError
 from quickswap.logs.lines import Reader
-from quickswap.logs.parsed import Parsed, complete, judge, marked, unread
+from quickswap.logs.parsed import Parsed, complete, judge, marked, unread, unreadable
 from quickswap.logs.quality import DROP, MARK, Tally
 from quickswap.logs.records import Layout, frames, whole
 from quickswap.logs.source import blocks, head
@@ -18,6 +18,7 @@ __all__ = ["is_header", "parse"]
 
 _ALIASES = {"ncpus": "alloccpus", "nnodes": "allocnodes", "account": "group", "qos": "queue"}
 _UNKNOWN = ("", "Unknown", "None", "N/A", "none", "unknown")
+_MOMENTS = ("submit", "start", "end")
 _RUNNING = ("running", "suspended")
 _USED = (
     *("jobid", "jobidraw", "submit", "eligible", "start", "end", "elapsedraw", "elapsed"),
@@ -51,7 +52,7 @@ def parse(
     _check(path, layout, unit)
     reader = Reader(lone_cr=False)
     parts = [
-        judge(_jobs(frame, unit, zone or "UTC"), tally)
+        judge(_jobs(frame, unit, zone or "UTC", tally), tally)
         for block in whole(blocks(path), layout)
         for frame in (_without_headers(f, tally) for f in frames(reader.lines(block), layout))
     ]
@@ -128,7 +129,7 @@ def _without_headers(frame: pl.DataFrame, tally: Tally) -> pl.DataFrame:
     return frame.filter(~header)
 
 
-def _jobs(frame: pl.DataFrame, unit: str, zone: str) -> pl.DataFrame:
+def _jobs(frame: pl.DataFrame, unit: str, zone: str, tally: Tally) -> pl.DataFrame:
     """Turn texts into the columns of a reader."""
     if DROP in frame.columns:
         return frame
@@ -142,12 +143,17 @@ def _jobs(frame: pl.DataFrame, unit: str, zone: str) -> pl.DataFrame:
         "line",
         MARK,
     )
+    wrong = unreadable(frame, _readings(unit, zone), tally)
     frame = frame.with_columns(
         pl.coalesce("jobid", "jobidraw").alias("job"),
         pl.coalesce("user", "uid").alias("user"),
         pl.col("state").str.extract(r"^([A-Za-z_]+)").str.to_lowercase(),
         pl.col("submit").alias("_submit"),
-        ambiguous=slurm.ambiguous(pl.col("submit"), zone),
+        wrong.alias("_wrong"),
+        _skipped=pl.any_horizontal(
+            times.skipped(pl.col(name), zone).fill_null(False) for name in _MOMENTS
+        ),
+        ambiguous=times.ambiguous(pl.col("submit"), zone),
         elapsed=pl.coalesce(slurm.number(pl.col("elapsedraw")), slurm.duration(pl.col("elapsed"))),
         estimate=pl.coalesce(
             slurm.number(pl.col("timelimitraw")) * 60, slurm.duration(pl.col("timelimit"))
@@ -155,11 +161,25 @@ def _jobs(frame: pl.DataFrame, unit: str, zone: str) -> pl.DataFrame:
         need=_need(unit, "alloc"),
         requested=_need(unit, "req"),
         **{
-            name: slurm.seconds(pl.col(name), zone)
+            name: times.seconds(pl.col(name), zone)
             for name in ("submit", "eligible", "start", "end")
         },
     )
     return complete(frame.with_columns(*_decided(unit)))
+
+
+def _readings(unit: str, zone: str) -> dict[str, pl.Expr]:
+    """Return how the fields are read that tell submit, need and size."""
+    number, duration = slurm.number, slurm.duration
+    needs = [name for name in _NEEDS[unit] if name.endswith("tres")]
+    counts = [name for name in _NEEDS[unit] if name not in needs]
+    return {
+        **{name: times.seconds(pl.col(name), "UTC") for name in _MOMENTS},
+        "elapsedraw": number(pl.col("elapsedraw")),
+        "elapsed": duration(pl.col("elapsed")),
+        **{name: number(pl.col(name)) for name in counts},
+        **{name: slurm.listed(pl.col(name)) for name in needs},
+    }
 
 
 def _need(unit: str, which: str) -> pl.Expr:
@@ -176,17 +196,18 @@ def _decided(unit: str) -> list[pl.Expr]:
     running = pl.col("state").is_in(_RUNNING).fill_null(False)
     span = end - start
     idle = start.is_null() & ~(elapsed > 0).fill_null(False)
-    unreadable = pl.col("_submit").is_not_null() & pl.col("submit").is_null()
     no_gpu = (pl.col("need").fill_null(0) + pl.col("requested").fill_null(0) == 0) & (
         pl.col("need").is_not_null() | pl.col("requested").is_not_null()
     )
     drop = (
-        pl.when(pl.col("job").str.contains(".", literal=True))
+        pl.when(pl.col("_wrong"))
+        .then(pl.lit("unreadable"))
+        .when(pl.col("job").str.contains(".", literal=True))
         .then(pl.lit("step"))
+        .when(pl.col("_skipped"))
+        .then(pl.lit("skipped_time"))
         .when(idle & pl.col("_submit").is_not_null())
         .then(pl.lit("never_started"))
-        .when(unreadable)
-        .then(pl.lit("unreadable"))
     )
     if unit == "gpu":
         drop = drop.when(no_gpu).then(pl.lit("no_gpu"))

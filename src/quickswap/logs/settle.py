@@ -15,6 +15,7 @@ from quickswap.logs.joblog import COLUMNS
 from quickswap.logs.options import Options, instant
 from quickswap.logs.parsed import Parsed, marked
 from quickswap.logs.quality import DROP, Tally
+from quickswap.logs.times import FORMS
 
 __all__ = ["finished", "settle"]
 
@@ -44,11 +45,18 @@ def settle(parsed: Parsed, options: Options, ordered: bool, tally: Tally) -> pl.
     if not frame["submit"].is_sorted():
         frame = frame.sort("submit", "line")
     servers = options.servers or parsed.servers
+    most = _peak(frame)
     if servers is None:
         largest: Any = frame["need"].max()
         raise LogError(
             f"{tally.source} does not say how many servers there are: give servers= (the largest "
-            f"need is {int(largest)}{_peak(frame)})."
+            f"need is {int(largest)}"
+            f"{f', and up to {most:,} were in use at once' if most else ''})."
+        )
+    if most > servers:
+        tally.facts.append(
+            f"Up to {most:,} servers were in use at once, more than the {servers:,} of the "
+            f"machine{': servers= may be wrong' if options.servers else ''}."
         )
     frame = _drop(frame, tally, ("above_servers", pl.col("need") > servers))
     _refuse_nothing(frame, tally)
@@ -78,8 +86,10 @@ def _refuse_nothing(frame: pl.DataFrame, tally: Tally) -> None:
         why = tally.reasons()
         words = tally.counts["header_words"]
         nothing = f"it has no rows, but {words} lines of words" if words else "it has no rows"
-        rows = f"none of its {tally.rows} rows is left: {why}" if tally.rows else nothing
-        raise LogError(f"{tally.source} has no jobs: {rows}.")
+        nothing += "; give a log with a row for each job"
+        rows = f"none of its {tally.rows:,} rows is left: {why}" if tally.rows else nothing
+        forms = f" Times are read as in {FORMS}." if tally.about("submit", "start", "end") else ""
+        raise LogError(f"{tally.source} has no jobs: {rows}.{forms}")
 
 
 def _copies(frame: pl.DataFrame) -> list[tuple[str, pl.Expr]]:
@@ -111,6 +121,10 @@ def _partition(frame: pl.DataFrame, options: Options, tally: Tally) -> pl.DataFr
                 f"read one."
             )
         return frame
+    if not known:
+        raise LogError(
+            f"{tally.source} does not tell in which partition a job ran: leave out partition=."
+        )
     for name in options.partition:
         if name not in known:
             raise LogError(f"{tally.source}: {unknown_message('partition', name, known)}")
@@ -134,15 +148,15 @@ def _window(frame: pl.DataFrame, parsed: Parsed, options: Options, tally: Tally)
     if not submit.is_between(low, high, closed="left").any():
         reach = " to ".join(_told(moment, first, parsed.clock) for moment in (first, last))
         raise LogError(
-            f"{tally.source} has no job submitted from {_said(options.start)} to "
-            f"{_said(options.end)}: its jobs are from {reach}."
+            f"{tally.source} has no job submitted{_said(' from', options.start)}"
+            f"{_said(' before', options.end)}: its jobs are from {reach}."
         )
     inside = pl.col("submit").is_between(low, high, closed="left")
     return _drop(frame, tally, ("outside_window", ~inside))
 
 
-def _said(value: object) -> str:
-    return "its own limit" if value is None else str(value)
+def _said(word: str, value: object) -> str:
+    return "" if value is None else f"{word} {value}"
 
 
 def _told(moment: float, first: float, clock: float | None) -> str:
@@ -151,11 +165,11 @@ def _told(moment: float, first: float, clock: float | None) -> str:
     return datetime.fromtimestamp(moment + clock, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
-def _peak(frame: pl.DataFrame) -> str:
-    """Return how many servers were in use at once, if the waits are known."""
+def _peak(frame: pl.DataFrame) -> int:
+    """Return how many servers were in use at once; 0 where the waits are not known."""
     known = frame.filter(pl.col("wait").is_not_null())
     if known.height < frame.height / 2:
-        return ""
+        return 0
     start = known["submit"] + known["wait"]
     events = pl.concat(
         [
@@ -164,4 +178,4 @@ def _peak(frame: pl.DataFrame) -> str:
         ]
     ).sort("at", "change")
     most: Any = events["change"].cum_sum().max()
-    return f", and up to {int(most)} were in use at once"
+    return int(most or 0)

@@ -1,32 +1,12 @@
-"""How Slurm writes times, durations and resources, as Polars expressions."""
+"""How Slurm writes durations and resources, as Polars expressions."""
 
 from __future__ import annotations
 
 import polars as pl
 
-__all__ = ["ambiguous", "duration", "number", "seconds", "tres"]
+__all__ = ["duration", "listed", "number", "tres"]
 
 _DURATION = r"^(?:(\d{1,6})-)?(?:(\d{1,6}):)?(\d{1,6}):(\d{1,2})(?:\.\d+)?$"
-_EPOCH = r"^\d{9,11}(?:\.\d+)?$"
-
-
-def seconds(text: pl.Expr, zone: str, repeated: str = "earliest") -> pl.Expr:
-    """Return Unix seconds of `2016-12-21T21:43:34`, with `T` or a blank, or of Unix seconds.
-
-    A time in the hour that clocks repeat in `zone` is the first of both, or, for
-    `repeated="latest"`, the second; one in the hour that they skip is unknown, as is all else.
-    """
-    naive = text.str.replace(" ", "T", literal=True).str.to_datetime(
-        "%Y-%m-%dT%H:%M:%S", time_unit="us", strict=False
-    )
-    aware = naive.dt.replace_time_zone(zone, ambiguous=repeated, non_existent="null")  # type: ignore[arg-type] # it takes a column
-    unix = pl.when(text.str.contains(_EPOCH)).then(text).cast(pl.Float64, strict=False)
-    return pl.coalesce(aware.dt.epoch("us") / 1e6, unix)
-
-
-def ambiguous(text: pl.Expr, zone: str) -> pl.Expr:
-    """Return whether a local time is in the hour that clocks repeat."""
-    return (seconds(text, zone) != seconds(text, zone, "latest")).fill_null(False)
 
 
 def duration(text: pl.Expr) -> pl.Expr:
@@ -59,3 +39,8 @@ def tres(text: pl.Expr, unit: str) -> pl.Expr:
         )
         total = pl.coalesce(total, typed.list.sum())
     return pl.when(text.is_not_null() & (text != "")).then(total.fill_null(0))
+
+
+def listed(text: pl.Expr) -> pl.Expr:
+    """Return a list of resources, or null for what is none."""
+    return pl.when(text.str.contains("=", literal=True)).then(text)

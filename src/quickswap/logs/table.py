@@ -11,11 +11,11 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from quickswap.logs import slurm
+from quickswap.logs import slurm, times
 from quickswap.logs.errors import LogError
 from quickswap.logs.joblog import stored
 from quickswap.logs.lines import Lines, Reader, fields
-from quickswap.logs.parsed import TEXTS, Parsed, complete, judge, unread
+from quickswap.logs.parsed import TEXTS, Parsed, complete, judge, marked, unread, unreadable
 from quickswap.logs.quality import DROP, MARK, Tally
 from quickswap.logs.rules import bit
 from quickswap.logs.source import blocks, head
@@ -27,6 +27,7 @@ KNOWN = ("submit", "need", "size", "estimate", "wait", *TEXTS)
 
 _MUST = KNOWN[:3]
 _EPOCH = 3e8
+_ADVICE = "give a table with a row for each job"
 _MOST_HELD = 4
 """Blocks put together for the sake of a quoted field."""
 
@@ -51,10 +52,10 @@ def parse_csv(
     for block in _even(blocks(path, lone_cr=True)):
         lines = reader.lines(block)
         rows = _rows(lines, [f"f{i}" for i in range(len(names))], mark, first, path)
-        parts += [judge(_jobs(frame, names, mapping, zone), tally) for frame in rows]
+        parts += [judge(_jobs(frame, names, mapping, zone, tally), tally) for frame in rows]
         first = False
     if tally.rows == 0:
-        raise LogError(f"{path} has a header, but no jobs.")
+        raise LogError(f"{path} has a header, but no jobs: {_ADVICE}.")
     frame = pl.concat(parts) if parts else judge(unread([]), tally)
     return Parsed(frame, {}, None, _clock(frame, tally), zone)
 
@@ -80,9 +81,9 @@ def parse_parquet(
                 f"{path}: the column {own!r} ({name}) holds {kind}, no numbers or texts."
             )
     frame = frame.with_row_index("line", offset=1).with_columns(pl.lit(0, pl.UInt64).alias(MARK))
-    jobs = judge(_jobs(frame, names, mapping, zone), tally)
+    jobs = judge(_jobs(frame, names, mapping, zone, tally), tally)
     if tally.rows == 0:
-        raise LogError(f"{path} has columns, but no jobs.")
+        raise LogError(f"{path} has columns, but no jobs: {_ADVICE}.")
     clock = facts["origin"] if facts else _clock(jobs, tally)
     return Parsed(jobs, facts.get("header", {}), facts.get("servers"), clock, zone)
 
@@ -191,41 +192,66 @@ def _quoted(
 
 
 def _jobs(
-    frame: pl.DataFrame, names: list[str], mapping: dict[str, str], zone: str | None
+    frame: pl.DataFrame,
+    names: list[str],
+    mapping: dict[str, str],
+    zone: str | None,
+    tally: Tally,
 ) -> pl.DataFrame:
     """Turn the columns of a table into those of a reader."""
     if DROP in frame.columns:
         return frame
-    chosen: dict[str, pl.Expr] = {}
-    unreadable: list[pl.Expr] = []
-    for name, own in mapping.items():
-        column = f"f{names.index(own)}"
-        kind = frame.schema[column]
-        text = pl.col(column).cast(pl.String).str.strip_chars() if kind == pl.String else None
-        if name in TEXTS:
-            value: Any = pl.col(column).cast(pl.String) if text is None else text.replace("", None)
-        elif text is not None:
-            text = text.replace("", None)
-            value = slurm.number(text)
-            if name == "submit":
-                value = pl.coalesce(value, slurm.seconds(text.str.strip_suffix("Z"), zone or "UTC"))
-            if name in _MUST:
-                unreadable.append(text.is_not_null() & value.is_null())
-        else:
-            value = _numeric(pl.col(column), kind, zone or "UTC")
-        chosen[name] = value
-    broken = pl.any_horizontal(unreadable) if unreadable else pl.lit(False)
-    drop = pl.when(broken).then(pl.lit("unreadable")).otherwise(pl.lit(None, pl.String))
+    where = zone or "UTC"
+    fields = {name: f"f{names.index(own)}" for name, own in mapping.items()}
+    kinds = {name: frame.schema[field] for name, field in fields.items()}
+    texts = [name for name, kind in kinds.items() if kind == pl.String]
+    frame = frame.select(
+        *(
+            _filled(pl.col(field)).alias(name) if name in texts else pl.col(field).alias(name)
+            for name, field in fields.items()
+        ),
+        "line",
+        MARK,
+    )
+    read = {name: slurm.number(pl.col(name)) for name in texts if name not in TEXTS}
+    skipped = ambiguous = pl.lit(False)
+    wanted = {name: read[name] for name in _MUST if name in read}
+    if "submit" in texts:
+        moment = pl.when(read["submit"].is_null()).then(pl.col("submit"))  # the rest are numbers
+        wanted["submit"] = pl.coalesce(read["submit"], times.seconds(moment, "UTC"))
+        read["submit"] = pl.coalesce(read["submit"], times.seconds(moment, where))
+        skipped, ambiguous = times.skipped(moment, where), times.ambiguous(moment, where)
+    elif isinstance(kinds["submit"], pl.Datetime):
+        skipped = (
+            pl.col("submit").is_not_null()
+            & _numeric(pl.col("submit"), kinds["submit"], where).is_null()
+        )
+    wrong: Any = unreadable(frame, wanted, tally) if wanted else pl.lit(False)
+    drop = pl.when(wrong).then(pl.lit("unreadable")).when(skipped).then(pl.lit("skipped_time"))
+    values = [
+        read[name]
+        if name in read
+        else pl.col(name).cast(pl.String)
+        if name in TEXTS
+        else _numeric(pl.col(name), kinds[name], where)
+        for name in fields
+    ]
+    state = (
+        pl.col("state").cast(pl.String).str.to_lowercase() if "state" in fields else pl.lit(None)
+    )
     return complete(
         frame.select(
-            *(value.alias(name) for name, value in chosen.items()),
+            *(value.alias(name) for name, value in zip(fields, values, strict=True)),
             "line",
-            MARK,
-            drop.alias(DROP),
-        ).with_columns(
-            pl.col("state").str.to_lowercase() if "state" in chosen else pl.lit(None).alias("state")
-        )
+            drop.otherwise(pl.lit(None, pl.String)).alias(DROP),
+            marked(ambiguous_time=ambiguous),
+        ).with_columns(state.alias("state"))
     )
+
+
+def _filled(text: pl.Expr) -> pl.Expr:
+    """Return a text without blanks around it; null if nothing is left."""
+    return text.cast(pl.String).str.strip_chars().replace("", None)
 
 
 def _numeric(column: pl.Expr, kind: pl.DataType, zone: str) -> pl.Expr:

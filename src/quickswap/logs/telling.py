@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -76,7 +77,11 @@ def _class(each: ClassGoodness) -> list[str]:
 def _sizes(each: ClassGoodness) -> list[str]:
     pairs: list[Against] = [each.mean, each.scv, each.p50, each.p90, each.p99]
     values = [text for pair in pairs for text in (str(pair.log), f"{pair.model:,.4g}")]
-    return [each.name, each.law.law, *values, f"{each.ks:.3f}", f"{each.ks_chance:.3f}"]
+    return [each.name, each.law.law, *values, _distance(each.ks), _distance(each.ks_chance)]
+
+
+def _distance(value: float) -> str:
+    return "-" if math.isnan(value) else f"{value:.3f}"
 
 
 def _laws(each: ClassGoodness, names: list[str]) -> list[str]:
@@ -115,6 +120,7 @@ def _arrivals(found: Goodness) -> Iterator[str]:
 
 
 def _warnings(found: Goodness) -> Iterator[str]:
+    yield from _rejected(found)
     thick = [each.name for each in found.classes if _off(each) > THICK]
     if thick:
         yield (
@@ -127,6 +133,25 @@ def _warnings(found: Goodness) -> Iterator[str]:
             f"Class {', '.join(bent)}: needs differ so much that sizes had to be stretched or "
             f"shortened by more than a quarter to keep the load; take smaller groups."
         )
+
+
+def _rejected(found: Goodness) -> Iterator[str]:
+    """Yield which laws the sizes do not follow."""
+    told = [each for each in found.classes if not math.isnan(each.ks)]
+    wrong = [each for each in told if each.ks > each.ks_chance]
+    if not wrong:
+        return
+    every = (
+        "In every class"
+        if len(wrong) == len(told) > 1
+        else "Class " + ", ".join(each.name for each in wrong)
+    )
+    near, far = min(each.ks for each in wrong), max(each.ks for each in wrong)
+    reach = f"{far:.2f}" if f"{near:.2f}" == f"{far:.2f}" else f"{near:.2f} to {far:.2f}"
+    yield (
+        f"{every}: the sizes do not follow the law of the model; the KS distance, {reach}, is more "
+        "than chance explains. The law is a rough picture: take size empirical, or replay the log."
+    )
 
 
 def _off(each: ClassGoodness) -> float:

@@ -100,8 +100,10 @@ class ReplayResult(Quantities):
         least as much work as the whole machine does in a day (in a thirtieth of the log's duration,
         if that is less); the waits hang on how long such stretches happen to be. Else "keeps up".
         What waits at a moment is not known of preemptive policies, which are only told to fall
-        behind or to keep up.
+        behind or to keep up. "unknown": no job was measured, or all were submitted at once.
         """
+        if not self.jobs or self._span == 0:
+            return "unknown"
         return verdict_of(self.backlog, self.load, self._span)
 
     @property

@@ -9,6 +9,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import fields
 from functools import partial
+from itertools import pairwise
 from typing import Any
 
 from quickswap._check import items, real
@@ -33,6 +34,8 @@ __all__ = ["DEFAULT_POLICIES", "as_logged", "replay", "replay_all"]
 
 DEFAULT_POLICIES = ("easy", "conservative", "first-fit", "static-quickswap", "adaptive-quickswap")
 AS_LOGGED_TAKES = {"servers", "classes", "warmup", "cooldown", "slowdown_bound", "seed"}
+APART = 1e-3
+"""Share by which factors of the load must differ."""
 KNOWN = 0.9
 """Share of the jobs whose wait must be known for the log's own waits to be told unasked."""
 
@@ -152,6 +155,7 @@ def replay_all(
     for value, times in Counter(map(real, factors)).items():
         if times > 1 and value is not None:
             raise QuickswapError(f"the load factor {value:g} is given twice: give each once.")
+    _refuse_alike([value for each in factors if (value := real(each)) is not None])
     begun = time.perf_counter()
     system = Task.of(log, settings.get("servers")).system
     chosen = [as_policy(each, system) for each in listed]
@@ -178,6 +182,17 @@ def replay_all(
         partly = ReplayComparison(tuple(results), time.perf_counter() - begun)
         raise Interrupted(partly if results else None) from None
     return ReplayComparison(tuple(results), time.perf_counter() - begun)
+
+
+def _refuse_alike(factors: list[float]) -> None:
+    """Refuse factors of the load that differ by less than a thousandth: nobody tells them apart."""
+    ordered = sorted(factors)
+    for low, high in pairwise(ordered):
+        if 0 < low < high < low * (1 + APART):
+            raise QuickswapError(
+                f"the load factors {low:.12g} and {high:.12g} differ by less than 0.1 %: give one "
+                "of them."
+            )
 
 
 def as_logged(

@@ -7,10 +7,13 @@ from quickswap.replays import ReplayResult
 from quickswap.report.counting import FELT, Counted
 from quickswap.report.gains import Gain, Gains
 from quickswap.report.gains_section import Sides
-from quickswap.report.model import Told
+from quickswap.report.model import Point, Told
 from quickswap.report.words import certain, percent
 
-__all__ = ["balance", "costs", "gainers", "losers"]
+__all__ = ["balance", "costs", "gainers", "losers", "price", "starving"]
+
+FAR, LONG = 2.0, 3600.0
+"""Times the longest wait of another policy, and seconds more, from which a wait is far longer."""
 
 
 def gainers(told: Told, policy: ReplayResult, sides: Sides, counted: Counted | None) -> str:
@@ -60,20 +63,64 @@ def _side(
     return f"{text} {numbers[:1].upper()}{numbers[1:]}."
 
 
-def _most(told: Told, gains: Gains, policy: str, gain: bool) -> str:
-    """Return the group that clearly gains or loses most."""
-    clear: list[tuple[float, Gain, Estimate]] = [
-        (row.gap.value, row, row.gap)
+def price(told: Told, point: Point, policy: ReplayResult, classes: Gains) -> str:
+    """Return what a low mean wait hides, as in "but jobs that ... wait 3 h more"; or nothing."""
+    found = [] if policy is point.baseline else _clear(classes, policy.policy_label, gain=False)
+    texts = []
+    if found:
+        row, gap = found[0]
+        texts.append(f"{classes.who(row)} wait {_size(told, gap)} more")
+    starved = starving(told, point, policy)
+    if starved:
+        texts.append(f"one job {starved}")
+    return f"but {', and '.join(texts)}" if texts else ""
+
+
+def starving(told: Told, point: Point, policy: ReplayResult) -> str:
+    """Return how long one job waited if that is far longer than elsewhere; else nothing.
+
+    Elsewhere is under the baseline, or, for the baseline, under the policy where it is least.
+    """
+    others = [each for each in point.ranked if each is not policy]
+    if policy is not point.baseline and point.baseline.jobs:
+        others = [point.baseline]
+    if not others:
+        return ""
+    other = min(others, key=lambda each: each.longest_wait)
+    longest, usual = policy.longest_wait, other.longest_wait
+    if not (longest >= FAR * usual and longest - usual >= LONG):
+        return ""
+    unit = told.unit
+    return (
+        f"waited {unit.plain(longest)}\N{NO-BREAK SPACE}{unit.name} (the longest under "
+        f"{other.policy_label}: {unit.plain(usual)}\N{NO-BREAK SPACE}{unit.name})"
+    )
+
+
+def _size(told: Told, gap: Estimate) -> str:
+    return told.unit.told(Estimate(abs(gap.value), gap.half_width))
+
+
+def _clear(gains: Gains, policy: str, gain: bool) -> list[tuple[Gain, Estimate]]:
+    """Return the groups that clearly gain or lose, those that do most first."""
+    found = [
+        (row, row.gap)
         for row in gains.of(policy)
         if row.gap is not None
         and certain(row.gap)
         and (row.gap.value < 0) == gain
         and abs(row.gap.value) >= FELT
     ]
+    return sorted(found, key=lambda each: -abs(each[1].value))
+
+
+def _most(told: Told, gains: Gains, policy: str, gain: bool) -> str:
+    """Return the group that clearly gains or loses most."""
+    clear = _clear(gains, policy, gain)
     if not clear:
         return ""
-    _, row, gap = max(clear, key=lambda each: abs(each[0]))
-    size = told.unit.told(Estimate(abs(gap.value), gap.half_width))
+    row, gap = clear[0]
+    size = _size(told, gap)
     verb, less = ("gain", "less") if gain else ("lose", "more")
     most = f"{verb if gains.plural else f'{verb}s'}{' most' if len(clear) > 1 else ''}"
     share = f"{_part(row.jobs)} of the jobs, {_part(row.work)} of the work"
@@ -97,11 +144,11 @@ def costs(told: Told, policy: ReplayResult, base: ReplayResult) -> str:
     change = f"from {unit.told(old)} to {unit.told(new)}"
     verb = "rises" if new.value > old.value else "falls"
     weighted = (
-        f"the mean response time weighed by work, which tells what the large jobs feel, {verb} "
+        f"the mean response time weighted by work, which tells what the large jobs feel, {verb} "
         f"{change}"
         if apart
-        else "the mean response time weighed by work, which tells what the large jobs feel, is not "
-        f"told apart ({change})"
+        else "the mean response time weighted by work, which tells what the large jobs feel, is "
+        f"not told apart ({change})"
     )
     use = ""
     if policy.utilisation.value == policy.utilisation.value:

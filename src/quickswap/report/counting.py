@@ -5,12 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import polars as pl
 from numpy.typing import NDArray
 
 from quickswap.replays import ReplayResult
 from quickswap.replays.bootstrap import FEWEST
-from quickswap.report.gains import column_of, owners
+from quickswap.report.gains import column_of, measured_rows, owners
 from quickswap.report.model import Point, Told
 
 __all__ = ["FELT", "Counted", "counted_at"]
@@ -47,7 +46,7 @@ def counted_at(told: Told, point: Point) -> dict[str, Counted]:
     jobs = told.log.jobs
     column = "user" if jobs["user"].drop_nulls().n_unique() > 1 else None
     column = column or told.column or column_of(jobs)
-    named = None if column is None else _people(jobs, column)
+    named = None if column is None else _people(base, column)
     return {
         other.policy_label: _counted(base, other, column, named)
         for other in point.others
@@ -55,9 +54,10 @@ def counted_at(told: Told, point: Point) -> dict[str, Counted]:
     }
 
 
-def _people(jobs: pl.DataFrame, column: str) -> NDArray[np.int64]:
+def _people(base: ReplayResult, column: str) -> NDArray[np.int64]:
     """Return the number of each job's owner, or -1."""
-    _, owner = owners(jobs, column, all_of_them=True)
+    jobs = base.log.jobs
+    _, owner = owners(jobs, column, measured_rows(base), all_of_them=True)
     return np.where(jobs[column].is_null().to_numpy(), -1, owner)
 
 

@@ -13,10 +13,12 @@ from quickswap.replays.bootstrap import FEWEST
 from quickswap.report.model import Point, Told, difference
 from quickswap.report.words import certain, listed
 
-__all__ = ["HARDLY", "Decision", "decided", "effective", "gap_told"]
+__all__ = ["HARDLY", "Decision", "decided", "effective", "gap_told", "important"]
 
 HARDLY = 0.05
 """Share of the mean response time below which a mean wait is nothing that users feel."""
+MINUTE, SLIGHT = 60.0, 0.01
+"""Seconds, and share of a mean wait, below which a difference is of no importance to users."""
 MOST = 0.9
 """Share of the jobs that, in a few pieces of the log, make it one of a few events."""
 
@@ -31,6 +33,7 @@ class Decision:
         reasons: why the log cannot decide, in sentences; none if it can.
         advice: what to do then.
         others: number of policies besides the first.
+        alike: other policies whose difference, though told apart, is of no importance.
     """
 
     first: ReplayResult
@@ -38,6 +41,7 @@ class Decision:
     reasons: tuple[str, ...]
     advice: str
     others: int
+    alike: tuple[str, ...] = ()
 
     @property
     def among(self) -> str:
@@ -57,6 +61,11 @@ def decided(told: Told, point: Point) -> Decision:
     first, *rest = point.ranked
     gaps = {each.policy_label: difference(each, first) for each in rest}
     tied = tuple(name for name, gap in gaps.items() if gap is None or not gap.low > 0)
+    alike = tuple(
+        name
+        for name, gap in gaps.items()
+        if name not in tied and gap is not None and not important(gap, first)
+    )
     if not rest:
         return Decision(first, tied, (), "", 0)
     slow = rest[-1]
@@ -73,13 +82,20 @@ def decided(told: Told, point: Point) -> Decision:
             "At this load the choice hardly matters to users. To choose for busier times, look at "
             "the higher loads below, or bring a log of a busier time.",
             len(rest),
+            alike,
         )
     reasons = [each for each in (_few(first), _chance(told, point, first, tied)) if each]
     advice = (
         "Bring a longer log: some months, six weeks at least, in which jobs are submitted all the "
         "time. Until then there is no ground for a change."
     )
-    return Decision(first, tied, tuple(reasons), advice, len(rest))
+    return Decision(first, tied, tuple(reasons), advice, len(rest), alike)
+
+
+def important(gap: Estimate, than: ReplayResult) -> bool:
+    """Whether a difference of mean waits matters: a minute or more, and 1 % of the wait or more."""
+    size = abs(gap.value)
+    return size >= MINUTE and size >= SLIGHT * abs(than.mean_waiting_time.value)
 
 
 def effective(result: ReplayResult) -> tuple[float, int, float]:

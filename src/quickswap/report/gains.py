@@ -16,7 +16,18 @@ from quickswap.replays.bootstrap import FEWEST
 from quickswap.replays.measuring import Table, tabulate
 from quickswap.report.model import METRIC, Point, Told, difference
 
-__all__ = ["COLUMNS", "Gain", "Gains", "by_class", "by_user", "check_column", "column_of", "owners"]
+__all__ = [
+    "COLUMNS",
+    "Gain",
+    "Gains",
+    "by_class",
+    "by_user",
+    "check_column",
+    "check_filled",
+    "column_of",
+    "measured_rows",
+    "owners",
+]
 
 COLUMNS = ("user", "group", "queue", "partition", "class")
 """Columns of a log whose values can stand for groups of users."""
@@ -106,7 +117,7 @@ def by_user(told: Told, point: Point | None = None) -> Gains | None:
     if column is None:
         return None
     base = point.baseline
-    names, owner = owners(told.log.jobs, column)
+    names, owner = owners(told.log.jobs, column, measured_rows(base))
     if len(names) < 2:
         return None
     mine = owner[base.schedule.rows]
@@ -160,6 +171,19 @@ def check_column(column: object) -> str | None:
     )
 
 
+def check_filled(jobs: pl.DataFrame, column: str | None) -> None:
+    """Refuse a column of which a log tells nothing.
+
+    Raises:
+        QuickswapError: with those of which it does.
+    """
+    if column is None or jobs[column].count():
+        return
+    filled = [name for name in COLUMNS if jobs[name].count()]
+    rest = f"it tells {', '.join(filled)}" if filled else "nor any of the others"
+    raise QuickswapError(f"groups is {column!r}, of which the log tells nothing: {rest}.")
+
+
 def column_of(jobs: pl.DataFrame) -> str | None:
     """Return the column that tells users apart: groups if they are few, else users."""
     known = {name: jobs[name].drop_nulls().n_unique() for name in ("group", "user")}
@@ -169,16 +193,19 @@ def column_of(jobs: pl.DataFrame) -> str | None:
 
 
 def owners(
-    jobs: pl.DataFrame, column: str, all_of_them: bool = False
+    jobs: pl.DataFrame, column: str, measured: NDArray[np.bool_], all_of_them: bool = False
 ) -> tuple[list[str], NDArray[np.int64]]:
     """Return the names of the groups, heaviest first, and the group of each job of the log.
 
-    Where there are many, only the heaviest are named, unless all of them are asked for.
+    Only groups with a job measured have a name; jobs of others, none of them measured, are put into
+    the last group. Where there are many, only the heaviest are named, unless all of them are asked
+    for.
     """
     texts = jobs[column].cast(pl.String).fill_null(UNKNOWN)
     work = (jobs["need"] * jobs["size"]).rename("work")
     sums = (
         pl.DataFrame([texts, work])
+        .filter(pl.Series(measured))
         .group_by(column)
         .agg(pl.col("work").sum())
         .sort(["work", column], descending=[True, False])
@@ -188,10 +215,18 @@ def owners(
     shown_names = names if whole else names[:HEAVIEST]
     rest = len(names) - len(shown_names)
     number = {name: i for i, name in enumerate(shown_names)}
-    codes = texts.replace_strict(number, default=len(shown_names), return_dtype=pl.Int64)
+    last = max(0, len(names[: len(shown_names) + 1]) - 1)
+    codes = texts.replace_strict(number, default=last, return_dtype=pl.Int64)
     if rest:
         shown_names = [*shown_names, f"all {rest} others" if rest > 1 else "the other one"]
     return shown_names, codes.to_numpy()
+
+
+def measured_rows(result: ReplayResult) -> NDArray[np.bool_]:
+    """Return whether each job of the log is measured."""
+    found = np.zeros(len(result.log), dtype=bool)
+    found[result.schedule.rows] = _measured(result)[2] > 0
+    return found
 
 
 def _measured(

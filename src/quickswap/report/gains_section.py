@@ -24,7 +24,8 @@ def gains_section(told: Told, sides: list[Sides]) -> Markup:
     intro = (
         f"How much longer (+) or shorter (\N{MINUS SIGN}) the mean wait of a job would be than "
         f"under {base.policy_label}. The line is the 95 % interval; where it crosses 0, this log "
-        "cannot tell. Of twenty such intervals, about one is wrong."
+        "cannot tell. Of twenty such intervals, about one is wrong. Each picture has a "
+        "scale of its own."
     )
     if len(told.points) > 1:
         intro += " Each load has a part of its own below: open it to see it."

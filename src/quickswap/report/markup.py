@@ -12,6 +12,11 @@ _CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff]")
 """Characters that a document must not hold."""
 
 
+_LOOSE = re.compile(r"(?<=\d) (?=(?:%|±|(?:h|s|min|days)\b))|(?<=±) (?=[\d?])")
+"""Blanks at which a line should not end."""
+VERBATIM = ("code", "pre", "script", "style", "title")
+
+
 class Markup(str):
     """A piece of HTML that is already safe."""
 
@@ -32,7 +37,16 @@ def tag(name: str, *children: object, **attributes: object) -> Markup:
         for key, value in attributes.items()
         if value is not None and value is not False
     ]
+    if name not in VERBATIM:
+        children = tuple(_tight(each) for each in children)
     return Markup(f"<{name}{''.join(pairs)}>{joined(children)}</{name}>")
+
+
+def _tight(child: object) -> object:
+    """Return a text in which no line ends between a number and its unit, or around ±."""
+    if isinstance(child, Markup) or not isinstance(child, str):
+        return child
+    return _LOOSE.sub("\N{NO-BREAK SPACE}", child)
 
 
 def joined(children: Iterable[object]) -> Markup:

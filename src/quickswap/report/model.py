@@ -60,6 +60,8 @@ class Point:
         if self.factor == 1:
             return "the log's own load"
         change = 100 * (self.factor - 1)
+        if abs(change) < 0.1:
+            return "about the log's own load"
         sign = "+" if change > 0 else "\N{MINUS SIGN}"
         return f"load {sign}{abs(change):.3g} %"
 

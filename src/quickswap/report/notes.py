@@ -88,14 +88,19 @@ def _estimates(told: Told) -> str:
         text = "Policies that use estimated run times were given those of the log"
         lacks = told.log.report["no_estimate"]
         text += (
-            f"; for {lacks:,} of the {len(told.log):,} jobs the log gives none, and the true run "
-            "time was taken in its place."
+            f"; {_lacking(lacks, len(told.log))}, and the true run time was taken in its place."
             if lacks
             else "."
         )
     else:
         text = f"Policies that use estimated run times were given {believed:g} times the true ones."
     return f"{text} A job runs as long as it ran in the log, even beyond its estimate."
+
+
+def _lacking(lacks: int, jobs: int) -> str:
+    if lacks >= jobs:
+        return "the log gives none"
+    return f"for {lacks:,} of the {jobs:,} jobs the log gives none"
 
 
 def _left_out(told: Told) -> str:

@@ -8,7 +8,7 @@ from pathlib import Path
 from quickswap._words import counted
 from quickswap.files import write_text
 from quickswap.replays import ReplayComparison
-from quickswap.report.gains import by_class, by_user, check_column
+from quickswap.report.gains import by_class, by_user, check_column, check_filled
 from quickswap.report.gains_section import gains_section
 from quickswap.report.gantt import gantt_section
 from quickswap.report.markup import Markup, joined, tag
@@ -63,6 +63,7 @@ def write_report(
         QuickswapError: no such column, no comparison, or the file cannot be written.
     """
     told = Told.of(comparison, check_column(groups), command)
+    check_filled(told.log.jobs, groups)
     write_text(path, page(told, title))
 
 

@@ -7,10 +7,11 @@ from collections.abc import Iterator
 
 from quickswap.estimates import Estimate
 from quickswap.replays import ReplayResult
-from quickswap.report.costs import balance, costs, gainers, losers
+from quickswap.report.costs import balance, costs, gainers, losers, price, starving
 from quickswap.report.counting import counted_at
-from quickswap.report.deciding import Decision, decided, gap_told
+from quickswap.report.deciding import Decision, decided, gap_told, important
 from quickswap.report.doubts import doubts
+from quickswap.report.gains import Gains
 from quickswap.report.gains_section import Sides
 from quickswap.report.markup import Markup, section, tag
 from quickswap.report.model import Point, Told, difference
@@ -18,6 +19,7 @@ from quickswap.report.words import amount, certain, duration, listed
 
 __all__ = ["summary"]
 
+LAGS = ("falls behind", "behind for long")
 Item = tuple[str, str]
 """What a sentence is about, and the sentence."""
 
@@ -33,7 +35,7 @@ def summary(told: Told, sides: list[Sides]) -> Markup:
         *_behind(point),
         *_others(told, point, decision),
         *_who(told, point, decision, sides[0]),
-        *_slowdown(told, point),
+        *_slowdown(told, point, decision.settled),
         *_logged(told, point),
         *(
             item
@@ -44,7 +46,7 @@ def summary(told: Told, sides: list[Sides]) -> Markup:
     return section(
         "summary",
         title,
-        _answer(told, point, decision),
+        _answer(told, point, decision, sides[0][0]),
         _caution(told),
         tag("ul", *(tag("li", tag("b", head), " ", text) for head, text in items)),
         tag("p", _note(decision.first), class_="note"),
@@ -61,50 +63,76 @@ def _note(first: ReplayResult) -> str:
     )
 
 
-def _answer(told: Told, point: Point, decision: Decision) -> Markup:
+def _answer(told: Told, point: Point, decision: Decision, classes: Gains) -> Markup:
     """Return what the log says, or first of all that it cannot decide."""
     where = f"At {point.name} ({point.share()})"
     if decision.settled:
-        return tag("p", _best(told, point, decision, where), class_="answer")
+        return tag("p", _best(told, point, decision, where, classes), class_="answer")
     first, last = decision.first, point.ranked[-1]
     load = "its own load" if point.factor == 1 else point.name
     cannot = f"This log cannot decide {decision.among} at {load} ({point.share()})."
+    least, most = first.mean_waiting_time, last.mean_waiting_time
     found = (
-        f"What happened in this log is: the mean wait is {told.unit.told(first.mean_waiting_time)} "
-        f"under {first.policy_label}, the least, and "
-        f"{told.unit.told(last.mean_waiting_time)} under {last.policy_label}, the most."
+        f"In the replay the mean wait is {told.unit.told(least)} under {first.policy_label}, the "
+        f"least, and {told.unit.told(most)} under {last.policy_label}, the most."
+        if least.value < most.value
+        else f"In the replay the mean wait is {told.unit.told(least)} under all of them."
     )
+    starved = _starved(told, point, decision)
     return tag(
         "div",
         tag("p", tag("b", cannot), " ", " ".join(decision.reasons)),
         tag("p", tag("b", "What to do: "), decision.advice),
-        tag("p", found),
+        tag("p", found, *(f" {each}" for each in starved)),
         class_="answer undecided",
     )
 
 
-def _best(told: Told, point: Point, decision: Decision, where: str) -> str:
+def _starved(told: Told, point: Point, decision: Decision) -> list[str]:
+    """Return which of the policies that come into question let a job wait far longer."""
+    names = (decision.first.policy_label, *decision.tied, *decision.alike)
+    return [
+        f"Under {each.policy_label} one job {text}."
+        for each in point.ranked
+        if each.policy_label in names and (text := starving(told, point, each))
+    ]
+
+
+def _best(told: Told, point: Point, decision: Decision, where: str, classes: Gains) -> str:
     """Return which policy had the least mean wait, and by how much."""
     first, base, unit = decision.first, point.baseline, told.unit
     wait = unit.told(first.mean_waiting_time)
     if len(point.ranked) == 1:
         return f"{where}, jobs wait {wait} on average under {first.policy_label}."
     head = f"{where}, {first.policy_label} makes users wait least: {wait} a job on average"
+    cost = price(told, point, first, classes)
+    cost = f", {cost}" if cost else ""
+    alike = _alike(decision)
     if first is base:
         second = point.ranked[1]
         text = (
-            f"{head}. It is the policy that the others are compared with, so that there is nothing "
-            f"to gain by a change; next comes {second.policy_label} with "
+            f"{head}{cost}. It is the policy that the others are compared with, so that there is "
+            f"nothing to gain by a change; next comes {second.policy_label} with "
             f"{unit.told(second.mean_waiting_time)}."
         )
-        return f"{text} {_difference(told, difference(first, second), second)}"
+        return f"{text} {_difference(told, difference(first, second), second)}{alike}"
     text = (
-        f"{head}, against {unit.told(base.mean_waiting_time)} under {base.policy_label}, with "
-        f"which all are compared. {_difference(told, difference(first, base), base)}"
+        f"{head}, against {unit.told(base.mean_waiting_time)} under {base.policy_label} (with "
+        f"which all are compared){cost}. {_difference(told, difference(first, base), base)}"
     )
     if decision.tied:
         text += f" Not told apart from {first.policy_label}: {listed(decision.tied)}."
-    return text
+    return f"{text}{alike}"
+
+
+def _alike(decision: Decision) -> str:
+    """Return which policies are as good as the best for all that users notice."""
+    if not decision.alike:
+        return ""
+    return (
+        f" The difference between {decision.first.policy_label} and {listed(decision.alike)} is of "
+        "no importance: under a minute a job, or under 1 %."
+    )
 
 
 def _difference(told: Told, gap: Estimate | None, more: ReplayResult) -> str:
@@ -160,6 +188,8 @@ def _others(told: Told, point: Point, decision: Decision) -> Iterator[Item]:
             continue
         more = "more" if gap.value > 0 else "less"
         doubt = "" if certain(gap) else " (not told apart)"
+        if certain(gap) and not important(gap, point.baseline):
+            doubt = " (of no importance)"
         texts.append(f"{each.policy_label} {gap_told(told, gap)} {more}{doubt}")
     if texts:
         yield "Mean wait", f"compared with {point.baseline.policy_label}: {'; '.join(texts)}."
@@ -183,7 +213,7 @@ def difference_matters(first: ReplayResult, base: ReplayResult) -> bool:
     return gap is not None and gap.value != 0
 
 
-def _slowdown(told: Told, point: Point) -> Iterator[Item]:
+def _slowdown(told: Told, point: Point, settled: bool) -> Iterator[Item]:
     """Yield what the mean of the bounded slowdown says."""
     if len(point.ranked) < 2:
         return
@@ -192,7 +222,7 @@ def _slowdown(told: Told, point: Point) -> Iterator[Item]:
     )
     best, *tied = told.comparison.best(at)
     value = next(r for r in point.results if r.policy_label == best).overall.bounded_slowdown.mean
-    same = best == point.ranked[0].policy_label
+    same = settled and best == point.ranked[0].policy_label
     text = (
         "How many times its run time a job takes from submission to end (the bounded slowdown) "
         f"tells what short jobs feel. By its mean {best} is best{', too' if same else ''}, with "
@@ -202,7 +232,7 @@ def _slowdown(told: Told, point: Point) -> Iterator[Item]:
 
 
 def _behind(point: Point) -> Iterator[Item]:
-    lagging = [each for each in point.results if each.verdict != "keeps up"]
+    lagging = [each for each in point.results if each.verdict in LAGS]
     head = "No policy keeps up:" if len(lagging) == len(point.results) else "Not up to it:"
     if lagging:
         texts = (f"{each.policy_label} {_lags(each)}" for each in lagging)
@@ -244,14 +274,21 @@ def _loaded(told: Told, point: Point, sides: Sides) -> Iterator[Item]:
         texts = [f"this log cannot decide {decision.among}. {decision.reasons[-1]} The mean waits"]
         texts.append(f"are: {waits}.")
     else:
-        texts.insert(0, f"{first.policy_label} makes users wait least;")
+        if len(point.ranked) > 1:
+            cost = price(told, point, first, sides[0])
+            cost = f", {cost}" if cost else ""
+            texts.insert(0, f"{first.policy_label} makes users wait least{cost};")
         if first is not base:
             texts.append(_difference(told, difference(first, base), base))
     if first is not base and difference_matters(first, base):
         counted = counted_at(told, point).get(first.policy_label)
         texts.append(f"{first.policy_label} instead of {base.policy_label}:")
         texts.append(balance(told, first, sides, counted))
-    lagging = [each for each in point.results if each.verdict != "keeps up"]
+    if decision.alike:
+        texts.append(_alike(decision).strip())
+    if not decision.settled:
+        texts += _starved(told, point, decision)
+    lagging = [each for each in point.results if each.verdict in LAGS]
     texts += [f"{each.policy_label} {_lags(each)}." for each in lagging]
     head = f"{point.name[:1].upper()}{point.name[1:]} ({point.share()}):"
     yield head, " ".join(texts)

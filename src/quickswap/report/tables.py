@@ -74,7 +74,11 @@ def _legend(told: Told) -> Markup:
             "Weighted mean response time:",
             "the needs count by the work that they bring, so that it tells what large jobs feel.",
         ),
-        ("Servers in use:", "depends on the load, hardly on the policy."),
+        (
+            "Servers in use:",
+            "in the time that is measured, which leaves out the beginning and the end of the log, "
+            "so that it is not quite the load; it hardly depends on the policy.",
+        ),
         (
             "Falls behind:",
             "more than a twentieth of all work still waits when the last job is submitted, or more "
@@ -114,7 +118,7 @@ def _table(point: Point, told: Told) -> Markup:
         for row, value, mark in zip(cells, values, marks, strict=True):
             row.append(_cell(_told(column, value, told), mark))
     for row, each in zip(cells, rows, strict=True):
-        behind = each.verdict != "keeps up"
+        behind = each.verdict in ("falls behind", "behind for long")
         verdict = "" if each is point.logged else each.verdict
         row.append(tag("td", verdict, class_="behind" if behind and verdict else "word"))
     caption = f"Policies at {point.name}; baseline: {point.baseline.policy_label}"
