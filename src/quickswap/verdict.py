@@ -29,6 +29,8 @@ PILE, PILE_SHARE = 1000.0, 0.05
 """Jobs left at the end of a replication, and their share of the arrivals, that make a pile."""
 FILLED = 1_000_000
 """Arrivals below which a pile says nothing: near its capacity a stable system still fills up."""
+COMPLETED, ARRIVED = 0, 1
+"""Columns of the numbers of a class."""
 ENOUGH = 30
 """Completions of a class below which its mean is not to be trusted."""
 SHARE = 0.05
@@ -97,7 +99,8 @@ def judge(batches: Batches, known: Known, crowded: bool) -> Verdict:
     runs = [run for run, _ in batches.runs]
     growth = _growth(batches)
     grows = growth.value > CERTAIN * growth.half_width and _at_end(runs) > CROWD
-    grows = grows or (_piles_up(runs) and not _seen_little(batches, known))
+    # a class that starves completes nothing, but it arrives
+    grows = (grows or _piles_up(runs)) and not _seen_little(batches, known, ARRIVED)
     percent = 100 * growth.value / known.rate
     if known.verdict == "unstable":
         return Verdict("unstable", True, known.reason, growth)
@@ -131,7 +134,7 @@ def _lacks_work(batches: Batches, known: Known) -> str | None:
     Either few jobs of classes that matter have completed, or the share of the servers in use is not
     the load, as it must be in a stable system in the long run.
     """
-    if little := _seen_little(batches, known):
+    if little := _seen_little(batches, known, COMPLETED):
         return little
     used, width = _used(batches, known)
     if not abs(used - known.load) > max(2 * width, 0.01 * known.load):
@@ -142,9 +145,9 @@ def _lacks_work(batches: Batches, known: Known) -> str | None:
     )
 
 
-def _seen_little(batches: Batches, known: Known) -> str | None:
-    """Return what a run has seen too little of to tell anything."""
-    rare = by_class(batches.whole_and_less(), len(known.needs))[0, :, 0] < ENOUGH
+def _seen_little(batches: Batches, known: Known, column: int) -> str | None:
+    """Return what a run has seen too little of, by its completions or its arrivals."""
+    rare = by_class(batches.whole_and_less(), len(known.needs))[0, :, column] < ENOUGH
     carried = float(np.array(known.load_shares)[rare].sum())
     if carried > SHARE:
         return (

@@ -98,6 +98,7 @@ def _panel(axes: Axes, rows: Rows, panel: Panel) -> None:
         axes.set_xscale("symlog", linthresh=0.25, linscale=0.5)
         axes.set_xticks(experiment.values, [f"{x:g}" for x in experiment.values])
         axes.minorticks_off()
+        axes.set_xlim(left=-0.05)
     limit = {"rate": experiment.system.capacity, "load": 1.0}.get(experiment.axis)
     if limit is not None:
         axes.axvline(limit, color="0.5", linestyle=":", linewidth=1)

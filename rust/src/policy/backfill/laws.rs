@@ -188,8 +188,11 @@ mod tests {
     use proptest::prelude::*;
     use serde_json::json;
 
-    /// Classes of a need, jobs waiting, jobs in service, a quantile and a residual, and the servers free beside them.
-    fn setting(rows: &[(u32, u32, u32, u32, u32)], free: u32) -> (System, ByLaws, Station) {
+    /// Of a class: need, jobs waiting, jobs in service, a quantile and a residual.
+    type Row = (u32, u32, u32, u32, u32);
+
+    /// Classes, and the servers free beside their jobs in service.
+    fn setting(rows: &[Row], free: u32) -> (System, ByLaws, Station) {
         let servers = free + rows.iter().map(|row| row.0 * row.2).sum::<u32>();
         let class = |need: u32| {
             json!({"need": need, "size": {"law": "exponential", "mean": 1.0},
@@ -198,7 +201,7 @@ mod tests {
         let classes: Vec<_> = rows.iter().map(|row| class(row.0)).collect();
         let spec: SystemSpec = serde_json::from_value(json!({"servers": servers, "classes": classes})).unwrap();
         let system = System::new(spec).unwrap();
-        let inner = |value: &dyn Fn(&(u32, u32, u32, u32, u32)) -> u32| -> Vec<u32> {
+        let inner = |value: &dyn Fn(&Row) -> u32| -> Vec<u32> {
             system.given.iter().map(|&given| value(&rows[given])).collect()
         };
         let mut station = Station::new(&system, true);
