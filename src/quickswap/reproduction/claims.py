@@ -4,13 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from quickswap.reproduction import borg_claims, synthetic_claims
+from quickswap.reproduction import borg_claims, four_class_claims, one_or_all_claims
 from quickswap.reproduction.judging import Claim, Finding
 from quickswap.reproduction.table import Rows
 
 __all__ = ["CLAIMS", "as_markdown", "judged"]
 
-CLAIMS: tuple[Claim, ...] = (*synthetic_claims.CLAIMS, *borg_claims.CLAIMS)
+CLAIMS: tuple[Claim, ...] = (
+    *one_or_all_claims.CLAIMS,
+    *four_class_claims.CLAIMS,
+    *borg_claims.CLAIMS,
+)
 """In the order of the paper."""
 
 

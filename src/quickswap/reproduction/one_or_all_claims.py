@@ -1,4 +1,4 @@
-"""The claims on one-or-all and on four classes."""
+"""The claims on one-or-all systems."""
 
 from __future__ import annotations
 
@@ -48,26 +48,6 @@ def _throughput_optimal(figures: Figures) -> Judged:
         verdict(counts["stable"], bad, counts.total() - counts["stable"] - bad),
         "The theorem stands; its proof needs the other sign in the drift of phase 3, and l + 1 in "
         "place of l - 1.",
-    )
-
-
-def _static_optimal(figures: Figures) -> Judged:
-    dividing, odd = figures["fig5"], figures["odd-needs"]
-    exclusive = "Static Quickswap, exclusive"
-    counts = Counter(row.verdict for row in dividing.of(exclusive, WEIGHTED).values())
-    broken = [x for x, row in odd.of(exclusive, WEIGHTED).items() if row.verdict == "unstable"]
-    measured = (
-        f"15 servers: stable at {counts['stable']} of {counts.total()} rates up to "
-        f"{max(dividing.experiment.values):g} of 5; 16 servers, which the needs do not divide: "
-        + (f"unstable from rate {min(broken):g} on" if broken else "no unstable rate found")
-        + f", below the capacity of {odd.experiment.system.capacity:.4g} (exact)"
-    )
-    good = counts["stable"] == counts.total()
-    return (
-        measured,
-        HOLDS if good else FAILS,
-        "Loads per slot summing to less than 1 is enough, and that is the capacity where every "
-        "need divides the servers, as the paper asks; elsewhere it is less.",
     )
 
 
@@ -224,39 +204,6 @@ def _phases(figures: Figures) -> Judged:
     )
 
 
-def _better_than_rivals(figures: Figures) -> Judged:
-    rows = figures["fig5"]
-    parts, counts = [], {True: Counter[str](), False: Counter[str]()}
-    for ours in ("Adaptive Quickswap", "Static Quickswap", "Static Quickswap, exclusive"):
-        for rival in ("MSF", "First-Fit"):
-            found = duels(rows, Curve(ours, WEIGHTED), Curve(rival, WEIGHTED))
-            counts["exclusive" in ours].update(each.outcome for each in found)
-            parts.append(f"{ours} against {rival}: {told(found)}")
-    main, text = counts[False], counts[True]
-    return (
-        ". ".join(parts),
-        verdict(
-            main["better"], main["worse"] + text["worse"], main["undecided"] + text["undecided"]
-        ),
-        "It is true of Adaptive and of the overlapping Static where load is high; the exclusive "
-        "Static of the paper's text loses to MSF, as each swap waits for a drain.",
-    )
-
-
-def _adaptive_best(figures: Figures) -> Judged:
-    rows = figures["fig5"]
-    parts, counts = [], Counter[str]()
-    for rival in ("Static Quickswap", "Static Quickswap, exclusive"):
-        found = duels(rows, Curve("Adaptive Quickswap", WEIGHTED), Curve(rival, WEIGHTED))
-        counts.update(each.outcome for each in found)
-        parts.append(f"against {rival}: {told(found)}")
-    return (
-        ". ".join(parts),
-        verdict(counts["better"], counts["worse"], counts["undecided"]),
-        "Adaptive serves all classes that fit and swaps only when one is left out.",
-    )
-
-
 def _trajectories(figures: Figures) -> Judged:
     rows = figures["fig1"]
     parts, peaks, seconds = [], [], 0.0
@@ -290,12 +237,6 @@ CLAIMS = (
         _throughput_optimal,
     ),
     Claim(
-        "Static Quickswap is throughput-optimal (needs that divide k)",
-        "Remark on its stability",
-        ("fig5", "odd-needs"),
-        _static_optimal,
-    ),
-    Claim(
         "The mean response time hardly depends on the threshold unless it is close to 0, and "
         "l = k - 1 is a good choice",
         "Figure 2; section on one-or-all",
@@ -327,17 +268,5 @@ CLAIMS = (
         _accurate,
     ),
     Claim("MSFQ has shorter phases than MSF", "Figure 4", ("fig4",), _phases),
-    Claim(
-        "Static and Adaptive Quickswap are better than MSF and First-Fit in all cases",
-        "Figure 5",
-        ("fig5",),
-        _better_than_rivals,
-    ),
-    Claim(
-        "Adaptive Quickswap is better than Static Quickswap in all cases",
-        "Figure 5",
-        ("fig5",),
-        _adaptive_best,
-    ),
 )
 """In the order of the paper."""
