@@ -29,12 +29,12 @@ PILE, PILE_SHARE = 1000.0, 0.05
 """Jobs left at the end of a replication, and their share of the arrivals, that make a pile."""
 FILLED = 1_000_000
 """Arrivals below which a pile says nothing: near its capacity a stable system still fills up."""
-COMPLETED, ARRIVED = 0, 1
-"""Columns of the numbers of a class."""
 ENOUGH = 30
 """Completions of a class below which its mean is not to be trusted."""
 SHARE = 0.05
 """Share of the load that such classes may carry."""
+SIZES = 10.0
+"""Mean sizes of a class that a replication must last before growth counts."""
 WIDE = 0.1
 """Half-width of the utilisation, relative to the load, beyond which a run has seen too little."""
 PIECES = 16
@@ -59,6 +59,7 @@ class Known:
     servers: int
     needs: tuple[int, ...]
     load_shares: tuple[float, ...]
+    mean_sizes: tuple[float, ...]
 
     @property
     def hopeless(self) -> bool:
@@ -87,6 +88,7 @@ def known_stability(system: System, policy: object) -> Known:
         servers=system.servers,
         needs=system.needs,
         load_shares=system.load_shares,
+        mean_sizes=tuple(each.size.mean for each in system.classes),
     )
 
 
@@ -99,8 +101,7 @@ def judge(batches: Batches, known: Known, crowded: bool) -> Verdict:
     runs = [run for run, _ in batches.runs]
     growth = _growth(batches)
     grows = growth.value > CERTAIN * growth.half_width and _at_end(runs) > CROWD
-    # a class that starves completes nothing, but it arrives
-    grows = (grows or _piles_up(runs)) and not _seen_little(batches, known, ARRIVED)
+    grows = (grows or _piles_up(runs)) and not _fills_up(batches, known)
     percent = 100 * growth.value / known.rate
     if known.verdict == "unstable":
         return Verdict("unstable", True, known.reason, growth)
@@ -134,7 +135,7 @@ def _lacks_work(batches: Batches, known: Known) -> str | None:
     Either few jobs of classes that matter have completed, or the share of the servers in use is not
     the load, as it must be in a stable system in the long run.
     """
-    if little := _seen_little(batches, known, COMPLETED):
+    if little := _seen_little(batches, known):
         return little
     used, width = _used(batches, known)
     if not abs(used - known.load) > max(2 * width, 0.01 * known.load):
@@ -145,9 +146,20 @@ def _lacks_work(batches: Batches, known: Known) -> str | None:
     )
 
 
-def _seen_little(batches: Batches, known: Known, column: int) -> str | None:
-    """Return what a run has seen too little of, by its completions or its arrivals."""
-    rare = by_class(batches.whole_and_less(), len(known.needs))[0, :, column] < ENOUGH
+def _fills_up(batches: Batches, known: Known) -> bool:
+    """Whether the run is so short that what grows may be the system filling up for the first time.
+
+    Completions tell nothing here: a class that starves has none, however long the run is.
+    """
+    arrived = by_class(batches.whole_and_less(), len(known.needs))[0, :, 1]
+    seconds = min(float(_durations(run).sum()) for run, _ in batches.runs)
+    unseen = (arrived < ENOUGH) | (seconds < SIZES * np.array(known.mean_sizes))
+    return float(np.array(known.load_shares)[unseen].sum()) > SHARE
+
+
+def _seen_little(batches: Batches, known: Known) -> str | None:
+    """Return what a run has seen too little of for its values to be trusted."""
+    rare = by_class(batches.whole_and_less(), len(known.needs))[0, :, 0] < ENOUGH
     carried = float(np.array(known.load_shares)[rare].sum())
     if carried > SHARE:
         return (
