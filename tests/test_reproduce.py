@@ -143,6 +143,35 @@ def test_claims_are_judged_once_their_figures_are_there(tmp_path: Path) -> None:
     assert [each["claim"] for each in both] == [CLAIMS[0].claim, CLAIMS[-1].claim]
 
 
+def test_a_changed_record_is_not_judged_as_the_papers(tmp_path: Path) -> None:
+    path = tmp_path / "changed.json"
+    path.write_text(replace(TRAJECTORIES, values=(7.0,)).to_json())
+    assert qs.reproduce(str(path), tmp_path / "out", jobs=20_000).findings == ()
+
+
+@pytest.mark.parametrize(
+    ("change", "sentence"),
+    [
+        ({"name": "../escaped"}, "small letters"),
+        ({"name": 5}, "small letters"),
+        ({"values": []}, "needs values"),
+        ({"panels": []}, "needs values"),
+        ({"effort": {"foo": 1}}, "effort in"),
+        ({"effort": None}, "effort in"),
+        ({"series": [{"foo": 1}]}, "damaged"),
+        ({"axis": "moon"}, "axis"),
+    ],
+)
+def test_damaged_records_are_refused(
+    change: dict[str, object], sentence: str, tmp_path: Path
+) -> None:
+    path = tmp_path / "damaged.json"
+    path.write_text(json.dumps(json.loads(TRAJECTORIES.to_json()) | change))
+    with pytest.raises(qs.QuickswapError, match=sentence):
+        qs.reproduce(str(path), tmp_path / "out")
+    assert not (tmp_path / "out").exists()
+
+
 def test_every_claim_names_figures_that_there_are() -> None:
     assert len(CLAIMS) >= 11
     assert all(set(claim.figures) <= EXPERIMENTS.keys() for claim in CLAIMS)

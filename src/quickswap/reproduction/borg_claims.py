@@ -17,6 +17,7 @@ from quickswap.reproduction.judging import (
 )
 from quickswap.reproduction.table import Rows
 from quickswap.reproduction.versus import Curve, Duel, duels, ratio, told
+from quickswap.theory import stability
 
 __all__ = ["CLAIMS"]
 
@@ -25,6 +26,8 @@ Figures = Mapping[str, Rows]
 MEAN, WEIGHTED = "mean_response_time", "weighted_mean_response_time"
 OURS = ("Adaptive Quickswap", "Static Quickswap")
 RIVALS = ("MSF", "First-Fit")
+MEDIUM = 3.5
+"""Rate, of 4.96, up to which the load is called light to medium."""
 HIGH = 3
 """Rates, from the highest down, that are called high."""
 HEAVY_SHARE = 0.858
@@ -49,11 +52,12 @@ def _numbers(figures: Figures) -> Judged:
         f"the heaviest class needs {max(system.needs)} of {system.servers} servers"
     )
     close = abs(system.capacity - 4.94) < 0.005 and abs(jobs - 0.0034) < 0.0005
+    near = abs(system.capacity - 4.94) < 0.05 and jobs > 0.0034 / 2
     return (
         measured,
-        HOLDS if close else CONDITION,
-        "4.94 is 4.96 with the table's own digits, and 0.34 % of the jobs should read 0.034 %; "
-        "k = 2,048 is not the need of the heaviest class.",
+        HOLDS if close else CONDITION if near else FAILS,
+        "The jobs are ten times fewer: 0.34 % should read 0.034 %. 4.94 is 4.96 with the table's "
+        "own digits, 85.8 % is 85.96 %, and k = 2,048 is not the need of the heaviest class.",
     )
 
 
@@ -69,10 +73,14 @@ def _stable(figures: Figures) -> Judged:
             where = [f"{x:g}" for x, row in curve.items() if row.verdict == status]
             if where:
                 words.append(f"{status} at {', '.join(where)}")
+        policy = next(iter(curve.values())).policy
+        known = stability(rows.experiment.system, policy)
+        if known.limit is not None:
+            words.append(f"proven below {known.limit:.4g}")
         parts.append(f"{series}: {', '.join(words)}")
     return (
         "; ".join(parts),
-        CONDITION if bad else UNDECIDED if unsure else HOLDS,
+        FAILS if bad else UNDECIDED if unsure else HOLDS,
         "A run that is too short looks stable here: three classes of rare jobs carry most of the "
         "load, and their backlog takes millions of jobs to show.",
     )
@@ -89,8 +97,9 @@ def _two_orders(figures: Figures) -> Judged:
             unsure += all(each.outcome == "undecided" for each in found[-HIGH:])
     return (
         ". ".join(parts),
-        HOLDS if min(most) >= 100 else UNDECIDED if unsure == len(most) else FAILS,
-        "Where the runs are long enough to tell, it is little more than one order of magnitude.",
+        HOLDS if min(most) >= 100 else UNDECIDED if unsure else FAILS,
+        "Wherever the runs are long enough to tell, the ratios are far below 100; near the "
+        "capacity MSF and Static are not known well enough.",
     )
 
 
@@ -136,10 +145,11 @@ def _equitable(figures: Figures) -> Judged:
     for series in (*OURS, *RIVALS):
         jain = rows.of(series, "jain_index")[x]
         light, heavy = (rows.of(series, MEAN, cls)[x] for cls in ("need 1", "need 2000"))
-        index[series] = jain.value
+        index[series] = jain.estimate
         spread = ratio(heavy.estimate, light.estimate)
         parts.append(f"{series}: index {jain.estimate}, heaviest over lightest {spread}")
-    fair = min(index[each] for each in OURS) > max(index[each] for each in RIVALS)
+    least = min(index[each].value - index[each].half_width for each in OURS)
+    fair = least > max(index[each].value + index[each].half_width for each in RIVALS)
     return (
         f"at rate {x:g}, the highest at which all could be judged. " + "; ".join(parts),
         HOLDS if fair else FAILS,
@@ -154,10 +164,10 @@ def _unweighted(figures: Figures) -> Judged:
     for rival in RIVALS:
         for ours in OURS:
             found = duels(rows, Curve(rival, MEAN), Curve(ours, MEAN))
-            counts.update(each.outcome for each in found)
+            counts.update(each.outcome for each in found if each.x <= MEDIUM)
             parts.append(f"{rival} against {ours}: {told(found)}")
     return (
-        ". ".join(parts),
+        f"light to medium is up to rate {MEDIUM:g}. " + ". ".join(parts),
         verdict(counts["better"], counts["worse"], counts["undecided"]),
         "The drains of Quickswap block jobs a thousand times shorter than they last.",
     )
@@ -175,7 +185,9 @@ def _preemption(figures: Figures) -> Judged:
     return (
         ". ".join(parts),
         verdict(counts["better"], counts["worse"], counts["undecided"]),
-        "Free preemption never leaves servers idle while enough jobs wait.",
+        "Free preemption keeps nearly all servers busy while enough jobs wait (not all: these "
+        "needs do not divide them); where its mean is not the best, First-Fit lets small jobs pass "
+        "at once.",
     )
 
 
@@ -202,13 +214,15 @@ CLAIMS = (
         _five_times,
     ),
     Claim(
-        "Quickswap treats the classes more equitably than MSF and First-Fit",
+        "Quickswap treats the classes more equitably than MSF and First-Fit, whose heavy jobs wait "
+        "orders of magnitude longer than their light ones",
         "Appendix, Figure 7",
         ("fig7",),
         _equitable,
     ),
     Claim(
-        "MSF and First-Fit have the lower unweighted mean response time on Borg",
+        "At light to medium loads MSF and First-Fit have the lower unweighted mean response time "
+        "on Borg",
         "Appendix, Figure 7",
         ("fig7",),
         _unweighted,

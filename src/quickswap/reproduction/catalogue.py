@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from pathlib import Path
+from typing import Any
 
-from quickswap.errors import QuickswapError, unknown
+from quickswap.errors import QuickswapError, shown, unknown
 from quickswap.reproduction import beyond, draining, paper
 from quickswap.reproduction.experiment import Effort, Experiment
 
@@ -35,9 +36,20 @@ def chosen(names: Iterable[str]) -> Chosen:
             except (OSError, UnicodeDecodeError) as error:
                 raise QuickswapError(f"{name} cannot be read: {error}.") from None
             record, more = Experiment.from_json(text)
-            found[record.name] = record, Effort(**more["effort"]) if "effort" in more else None
+            found[record.name] = record, _effort(name, more)
         elif name in EXPERIMENTS:
             found[name] = EXPERIMENTS[name], None
         else:
             unknown("figure", name, ("all", *EXPERIMENTS), QuickswapError)
     return found
+
+
+def _effort(name: str, more: dict[str, Any]) -> Effort | None:
+    if "effort" not in more:
+        return None
+    try:
+        return Effort(**more["effort"])
+    except TypeError:
+        raise QuickswapError(
+            f"the effort in {name} is {shown(more['effort'])}; it must have jobs and precision."
+        ) from None

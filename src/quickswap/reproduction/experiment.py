@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass, replace
 from typing import Any, Self, final
 
 from quickswap.distributions import Deterministic, LogNormal
-from quickswap.errors import QuickswapError, unknown
+from quickswap.errors import QuickswapError, shown, unknown
 from quickswap.experiments.point import Point
 from quickswap.system import System
 
 __all__ = ["AXES", "Axis", "Effort", "Experiment", "Panel", "Series"]
 
 FORMAT = 1
+NAME = re.compile(r"[a-z0-9][a-z0-9-]*")
+"""Of an experiment, which becomes the name of its files."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -187,6 +190,13 @@ class Experiment:
             raise QuickswapError(
                 f"this JSON of a quickswap experiment is damaged: {error!r}."
             ) from None
+        if not isinstance(record.name, str) or not NAME.fullmatch(record.name):
+            raise QuickswapError(
+                f"the name of an experiment is {shown(record.name)}; it must be of small letters, "
+                "digits and hyphens, as it names files."
+            )
+        if not (record.values and record.series and record.panels):
+            raise QuickswapError("an experiment needs values, series and panels; this has none.")
         if record.axis not in AXES:
             unknown("axis", record.axis, AXES, QuickswapError)
         return record, data
