@@ -51,8 +51,8 @@ def _better_than_rivals(figures: Figures) -> Judged:
             main["better"], main["worse"] + text["worse"], main["undecided"] + text["undecided"]
         ),
         "It is true of Adaptive and of the overlapping Static, but for the lowest rate, where "
-        "nobody can be told apart; the exclusive Static of the paper's text mostly loses, as each swap "
-        "waits for a drain.",
+        "nobody can be told apart; the exclusive Static of the paper's text mostly loses, as each "
+        "swap waits for a drain.",
     )
 
 
