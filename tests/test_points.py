@@ -14,6 +14,7 @@ from verification.known import FOUR
 CHANGES: dict[str, Any] = {
     "jobs": 3000,
     "precision": 0.5,
+    "precision_of": "weighted",
     "seed": 2,
     "engine": "events",
     "replications": 2,
