@@ -22,8 +22,8 @@ from quickswap.errors import PolicyError
 from quickswap.policies import Policy
 from quickswap.policies.draining import by_estimates
 from quickswap.theory import chain
+from replay_helpers import jobs, log_of
 from test_equivalences import assert_same_paths
-from test_replays import jobs, log_of
 from twin import run
 from verification.agreement import near, problems, same_law
 from verification.known import one_or_all

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import math
-import re
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -15,42 +14,8 @@ import pytest
 
 import quickswap as qs
 from quickswap import logs, replays
-from quickswap.replays.bootstrap import Pieces
 from quickswap.replays.schedule import History, Schedule, check_schedule
-
-DAY = 86400.0
-
-
-def log_of(folder: Path, rows: list[dict[str, Any]], servers: int) -> logs.JobLog:
-    path = folder / "log.parquet"
-    pl.DataFrame(rows).write_parquet(path)
-    return logs.read(path, servers=servers)
-
-
-def jobs(*rows: tuple[float, int, float]) -> list[dict[str, Any]]:
-    return [dict(zip(("submit", "need", "size"), row, strict=True)) for row in rows]
-
-
-def random_log(folder: Path, count: int = 2000, seed: int = 1, days: float = 70) -> logs.JobLog:
-    """Ten weeks of jobs that need 1 to 8 of 16 servers, in use by about .8."""
-    draw = np.random.default_rng(seed)
-    need = draw.choice([1, 2, 3, 4, 8], count, p=[0.4, 0.2, 0.1, 0.2, 0.1])
-    size = draw.lognormal(0, 1.2, count)
-    size *= 0.8 * 16 * days * DAY / (need * size).sum()
-    submit = np.sort(draw.uniform(0, days * DAY, count))
-    frame = pl.DataFrame(
-        {
-            "submit": submit,
-            "need": need,
-            "size": size,
-            "estimate": size * draw.uniform(1, 4, count),
-            "wait": draw.exponential(1000, count),
-            "user": draw.choice(["ann", "bob", "cy"], count),
-        }
-    )
-    path = folder / "random.parquet"
-    frame.write_parquet(path)
-    return logs.read(path, servers=16)
+from replay_helpers import jobs, log_of, random_log
 
 
 @pytest.fixture
@@ -355,115 +320,3 @@ def test_long_gaps_cost_nothing(tmp_path: Path) -> None:
     result = qs.replay(log, "fcfs", warmup=0, cooldown=0)
     assert result.resampled == (520, "stretch")
     assert logs.goodness(log, logs.fit(log, "need")).hours is None
-
-
-MISTAKES: list[tuple[dict[str, Any], str]] = [
-    ({"servers": 0}, "servers must be a whole number from 1"),
-    ({"servers": 1, "log": "wide"}, "no job of the log fits 1 server: the smallest need is 2"),
-    ({"load_factor": 0}, "load_factor must be a positive finite number, not 0"),
-    ({"load_factor": 1e200}, "load_factor must be from 0.001 to 1000, not 1e+200"),
-    ({"load_factor": "x"}, "load_factor must be a positive finite number"),
-    ({"estimate": "x"}, 'estimate is \'x\'; it must be "logged", "exact", or a positive factor'),
-    ({"estimate": -1}, "estimate is -1"),
-    ({"classes": "1-2"}, "is in none of the groups 1-2"),
-    ({"classes": "x"}, "'x' in the groups 'x' is no group"),
-    ({"classes": 3}, 'classes is 3; it must be "need", "load", or groups of needs'),
-    ({"warmup": 0.6, "cooldown": 0.4}, "together they must leave some of it"),
-    ({"warmup": 1}, "warmup"),
-    ({"cooldown": -0.1}, "cooldown"),
-    ({"slowdown_bound": -1}, "slowdown_bound"),
-    ({"seed": 1.5}, "seed must be a whole number"),
-    ({"debug": "yes"}, "debug is 'yes'; it must be True or False."),
-    ({"classes": f"1-{10**30}"}, "goes beyond the 16,777,216 servers"),
-    ({"progress": 3}, "progress"),
-    ({"policy": "nobody"}, "nobody"),
-    ({"log": None}, "a replay needs a log as quickswap.logs.read returns it, not None"),
-]
-
-
-@pytest.mark.parametrize(("wrong", "words"), MISTAKES, ids=[str(each[0]) for each in MISTAKES])
-def test_mistakes_are_told_in_a_sentence(
-    wrong: dict[str, Any], words: str, busy: logs.JobLog, tmp_path: Path
-) -> None:
-    given: dict[str, Any] = {"log": busy, "policy": "easy"} | wrong
-    if given["log"] == "wide":
-        given["log"] = log_of(tmp_path, jobs((0, 2, 5), (1, 3, 5)), 4)
-    with pytest.raises(qs.QuickswapError, match=re.escape(words)):
-        qs.replay(**given)
-
-
-def test_mistakes_with_several_policies(busy: logs.JobLog) -> None:
-    for policies, words in (
-        ([], "give at least one policy"),
-        (["easy", "easy"], "EASY is given twice"),
-        (7, "give at least one policy"),
-    ):
-        with pytest.raises(qs.PolicyError, match=words):
-            qs.replay_all(busy, policies)  # type: ignore[arg-type] # wrong on purpose
-    none: list[float] = []
-    for factors in (none, 1.0):
-        with pytest.raises(qs.QuickswapError, match="load_factors must be a list of numbers"):
-            qs.replay_all(busy, "easy", load_factors=factors)  # type: ignore[arg-type] # likewise
-    with pytest.raises(qs.QuickswapError, match="the load factor 1 is given twice"):
-        qs.replay_all(busy, "easy", load_factors=(1, 1.0))
-    with pytest.raises(TypeError, match=r"replay\(\) got an unexpected keyword argument 'bogus'"):
-        qs.replay_all(busy, "easy", bogus=1)
-    for wrong in (None, 5):
-        with pytest.raises(qs.QuickswapError, match="a schedule is to be checked, not"):
-            check_schedule(wrong)  # type: ignore[arg-type] # wrong on purpose
-        with pytest.raises(qs.QuickswapError, match="a difference is between two replays, not"):
-            qs.replay(busy, "easy").difference(wrong)  # type: ignore[arg-type] # likewise
-    easy, short = qs.replay(busy, "easy"), qs.replay(busy, "easy", warmup=0.5)
-    with pytest.raises(qs.QuickswapError, match="cannot be paired"):
-        easy.difference(short)
-    for other in (qs.replay(busy, "easy", seed=2), qs.replay(busy, "easy", slowdown_bound=60)):
-        with pytest.raises(qs.QuickswapError, match="cannot be paired"):
-            easy.difference(other)
-    with pytest.raises(qs.QuickswapError, match="waiting_time"):
-        easy.difference(easy, "waiting_tim")
-    with pytest.raises(qs.QuickswapError, match="class"):
-        easy.difference(easy, cls="nobody")
-
-
-@pytest.mark.parametrize(
-    "rows",
-    [
-        jobs((0, 1, 5)),
-        jobs((0, 1, 5), (0, 2, 5), (0, 1, 5)),
-        jobs((0, 3, 1e-3), (1e7, 3, 1e7)),
-    ],
-    ids=["one job", "one instant", "far apart"],
-)
-def test_odd_logs(rows: list[dict[str, Any]], tmp_path: Path) -> None:
-    log = log_of(tmp_path, rows, 3)
-    for policy in replays.running.DEFAULT_POLICIES:
-        result = qs.replay(log, policy, warmup=0, cooldown=0)
-        assert result.jobs == len(rows)
-        assert math.isfinite(result.mean_response_time.value)
-
-
-class TestPieces:
-    @pytest.mark.parametrize(
-        ("days", "expected"),
-        [(100, (14, "week")), (41, (6, "week")), (30, (30, "day")), (1, (24, "hour"))],
-    )
-    def test_units(self, days: float, expected: tuple[int, str]) -> None:
-        pieces = Pieces.of(0, days * DAY)
-        assert (len(pieces), pieces.unit) == expected
-
-    def test_too_short_for_an_interval(self) -> None:
-        pieces = Pieces.of(0, 3 * 3600)
-        assert (len(pieces), pieces.unit) == (1, "whole")
-
-    def test_coverage_of_a_mean_of_independent_weeks(self) -> None:
-        """Of 600 logs of twelve weeks about 95 % must hold the true mean."""
-        draw = np.random.default_rng(7)
-        held = 0
-        for seed in range(600):
-            pieces = Pieces.of(0, 12 * 7 * DAY, seed=seed)
-            jobs_of_week = draw.poisson(50, 12)
-            total = np.array([draw.exponential(1.0, n).sum() for n in jobs_of_week])
-            sums = pieces.sums(np.column_stack([jobs_of_week, total]).astype(float))
-            mean = pieces.estimates((sums[:, 1] / sums[:, 0])[:, None])[0]
-            held += mean.low <= 1.0 <= mean.high
-        assert 0.92 <= held / 600 <= 0.98

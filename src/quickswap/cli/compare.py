@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 __all__ = ["compare", "mark", "numbers"]
 
 JOBS = 15_000_000
-"""Completions at each point by default: five loads and four policies in less than a minute."""
+"""Completions at each point by default: five loads and five policies in less than a minute."""
 
 
 def compare(

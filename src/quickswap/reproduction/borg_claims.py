@@ -4,26 +4,24 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Mapping
 
 from quickswap.reproduction.judging import (
     CONDITION,
     FAILS,
     HOLDS,
+    MEAN,
     UNDECIDED,
+    WEIGHTED,
     Claim,
+    Figures,
     Judged,
     verdict,
 )
-from quickswap.reproduction.table import Rows
 from quickswap.reproduction.versus import Curve, Duel, duels, ratio, told
 from quickswap.theory import stability
 
 __all__ = ["CLAIMS"]
 
-Figures = Mapping[str, Rows]
-
-MEAN, WEIGHTED = "mean_response_time", "weighted_mean_response_time"
 OURS = ("Adaptive Quickswap", "Static Quickswap")
 RIVALS = ("MSF", "First-Fit")
 MEDIUM = 3.5

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
 
-from quickswap.reproduction.judging import FAILS, HOLDS, UNDECIDED, Claim, Judged, verdict
-from quickswap.reproduction.table import Rows
+from quickswap.reproduction.judging import (
+    FAILS,
+    HOLDS,
+    UNDECIDED,
+    WEIGHTED,
+    Claim,
+    Figures,
+    Judged,
+    verdict,
+)
 from quickswap.reproduction.versus import Curve, duels, told
 
 __all__ = ["CLAIMS"]
-
-Figures = Mapping[str, Rows]
-
-WEIGHTED = "weighted_mean_response_time"
 
 
 def _static_optimal(figures: Figures) -> Judged:

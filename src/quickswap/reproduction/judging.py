@@ -7,7 +7,21 @@ from dataclasses import dataclass
 
 from quickswap.reproduction.table import Rows
 
-__all__ = ["CONDITION", "FAILS", "HOLDS", "UNDECIDED", "Claim", "Finding", "Judged", "verdict"]
+__all__ = [
+    "CONDITION",
+    "FAILS",
+    "HOLDS",
+    "MEAN",
+    "UNDECIDED",
+    "WEIGHTED",
+    "Claim",
+    "Figures",
+    "Finding",
+    "Judged",
+    "verdict",
+]
+
+MEAN, WEIGHTED = "mean_response_time", "weighted_mean_response_time"
 
 HOLDS = "holds"
 CONDITION = "holds with a condition"
@@ -35,6 +49,8 @@ class Finding:
     why: str
 
 
+Figures = Mapping[str, Rows]
+"""By name."""
 Judged = tuple[str, str, str]
 """What is measured, the verdict, and why."""
 
@@ -46,9 +62,9 @@ class Claim:
     claim: str
     where: str
     figures: tuple[str, ...]
-    rule: Callable[[Mapping[str, Rows]], Judged]
+    rule: Callable[[Figures], Judged]
 
-    def judge(self, figures: Mapping[str, Rows]) -> Finding:
+    def judge(self, figures: Figures) -> Finding:
         """Return the verdict; `figures` holds those that the claim names."""
         return Finding(self.claim, self.where, *self.rule(figures))
 

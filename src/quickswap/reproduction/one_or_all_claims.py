@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Mapping
 
 from quickswap.reproduction.judging import (
     CONDITION,
     FAILS,
     HOLDS,
+    MEAN,
     UNDECIDED,
+    WEIGHTED,
     Claim,
+    Figures,
     Judged,
     verdict,
 )
@@ -20,10 +22,7 @@ from quickswap.reproduction.versus import Curve, duels, told
 
 __all__ = ["CLAIMS"]
 
-Figures = Mapping[str, Rows]
-
 MSFQ, ALWAYS = "MSFQ(31)", "MSFQ(31), always draining"
-MEAN, WEIGHTED = "mean_response_time", "weighted_mean_response_time"
 ACCURATE = 0.05
 """Relative error up to which we call an approximation highly accurate."""
 INSENSITIVE = 1.1

@@ -1,0 +1,105 @@
+"""Mistakes in a replay get one sentence; odd logs are replayed all the same."""
+
+from __future__ import annotations
+
+import math
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import quickswap as qs
+from quickswap import logs, replays
+from quickswap.replays.schedule import check_schedule
+from replay_helpers import jobs, log_of, random_log
+
+
+@pytest.fixture
+def busy(tmp_path: Path) -> logs.JobLog:
+    return random_log(tmp_path)
+
+
+MISTAKES: list[tuple[dict[str, Any], str]] = [
+    ({"servers": 0}, "servers must be a whole number from 1"),
+    ({"servers": 1, "log": "wide"}, "no job of the log fits 1 server: the smallest need is 2"),
+    ({"load_factor": 0}, "load_factor must be a positive finite number, not 0"),
+    ({"load_factor": 1e200}, "load_factor must be from 0.001 to 1000, not 1e+200"),
+    ({"load_factor": "x"}, "load_factor must be a positive finite number"),
+    ({"estimate": "x"}, 'estimate is \'x\'; it must be "logged", "exact", or a positive factor'),
+    ({"estimate": -1}, "estimate is -1"),
+    ({"classes": "1-2"}, "is in none of the groups 1-2"),
+    ({"classes": "x"}, "'x' in the groups 'x' is no group"),
+    ({"classes": 3}, 'classes is 3; it must be "need", "load", or groups of needs'),
+    ({"warmup": 0.6, "cooldown": 0.4}, "together they must leave some of it"),
+    ({"warmup": 1}, "warmup"),
+    ({"cooldown": -0.1}, "cooldown"),
+    ({"slowdown_bound": -1}, "slowdown_bound"),
+    ({"seed": 1.5}, "seed must be a whole number"),
+    ({"debug": "yes"}, "debug is 'yes'; it must be True or False."),
+    ({"classes": f"1-{10**30}"}, "goes beyond the 16,777,216 servers"),
+    ({"progress": 3}, "progress"),
+    ({"policy": "nobody"}, "nobody"),
+    ({"log": None}, "a replay needs a log as quickswap.logs.read returns it, not None"),
+]
+
+
+@pytest.mark.parametrize(("wrong", "words"), MISTAKES, ids=[str(each[0]) for each in MISTAKES])
+def test_mistakes_are_told_in_a_sentence(
+    wrong: dict[str, Any], words: str, busy: logs.JobLog, tmp_path: Path
+) -> None:
+    given: dict[str, Any] = {"log": busy, "policy": "easy"} | wrong
+    if given["log"] == "wide":
+        given["log"] = log_of(tmp_path, jobs((0, 2, 5), (1, 3, 5)), 4)
+    with pytest.raises(qs.QuickswapError, match=re.escape(words)):
+        qs.replay(**given)
+
+
+def test_mistakes_with_several_policies(busy: logs.JobLog) -> None:
+    for policies, words in (
+        ([], "give at least one policy"),
+        (["easy", "easy"], "EASY is given twice"),
+        (7, "give at least one policy"),
+    ):
+        with pytest.raises(qs.PolicyError, match=words):
+            qs.replay_all(busy, policies)  # type: ignore[arg-type] # wrong on purpose
+    none: list[float] = []
+    for factors in (none, 1.0):
+        with pytest.raises(qs.QuickswapError, match="load_factors must be a list of numbers"):
+            qs.replay_all(busy, "easy", load_factors=factors)  # type: ignore[arg-type] # likewise
+    with pytest.raises(qs.QuickswapError, match="the load factor 1 is given twice"):
+        qs.replay_all(busy, "easy", load_factors=(1, 1.0))
+    with pytest.raises(TypeError, match=r"replay\(\) got an unexpected keyword argument 'bogus'"):
+        qs.replay_all(busy, "easy", bogus=1)
+    for wrong in (None, 5):
+        with pytest.raises(qs.QuickswapError, match="a schedule is to be checked, not"):
+            check_schedule(wrong)  # type: ignore[arg-type] # wrong on purpose
+        with pytest.raises(qs.QuickswapError, match="a difference is between two replays, not"):
+            qs.replay(busy, "easy").difference(wrong)  # type: ignore[arg-type] # likewise
+    easy, short = qs.replay(busy, "easy"), qs.replay(busy, "easy", warmup=0.5)
+    with pytest.raises(qs.QuickswapError, match="cannot be paired"):
+        easy.difference(short)
+    for other in (qs.replay(busy, "easy", seed=2), qs.replay(busy, "easy", slowdown_bound=60)):
+        with pytest.raises(qs.QuickswapError, match="cannot be paired"):
+            easy.difference(other)
+    with pytest.raises(qs.QuickswapError, match="waiting_time"):
+        easy.difference(easy, "waiting_tim")
+    with pytest.raises(qs.QuickswapError, match="class"):
+        easy.difference(easy, cls="nobody")
+
+
+@pytest.mark.parametrize(
+    "rows",
+    [
+        jobs((0, 1, 5)),
+        jobs((0, 1, 5), (0, 2, 5), (0, 1, 5)),
+        jobs((0, 3, 1e-3), (1e7, 3, 1e7)),
+    ],
+    ids=["one job", "one instant", "far apart"],
+)
+def test_odd_logs(rows: list[dict[str, Any]], tmp_path: Path) -> None:
+    log = log_of(tmp_path, rows, 3)
+    for policy in replays.running.DEFAULT_POLICIES:
+        result = qs.replay(log, policy, warmup=0, cooldown=0)
+        assert result.jobs == len(rows)
+        assert math.isfinite(result.mean_response_time.value)
