@@ -7,13 +7,14 @@ from cyclopts import App
 from quickswap.cli.analyze import analyze
 from quickswap.cli.compare import compare
 from quickswap.cli.fit import fit
+from quickswap.cli.plot import plot
 from quickswap.cli.replay import replay
 from quickswap.cli.reproduce import reproduce
 from quickswap.cli.show import show
 from quickswap.cli.simulate import simulate
 from quickswap.cli.sweep import sweep
 
-COMMANDS = (simulate, compare, sweep, show, analyze, fit, replay, reproduce)
+COMMANDS = (simulate, compare, sweep, plot, show, analyze, fit, replay, reproduce)
 """The function of each command; its name, parameters and docstring are what the user sees."""
 
 

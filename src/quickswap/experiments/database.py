@@ -51,31 +51,36 @@ class Database:
     lock: threading.RLock
 
     @classmethod
-    def opened(cls, given: str | Path | None, create: bool) -> Self:
-        """Open a file, make it if it is not there, mend it if it is damaged."""
+    def opened(cls, given: str | Path | None, create: bool, read_only: bool = False) -> Self:
+        """Open a file, make it if it is not there, mend it if it is damaged; or only read it."""
         if given is None:
             return cls._connected(None)
         path = checked_path(given)
         if path.is_dir():
             raise QuickswapError(f"{path} is a folder: give the file of a store.")
         if not path.exists():
-            if not create:
+            if not create or read_only:
                 raise QuickswapError(f"there is no file {path}: give the store of a sweep.")
             if not path.parent.is_dir():
                 raise QuickswapError(f"{path} cannot be made: there is no folder {path.parent}.")
         _recognise(path)
         try:
-            return cls._checked(path)
+            return cls._checked(path, read_only)
         except DamageError:
+            if read_only:
+                raise QuickswapError(
+                    f"{path} is damaged, and here it is only read: run its sweep again, or open it "
+                    "with quickswap.Store, which mends it."
+                ) from None
             _mend(path)
         return cls._checked(path)
 
     @classmethod
-    def _checked(cls, path: Path) -> Self:
+    def _checked(cls, path: Path, read_only: bool = False) -> Self:
         database = None
         try:
             with damage_told():
-                database = cls._connected(path)
+                database = cls._connected(path, read_only)
                 database._check()
         except BaseException:
             if database is not None:
@@ -84,10 +89,11 @@ class Database:
         return database
 
     @classmethod
-    def _connected(cls, path: Path | None) -> Self:
+    def _connected(cls, path: Path | None, read_only: bool = False) -> Self:
         with told(path):
             connection = sqlite3.connect(
-                ":memory:" if path is None else path,
+                _address(path, read_only),
+                uri=read_only,
                 timeout=PATIENCE,
                 isolation_level=None,
                 check_same_thread=False,
@@ -95,7 +101,10 @@ class Database:
             database = cls(path, connection, threading.RLock())
             try:
                 connection.execute("PRAGMA synchronous = EXTRA")
-                if not connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]:
+                tables = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]
+                if not tables and read_only:
+                    raise QuickswapError(f"{path} is empty: give the store of a sweep.")
+                if not tables:
                     database._create()
             except BaseException:
                 connection.close()
@@ -179,6 +188,12 @@ class Database:
         """Close the file."""
         with self.lock:
             self.connection.close()
+
+
+def _address(path: Path | None, read_only: bool) -> str | Path:
+    if path is None:
+        return ":memory:"
+    return f"{path.absolute().as_uri()}?mode=ro" if read_only else path
 
 
 def _crc(parts: list[bytes]) -> int | None:

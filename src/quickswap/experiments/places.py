@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,7 +17,7 @@ from quickswap.experiments.record import Failure
 from quickswap.result import Result
 from quickswap.system import System
 
-__all__ = ["PAIRED", "Place", "places_of"]
+__all__ = ["PAIRED", "Place", "mean_of", "places_of", "worst"]
 
 PAIRED = ("weighted_mean_response_time", "mean_response_time")
 """Quantities that policies are compared by; less is better."""
@@ -50,8 +50,7 @@ class Place:
         """Return "stable", or the worst verdict over the seeds; "failed" without a result."""
         if policy in self.failures:
             return "unstable" if self.failures[policy].unstable else "failed"
-        found = {each.verdict.status for each in self._results(policy)}
-        return next(word for word in ("unstable", "too short", "stable") if word in found)
+        return worst(each.verdict.status for each in self._results(policy))
 
     def estimate(self, policy: str, quantity: str, cls: int | None = None) -> Estimate:
         """Return a quantity of a policy, the mean over the seeds.
@@ -65,7 +64,7 @@ class Place:
         for each in self._results(policy):
             holder = each if cls is None else each.classes[cls]
             found.append(getattr(holder, quantity))
-        return _mean(found)
+        return mean_of(found)
 
     def difference(
         self, first: str, second: str, quantity: str = "weighted_mean_response_time"
@@ -86,7 +85,7 @@ class Place:
         if quantity not in PAIRED:
             unknown("quantity", quantity, PAIRED, QuickswapError)
         pairs = zip(self._results(first), self._results(second), strict=False)
-        return _mean([_difference(a, b, quantity) for a, b in pairs])
+        return mean_of([_difference(a, b, quantity) for a, b in pairs])
 
     def better(self, first: str, second: str, quantity: str = "weighted_mean_response_time") -> str:
         """Return "yes" if `first` is better than `second` here, "no" if it is worse, "undecided".
@@ -168,8 +167,14 @@ def _difference(first: Result, second: Result, quantity: str) -> Estimate:
         return independent(first, second, quantity)
 
 
-def _mean(found: Sequence[Estimate]) -> Estimate:
-    """Return the mean of independent estimates."""
+def worst(verdicts: Iterable[str]) -> str:
+    """Return "stable", or the worst verdict there is."""
+    found = set(verdicts)
+    return next(word for word in ("unstable", "too short", "stable") if word in found)
+
+
+def mean_of(found: Sequence[Estimate]) -> Estimate:
+    """Return the mean of independent estimates, those of several seeds."""
     if len(found) == 1:
         return found[0]
     value = math.fsum(each.value for each in found) / len(found)

@@ -36,13 +36,16 @@ class Store:
     Args:
         path: a file, made if it is not there; None keeps all in memory.
         create: whether to make the file if it is not there.
+        read_only: whether to leave the file as it is: it is not made, mended or written to.
 
     Raises:
         QuickswapError: the file is no store, is of another version of quickswap, or cannot be
             opened.
     """
 
-    def __init__(self, path: str | Path | None = None, *, create: bool = True) -> None:
+    def __init__(
+        self, path: str | Path | None = None, *, create: bool = True, read_only: bool = False
+    ) -> None:
         self._lock = threading.RLock()
         self._rows: dict[bytes, int] = {}
         """Row of the result of each key."""
@@ -51,7 +54,7 @@ class Store:
         self._seconds: dict[bytes, float] = {}
         self._seen = 0
         """Last row that these know of."""
-        self._database = Database.opened(path, create)
+        self._database = Database.opened(path, create, read_only)
         self._refresh()
 
     @property
@@ -99,6 +102,14 @@ class Store:
         self._refresh()
         for row in list(self._rows.values()):
             yield self._database.read(row).point
+
+    def failures(self) -> Iterator[Failure]:
+        """Yield why points that have no result failed, in the order in which they came."""
+        self._refresh()
+        for row in list(self._failed.values()):
+            outcome = self._database.read(row).outcome
+            if isinstance(outcome, Failure):
+                yield outcome
 
     def failure(self, key: str | Point) -> Failure | None:
         """Return why the simulation of a point failed, or None if it did not."""
@@ -167,7 +178,7 @@ class Store:
                 mine = self._database.read(self._rows[record.key])
                 if not record.failure and not mine.same_as(record):
                     raise QuickswapError(
-                        f"{other.path} holds another result than {self.path} of the point "
+                        f"{other.path} holds another result than {self._name} of the point "
                         f"{record.key.hex()[:12]} ({record.point.inputs.policy}), though equal "
                         "inputs give equal results: one of them was made by a changed quickswap."
                     )
@@ -212,6 +223,10 @@ class Store:
     def __repr__(self) -> str:
         where = "in memory" if self.path is None else str(self.path)
         return f"<Store {where}: {counted(len(self._rows), 'result')}>"
+
+    @property
+    def _name(self) -> str:
+        return "the stores before it" if self.path is None else str(self.path)
 
     def _row(self, key: object) -> int | None:
         wanted = _bytes(key)

@@ -46,6 +46,11 @@ def told(path: Path | None) -> Iterator[None]:
             text = f"{name} cannot grow: the disk is full; what was in it is still there."
         elif code in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
             text = f"{name} is held by another process for more than {PATIENCE:.0f} s: try again."
+        elif _was_cut_short(error):
+            text = (
+                f"{name} was left in the middle of a write, and here it is only read: run its "
+                "sweep again, or open it with quickswap.Store, which takes the write back."
+            )
         elif code == sqlite3.SQLITE_READONLY:
             text = f"{name} cannot be written: it, or its folder, is read-only."
         elif isinstance(error, sqlite3.ProgrammingError):
@@ -53,6 +58,11 @@ def told(path: Path | None) -> Iterator[None]:
         else:
             text = f"{name} cannot be used: {error}."
         raise QuickswapError(text) from error
+
+
+def _was_cut_short(error: sqlite3.Error) -> bool:
+    """Whether a writer was killed, and what it left can only be undone by writing."""
+    return getattr(error, "sqlite_errorcode", None) == sqlite3.SQLITE_READONLY_ROLLBACK
 
 
 def _code(error: BaseException | None) -> int | None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
@@ -11,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from quickswap.files import write_with
-from quickswap.plotting.style import COLOURS, DASHES, MARKERS, STYLE, save
+from quickswap.plotting.marks import draw_marks, explain_marks, mark_unstable
+from quickswap.plotting.style import COLOURS, DASHES, STYLE, save
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -80,7 +80,7 @@ def _panel(axes: Axes, rows: Rows, panel: Panel) -> None:
                 *np.array(known).reshape(-1, 2).T, label=series.label, **CURVES[series.method]
             )
         elif series.method == "simulated":
-            _simulated(axes, curve, series.label, style)
+            draw_marks(axes, [row for _, row in sorted(curve.items())], series.label, style)
         else:
             x, y = np.array([(x, row.value) for x, row in sorted(curve.items())]).reshape(-1, 2).T
             axes.plot(x, y, label=series.label, color=COLOURS[style], linestyle=DASHES[style])
@@ -105,53 +105,14 @@ def _panel(axes: Axes, rows: Rows, panel: Panel) -> None:
     _mark_unstable(axes, rows)
 
 
-def _simulated(axes: Axes, curve: dict[float, Row], label: str, style: int) -> None:
-    known = [row for _, row in sorted(curve.items())]  # nan where unstable: the line breaks
-    look: dict[str, Any] = {"color": COLOURS[style], "marker": MARKERS[style]}
-    axes.errorbar(
-        [row.x for row in known],
-        [row.value for row in known],
-        yerr=[0.0 if math.isnan(row.half_width) else row.half_width for row in known],
-        label=label,
-        linestyle=DASHES[style],
-        linewidth=1.0,
-        markersize=4,
-        capsize=2,
-        **look,
-    )
-    short = [row for row in known if row.verdict == "too short"]
-    wide = [row for row in known if row.verdict == "stable" and not row.reached]
-    for marked, size, ring in ((short, 4.0, 1.0), (wide, 7.0, 0.6)):
-        axes.plot(
-            [row.x for row in marked],
-            [row.value for row in marked],
-            linestyle="none",
-            markerfacecolor="white" if marked is short else "none",
-            markersize=size,
-            markeredgewidth=ring,
-            zorder=5,
-            **look,
-        )
-
-
 def _mark_unstable(axes: Axes, rows: Rows) -> None:
-    """Put a cross at the upper edge for each unstable point, one policy below the other."""
-    line = 0
-    for style, series in _styled(rows.experiment):
-        where = sorted({row.x for row in rows if _is(row, series) and row.verdict == "unstable"})
-        if not where:
-            continue
-        axes.plot(
-            where,
-            [1.0 - 0.04 * line] * len(where),
-            linestyle="none",
-            marker="x",
-            color=COLOURS[style],
-            markersize=4,
-            transform=axes.get_xaxis_transform(),
-            clip_on=False,
-        )
-        line += 1
+    mark_unstable(
+        axes,
+        [
+            (style, sorted({row.x for row in rows if _is(row, each) and row.verdict == "unstable"}))
+            for style, each in _styled(rows.experiment)
+        ],
+    )
 
 
 def _is(row: Row, series: Series) -> bool:
@@ -195,12 +156,4 @@ def _legend(figure: Figure, axes: Axes, rows: Rows) -> None:
     columns = min(4, len(labels))
     handles = [known[label] for label in labels]
     figure.legend(handles, labels, loc="outside upper center", ncols=columns)
-    marks = {
-        "hollow: too short to judge": any(row.verdict == "too short" for row in rows),
-        "ringed: wider interval than asked for": any(
-            row.verdict == "stable" and not row.reached for row in rows
-        ),
-        "cross: unstable": any(row.verdict == "unstable" for row in rows),
-    }
-    if any(marks.values()):
-        figure.supxlabel("; ".join(text for text, seen in marks.items() if seen), fontsize=7)
+    explain_marks(figure, ((row.verdict, row.reached) for row in rows))

@@ -1,0 +1,106 @@
+"""`quickswap plot STORE ...`: what stores hold, as a figure."""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+from cyclopts import Parameter
+
+from quickswap.cli.run import check_writable
+
+if TYPE_CHECKING:
+    from quickswap.experiments.chart import Chart
+
+__all__ = ["plot"]
+
+
+def plot(
+    store: Path,
+    /,
+    *stores: Path,
+    output: Annotated[
+        list[Path] | None, Parameter(alias="-o", consume_multiple=True, negative=())
+    ] = None,
+    metric: str | None = None,
+    x: str | None = None,
+    per_class: Annotated[bool, Parameter(negative=())] = False,
+    model: str | None = None,
+    policies: str | None = None,
+    loads: str | None = None,
+    title: str | None = None,
+    linear: Annotated[bool, Parameter(negative=())] = False,
+) -> None:
+    """Draw what the stores of sweeps hold: a line for each policy, with 95 % intervals.
+
+    Parameters
+    ----------
+    store
+        The store of a sweep, which is only read.
+    stores
+        More stores, read as one with it.
+    output
+        Files to write, svg, pdf or png by their ending; by default an svg named after the store.
+    metric
+        What to draw, a panel each, separated by commas: weighted, mean, std, p50, p90, p99, p999,
+        wait, slowdown, bounded-slowdown, jain, utilisation, wasted, in-system, waiting, throughput.
+        By default weighted and mean.
+    x
+        What to draw against: load, rate, a parameter of policies (threshold, backfill, window ...)
+        or a setting. By default the load if there are several, else the parameter that varies.
+    per_class
+        A panel for each class; for the lightest and the heaviest if there are more than six.
+    model
+        The model to draw if there are several.
+    policies
+        The policies to draw, in this order, separated by spaces or semicolons, in quotes.
+    loads
+        The loads to draw, separated by commas.
+    title
+        What stands above the figure.
+    linear
+        Draw times on a linear axis, not on a logarithmic one.
+    """
+    from quickswap.cli.compare import numbers
+    from quickswap.experiments.chart import chart_of
+    from quickswap.plotting import check_format
+    from quickswap.plotting.stores import draw_chart
+
+    files = output or [Path(f"{store.stem}.svg")]
+    for each in (store, *stores):
+        check_writable(*files, source=str(each))
+    for file in files:
+        check_format(file)
+    chart = chart_of(
+        [store, *stores],
+        metrics=None if metric is None else metric.replace(",", " ").split(),
+        x=x,
+        per_class=per_class,
+        model=model,
+        policies=None if policies is None else policies.replace(";", " ").split(),
+        loads=None if loads is None else numbers("--loads", loads),
+    )
+    draw_chart(chart, files, title=title, linear=linear)
+    _print(chart, files)
+
+
+def _print(chart: Chart, files: list[Path]) -> None:
+    from quickswap._words import counted
+    from quickswap.cli.output import print_table
+
+    metrics = dict.fromkeys(panel.metric.label.removesuffix(" [s]") for panel in chart.panels)
+    what = ", ".join(metrics)
+    print(f"{what} of {chart.model} against the {chart.axis.label}\n")
+    rows = []
+    for line in chart.lines:
+        verdicts = Counter(mark.verdict for mark in line.marks)
+        shown = [str(verdicts[each] or "") for each in ("stable", "too short", "unstable")]
+        seeds = {mark.seeds for mark in line.marks}
+        each = f"{min(seeds)}" if len(seeds) == 1 else f"{min(seeds)} to {max(seeds)}"
+        rows.append([line.label, *shown, each])
+    print_table(["policy", "drawn", "hollow: too short", "cross: unstable", "seeds"], rows)
+    print()
+    for reason, number in chart.left_out.items():
+        print(f"left out: {counted(number, 'point', ',')} {reason}")
+    print(f"wrote {', '.join(map(str, files))}")
