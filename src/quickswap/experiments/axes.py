@@ -68,7 +68,6 @@ class ChartAxis:
         return f"{title} ({', '.join(others).replace('=', ' ')})" if others else title
 
 
-
 def axis_of(given: str | None, points: Sequence[Found]) -> ChartAxis:
     """Return the axis that was asked for, or the one on which there is most to see.
 

@@ -20,7 +20,7 @@ from quickswap.policies import spell
 from quickswap.result import Result
 from quickswap.system import System
 
-__all__ = ["Chart", "ChartLine", "ChartPanel", "Mark", "chart_of"]
+__all__ = ["Chart", "ChartLine", "ChartPanel", "Mark", "chart_of", "has_values"]
 
 LINES = 14
 """Lines that a figure may have: as many can be told apart."""
@@ -138,9 +138,7 @@ def _metrics(given: object, per_class: bool) -> list[Metric]:
     return found
 
 
-def _panels(
-    metrics: Sequence[Metric], per_class: bool, system: System
-) -> tuple[ChartPanel, ...]:
+def _panels(metrics: Sequence[Metric], per_class: bool, system: System) -> tuple[ChartPanel, ...]:
     if not per_class:
         return tuple(ChartPanel(metric) for metric in metrics)
     order = sorted(range(len(system.needs)), key=system.needs.__getitem__)
@@ -178,8 +176,8 @@ def _lines(
         label = labels[spell(point.policy)]
         label = f"{label}, load {point.load:.4g}" if several else label
         x = math.nan if value is None else value
-        marks = grouped.setdefault(label, {})
-        marks.setdefault(next((each for each in marks if _same(each, x)), x), []).append(point)
+        places = grouped.setdefault(label, {})
+        places.setdefault(next((each for each in places if _same(each, x)), x), []).append(point)
     if len(grouped) > LINES:
         raise QuickswapError(_too_many(list(grouped), axis, several))
     lines = []
@@ -266,12 +264,18 @@ def _check_values(lines: Sequence[ChartLine], panels: Sequence[ChartPanel]) -> N
     marks = [mark for line in lines for mark in line.marks]
     if all(mark.verdict == "unstable" for mark in marks):
         raise QuickswapError("there is nothing to draw: no point is stable, or all have failed.")
-    for number, panel in enumerate(panels):
-        if not any(math.isfinite(mark.estimates[number].value) for mark in marks):
-            of = f" of class {panel.title}" if panel.title else ""
+    for metric in dict.fromkeys(panel.metric for panel in panels):
+        numbers = [number for number, panel in enumerate(panels) if panel.metric == metric]
+        if not any(has_values(lines, number) for number in numbers):
             raise QuickswapError(
-                f"there is nothing to draw: no point has a value of {panel.metric.name}{of}."
+                f"there is nothing to draw: no point has a value of {metric.name}."
             )
+
+
+def has_values(lines: Sequence[ChartLine], number: int) -> bool:
+    """Whether there is anything in a panel."""
+    marks = (mark for line in lines for mark in line.marks)
+    return any(math.isfinite(mark.estimates[number].value) for mark in marks)
 
 
 def _limit(system: System, axis: ChartAxis) -> float | None:

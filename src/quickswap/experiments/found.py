@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
@@ -19,6 +19,7 @@ from quickswap.experiments.point import Point
 from quickswap.experiments.record import Failure
 from quickswap.experiments.spread import spread
 from quickswap.experiments.store import Store
+from quickswap.files import checked_path
 from quickswap.policies import POLICIES, Policy, parse, spell
 from quickswap.result import Inputs
 from quickswap.system import System
@@ -83,23 +84,19 @@ def opened(given: object) -> Iterator[Store]:
     several = [given] if isinstance(given, Store | str | Path) else items(given)
     if not several:
         raise QuickswapError(f"stores is {shown(given)}: give a Store, its file, or several.")
-    own: list[Store] = []
-    try:
-        for each in several:
-            if not isinstance(each, Store):
-                own.append(Store(each, create=False, read_only=True))
-        fresh = iter(own)
-        stores = [each if isinstance(each, Store) else next(fresh) for each in several]
+    with ExitStack() as stack:
+        stores = [
+            each
+            if isinstance(each, Store)
+            else stack.enter_context(Store(checked_path(each), read_only=True))
+            for each in several
+        ]
         if len(stores) == 1:
             yield stores[0]
             return
-        together = Store()
-        own.append(together)
+        together = stack.enter_context(Store())
         together.merge(*stores)
         yield together
-    finally:
-        for each in own:
-            each.close()
 
 
 def drawn_from(
@@ -126,7 +123,9 @@ def drawn_from(
     if loads is not None:
         _keep_loads(found, list(loads))
     ranks = _ranks(found.points, policies)
-    found.points = _kept(found, "of a policy not asked for", lambda each: spell(each.policy) in ranks)
+    found.points = _kept(
+        found, "of a policy not asked for", lambda each: spell(each.policy) in ranks
+    )
     found.points.sort(key=lambda each: (ranks[spell(each.policy)], each.rate, each.key))
     return found
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass, fields
 
 from quickswap.errors import QuickswapError, unknown
 from quickswap.estimates import Estimate
+from quickswap.measure import PHASES
 from quickswap.result import OVERALL, RATES, SUMMARIES, Result, Summary
 
 __all__ = ["METRICS", "Metric", "metric_of", "value_of"]
@@ -33,7 +34,7 @@ PHASE = "mean_duration_of_phase_"
 STATISTICS = tuple(each.name for each in fields(Summary))
 BY_CLASS = (*(f"{each}_{what}" for what in SUMMARIES for each in STATISTICS), *RATES)
 """Quantities that each class has, and all jobs together."""
-QUANTITIES = (*OVERALL, *BY_CLASS, *(f"{PHASE}{number}" for number in range(1, 5)))
+QUANTITIES = (*OVERALL, *BY_CLASS, *(f"{PHASE}{name}" for name in PHASES))
 SHARES = ("jain_index", "utilisation", "wasted_capacity")
 """Quantities from 0 to 1."""
 WORDS = {
@@ -84,17 +85,16 @@ class Metric:
         return f"{kind} of the {words}{unit}"
 
 
-def metric_of(given: str) -> Metric:
+def metric_of(given: object) -> Metric:
     """Return the metric of a short name, or of a quantity as `Result.quantities` names it.
 
     Raises:
         QuickswapError: it is neither.
     """
-    name = given.strip() if isinstance(given, str) else given
-    quantity = METRICS.get(name, name) if isinstance(name, str) else name
+    name = given.strip() if isinstance(given, str) else ""
+    quantity = METRICS.get(name, name)
     if quantity not in QUANTITIES:
-        exact = isinstance(name, str) and "_" in name
-        unknown("metric", given, QUANTITIES if exact else METRICS, QuickswapError)
+        unknown("metric", given, QUANTITIES if "_" in name else METRICS, QuickswapError)
     return Metric(name, quantity)
 
 

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-__all__ = ["Simulated", "draw_marks", "explain_marks", "look_of", "mark_unstable"]
+__all__ = ["Simulated", "draw_marks", "explain_marks", "log_scale", "look_of", "mark_unstable"]
 
 
 class Simulated(Protocol):
@@ -65,6 +65,23 @@ def draw_marks(axes: Axes, marks: Sequence[Simulated], label: str, style: int) -
             zorder=5,
             **look | {"linestyle": "none"},
         )
+
+
+def log_scale(axes: Axes) -> None:
+    """Make the vertical axis logarithmic, with plain numbers, and few between powers of ten."""
+    from matplotlib.ticker import FuncFormatter
+
+    axes.set_yscale("log", nonpositive="clip")
+    low, high = axes.get_ylim()
+    decades = math.log10(high / low)
+    told = "123456789" if decades < 0.7 else "1235" if decades < 1.5 else "1"
+
+    def word(value: float, _: int | None) -> str:
+        return f"{value:.6g}" if f"{value:e}"[0] in told and f"{value:.0e}"[0] in told else ""
+
+    if decades < 5:
+        axes.yaxis.set_major_formatter(FuncFormatter(word))
+        axes.yaxis.set_minor_formatter(FuncFormatter(word))
 
 
 def mark_unstable(axes: Axes, where: Iterable[tuple[int, Sequence[float]]]) -> None:

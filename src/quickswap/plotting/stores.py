@@ -9,9 +9,9 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from quickswap.experiments.chart import Chart, ChartLine, ChartPanel, chart_of
+from quickswap.experiments.chart import Chart, ChartLine, ChartPanel, chart_of, has_values
 from quickswap.files import write_with
-from quickswap.plotting.marks import draw_marks, explain_marks, look_of, mark_unstable
+from quickswap.plotting.marks import draw_marks, explain_marks, log_scale, look_of, mark_unstable
 from quickswap.plotting.style import STYLE, check_format, save
 
 if TYPE_CHECKING:
@@ -112,7 +112,9 @@ def draw_chart(
             _panel(axes, chart, number, panel, linear)
         for axes in list(grid.flat)[count:]:
             axes.set_axis_off()
-        known = dict(zip(*reversed(grid.flat[0].get_legend_handles_labels()), strict=True))
+        known: dict[str, Any] = {}
+        for axes in grid.flat:
+            known |= dict(zip(*reversed(axes.get_legend_handles_labels()), strict=True))
         handles = [known[label] for label in labels]
         figure.legend(handles, labels, loc="outside upper center", ncols=across)
         explain_marks(
@@ -143,6 +145,10 @@ class _Simulated:
 
 
 def _panel(axes: Axes, chart: Chart, number: int, panel: ChartPanel, linear: bool) -> None:
+    axes.set_title(panel.title)
+    if not has_values(chart.lines, number):
+        axes.text(0.5, 0.5, "no job of it has completed", ha="center", transform=axes.transAxes)
+        return
     for style, line in enumerate(chart.lines):
         if line.level:
             _level(axes, line, number, style)
@@ -151,8 +157,7 @@ def _panel(axes: Axes, chart: Chart, number: int, panel: ChartPanel, linear: boo
     if panel.metric.share:
         axes.set_ylim(0.0, 1.05)
     elif not linear:
-        axes.set_yscale("log", nonpositive="clip")
-    axes.set_title(panel.title)
+        log_scale(axes)
     axes.set_ylabel(panel.metric.label)
     axes.set_xlabel(chart.axis.label)
     _scale(axes, chart)
@@ -172,7 +177,9 @@ def _simulated(line: ChartLine, number: int) -> list[_Simulated]:
     return [
         _Simulated(
             mark.x,
-            mark.estimates[number].value if math.isfinite(mark.estimates[number].value) else math.nan,
+            mark.estimates[number].value
+            if math.isfinite(mark.estimates[number].value)
+            else math.nan,
             mark.estimates[number].half_width,
             mark.verdict,
             mark.reached,
@@ -185,9 +192,7 @@ def _level(axes: Axes, line: ChartLine, number: int, style: int) -> None:
     """Draw a policy that has no place on the axis from end to end, its interval as a band."""
     estimate = line.marks[0].estimates[number]
     look = look_of(style)
-    axes.axhline(
-        estimate.value, label=line.label, color=look["color"], linestyle=look["linestyle"]
-    )
+    axes.axhline(estimate.value, label=line.label, color=look["color"], linestyle=look["linestyle"])
     if math.isfinite(estimate.half_width):
         axes.axhspan(estimate.low, estimate.high, color=look["color"], alpha=0.15, linewidth=0)
 
