@@ -210,17 +210,26 @@ class TestAxis:
         system = one_or_all(8, 1.0, 0.1)
         policies = ["msfq", "msfq:threshold=[1,4]", "smash:window=[2,64]", "smash:window=inf"]
         qs.sweep(qs.Grid(system, policies, jobs=2000), tmp_path / "s.db")
-        chart = chart_of(tmp_path / "s.db", x="threshold", policies=["msfq"])
-        assert [mark.x for mark in chart.lines[0].marks] == [7.0]
-        wanted = ["msfq", "msfq:threshold=[1,4]"]
-        (line,) = chart_of(tmp_path / "s.db", policies=wanted).lines
-        assert [mark.x for mark in line.marks] == [1, 4, 7]
+        (line,) = chart_of(tmp_path / "s.db", x="threshold", policies=["msfq"]).lines
+        assert (line.label, [mark.x for mark in line.marks]) == ("MSFQ", [1, 4, 7])
         smash = chart_of(tmp_path / "s.db", x="window", policies=["smash"])
         assert {line.label: line.level for line in smash.lines} == {
             "Smash": False,
             "Smash(inf)": True,
         }
         assert smash.axis.log
+
+    def test_a_name_alone_is_the_plain_policy_or_all_of_it(self, tmp_path: Path) -> None:
+        policies = ["adaptive-quickswap", "adaptive-quickswap:backfill=[.01,.1]", THRESHOLDS]
+        qs.sweep(qs.Grid(FOUR, policies, loads=[0.4, 0.5], jobs=400), tmp_path / "s.db")
+        plain = chart_of(tmp_path / "s.db", policies="adaptive-quickswap")
+        assert [line.label for line in plain.lines] == ["Adaptive Quickswap"]
+        every = chart_of(tmp_path / "s.db", policies="static-quickswap")
+        assert [line.label for line in every.lines] == [
+            f"Static Quickswap ({threshold})" for threshold in (0, 2, 4)
+        ]
+        risks = chart_of(tmp_path / "s.db", policies="Adaptive_Quickswap", x="backfill")
+        assert [mark.x for mark in risks.lines[0].marks] == [0, 0.01, 0.1]
 
     def test_one_policy_spelled_twice_is_one_mark(self, tmp_path: Path) -> None:
         system = one_or_all(8, 1.0, 0.1)

@@ -10,7 +10,7 @@ from quickswap.errors import QuickswapError, unknown
 from quickswap.experiments.found import Found
 from quickswap.policies import Policy, spell
 
-__all__ = ["ChartAxis", "axis_of"]
+__all__ = ["ChartAxis", "axis_of", "is_parameter"]
 
 WIDE = 30.0
 """Ratio of the largest to the least value from which an axis is logarithmic."""
@@ -68,6 +68,11 @@ class ChartAxis:
         return f"{title} ({', '.join(others).replace('=', ' ')})" if others else title
 
 
+def is_parameter(given: str | None) -> bool:
+    """Whether what was asked for as an axis can only be a parameter of policies."""
+    return given is not None and _plain(given) not in ("load", "rate", *SETTINGS)
+
+
 def axis_of(given: str | None, points: Sequence[Found]) -> ChartAxis:
     """Return the axis that was asked for, or the one on which there is most to see.
 
@@ -78,7 +83,7 @@ def axis_of(given: str | None, points: Sequence[Found]) -> ChartAxis:
     """
     if given is None:
         return _best(points)
-    name = given.strip().replace("-", "_") if isinstance(given, str) else given
+    name = _plain(given)
     if name in ("load", "rate"):
         return ChartAxis(name, "rate")
     parameters = _parameters(points)
@@ -88,6 +93,10 @@ def axis_of(given: str | None, points: Sequence[Found]) -> ChartAxis:
     if all(axis.value(each) is None for each in points):
         raise QuickswapError(f"no point has a number for {name}: draw against load or rate.")
     return axis
+
+
+def _plain(given: object) -> str:
+    return str(given).strip().replace("-", "_")
 
 
 def _best(points: Sequence[Found]) -> ChartAxis:

@@ -11,7 +11,7 @@ from typing import Any
 from quickswap._check import items
 from quickswap.errors import QuickswapError, shown
 from quickswap.estimates import Estimate
-from quickswap.experiments.axes import ChartAxis, axis_of
+from quickswap.experiments.axes import ChartAxis, axis_of, is_parameter
 from quickswap.experiments.found import Drawn, Found, drawn_from, opened
 from quickswap.experiments.metrics import Metric, metric_of, value_of
 from quickswap.experiments.places import mean_of, worst
@@ -113,7 +113,8 @@ def chart_of(
     """
     wanted = _metrics(metrics, per_class)
     with opened(stores) as store:
-        drawn = drawn_from(store, model=model, policies=policies, loads=loads)
+        whole = is_parameter(x)
+        drawn = drawn_from(store, model=model, policies=policies, loads=loads, whole=whole)
         axis = axis_of(x, drawn.points)
         panels = _panels(wanted, per_class, drawn.points[0].system)
         lines = _lines(store, drawn, axis, panels)

@@ -6,12 +6,12 @@ import json
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from functools import cache
 from pathlib import Path
 from typing import Any
 
-from quickswap._check import items
+from quickswap._check import items, real
 from quickswap._core import VERSION
 from quickswap.errors import QuickswapError, shown
 from quickswap.experiments.families import chosen_model, model_names, shape
@@ -100,7 +100,12 @@ def opened(given: object) -> Iterator[Store]:
 
 
 def drawn_from(
-    store: Store, *, model: Any = None, policies: object = None, loads: Iterable[float] | None
+    store: Store,
+    *,
+    model: Any = None,
+    policies: object = None,
+    loads: Iterable[float] | None = None,
+    whole: bool = False,
 ) -> Drawn:
     """Return the points of a store that are asked for, of one model and one version.
 
@@ -110,6 +115,7 @@ def drawn_from(
         policies: policies or spellings, in the order wanted; a name alone is all policies of it
             if the plain one is not there. None for all.
         loads: those to keep; None for all.
+        whole: whether a name alone is all policies of it in any case.
 
     Raises:
         QuickswapError: there is nothing, or something is asked for that is not there.
@@ -122,7 +128,7 @@ def drawn_from(
     found.points = _kept(found, "of another model", lambda each: shapes(each.system) == key)
     if loads is not None:
         _keep_loads(found, list(loads))
-    ranks = _ranks(found.points, policies)
+    ranks = _ranks(found.points, policies, whole)
     found.points = _kept(
         found, "of a policy not asked for", lambda each: spell(each.policy) in ranks
     )
@@ -170,7 +176,8 @@ def _policy(spelling: str) -> Policy:
 
 
 def _distinct(points: Iterable[Found]) -> list[System]:
-    return list(dict.fromkeys(each.system for each in points))
+    systems = dict.fromkeys(each.system for each in points)
+    return sorted(systems, key=lambda each: (each.servers, len(each.classes), shape(each)))
 
 
 def _kept(found: Drawn, reason: str, wanted: Any) -> list[Found]:
@@ -198,7 +205,7 @@ def _close(one: float, other: float) -> bool:
     return abs(one - other) <= CLOSE * abs(other)
 
 
-def _ranks(points: Sequence[Found], asked: object) -> dict[str, int]:
+def _ranks(points: Sequence[Found], asked: object, whole: bool) -> dict[str, int]:
     """Return the spellings to draw, each with its place in the order of the lines."""
     there = {spell(each.policy): each.policy for each in points}
     in_order = sorted(there, key=lambda spelling: _rank(there[spelling]))
@@ -211,7 +218,7 @@ def _ranks(points: Sequence[Found], asked: object) -> dict[str, int]:
     for policy in (each for given in several for each in _wanted(given)):
         exact = spell(policy) if isinstance(policy, Policy) else policy
         chosen = [exact] if exact in there else []
-        if not chosen and ":" not in exact:
+        if isinstance(policy, str) and (whole or not chosen):
             chosen = [each for each in in_order if there[each].name == exact]
         if not chosen:
             raise QuickswapError(
@@ -229,14 +236,14 @@ def _wanted(given: object) -> Sequence[Policy | str]:
 
 
 def _rank(policy: Policy) -> tuple[Any, ...]:
-    """Return what orders policies: their names as in the figures, then their parameters."""
-    values = [getattr(policy, each, None) for each in getattr(policy, "__dataclass_fields__", ())]
-    return (ORDER.index(policy.name), *map(_comparable, values))
+    """Return what orders policies: their names as in the figures, then defaults before others."""
+    values = ((getattr(policy, each.name), each.default) for each in fields(policy))  # type: ignore[arg-type]  # all are dataclasses
+    return (
+        ORDER.index(policy.name),
+        *((value != default, _comparable(value)) for value, default in values),
+    )
 
 
 def _comparable(value: object) -> tuple[int, float, str]:
-    if value is None:
-        return (0, 0.0, "")
-    if isinstance(value, int | float):
-        return (1, float(value), "")
-    return (2, 0.0, str(value))
+    number = real(value)
+    return (1, 0.0, str(value)) if number is None else (0, number, "")

@@ -39,7 +39,7 @@ SHARES = ("jain_index", "utilisation", "wasted_capacity")
 """Quantities from 0 to 1."""
 WORDS = {
     "weighted_mean_response_time": "weighted mean response time [s]",
-    "jain_index": "Jain's index of the mean response times",
+    "jain_index": "Jain's fairness index",
     "utilisation": "utilisation",
     "wasted_capacity": "wasted capacity",
     "number_in_system": "mean number in system",

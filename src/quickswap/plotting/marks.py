@@ -14,6 +14,9 @@ if TYPE_CHECKING:
 
 __all__ = ["Simulated", "draw_marks", "explain_marks", "log_scale", "look_of", "mark_unstable"]
 
+EVEN = 0.5
+"""Powers of ten below which a logarithmic axis has ticks at equal distances."""
+
 
 class Simulated(Protocol):
     """What is drawn of a simulation: a value, its half-width, and how far to trust it."""
@@ -69,19 +72,23 @@ def draw_marks(axes: Axes, marks: Sequence[Simulated], label: str, style: int) -
 
 def log_scale(axes: Axes) -> None:
     """Make the vertical axis logarithmic, with plain numbers, and few between powers of ten."""
-    from matplotlib.ticker import FuncFormatter
+    from matplotlib.ticker import FuncFormatter, MaxNLocator, NullLocator
 
     axes.set_yscale("log", nonpositive="clip")
     low, high = axes.get_ylim()
     decades = math.log10(high / low)
-    told = "123456789" if decades < 0.7 else "1235" if decades < 1.5 else "1"
+    if decades > 5:
+        return
+    told = "123456789" if decades < 0.7 else "1235" if decades < 1.3 else "125"
 
     def word(value: float, _: int | None) -> str:
-        return f"{value:.6g}" if f"{value:e}"[0] in told and f"{value:.0e}"[0] in told else ""
+        return f"{value:.6g}" if f"{value:.0e}"[0] in told or decades < EVEN else ""
 
-    if decades < 5:
-        axes.yaxis.set_major_formatter(FuncFormatter(word))
-        axes.yaxis.set_minor_formatter(FuncFormatter(word))
+    axes.yaxis.set_major_formatter(FuncFormatter(word))
+    axes.yaxis.set_minor_formatter(FuncFormatter(word))
+    if decades < EVEN:
+        axes.yaxis.set_major_locator(MaxNLocator(6))
+        axes.yaxis.set_minor_locator(NullLocator())
 
 
 def mark_unstable(axes: Axes, where: Iterable[tuple[int, Sequence[float]]]) -> None:

@@ -28,6 +28,8 @@ ROW = 0.17
 """Inches: the height of a row of the legend."""
 LETTERS = 104
 """Characters of the legend that fit the width of two columns of panels."""
+TICKS = 8
+"""Values on a logarithmic axis that have a tick each."""
 NEAR = 0.7
 """Share of the limit that the points must reach for it to be shown."""
 
@@ -116,12 +118,17 @@ def draw_chart(
         for axes in grid.flat:
             known |= dict(zip(*reversed(axes.get_legend_handles_labels()), strict=True))
         handles = [known[label] for label in labels]
-        figure.legend(handles, labels, loc="outside upper center", ncols=across)
+        figure.legend(
+            handles,
+            labels,
+            loc="outside upper center",
+            ncols=across,
+            title=title,
+            title_fontsize=9,
+        )
         explain_marks(
             figure, ((mark.verdict, mark.reached) for line in chart.lines for mark in line.marks)
         )
-        if title:
-            figure.suptitle(title, fontsize=9)
         for path in paths:
             write_with(path, partial(save, figure))
     return figure
@@ -192,21 +199,33 @@ def _level(axes: Axes, line: ChartLine, number: int, style: int) -> None:
     """Draw a policy that has no place on the axis from end to end, its interval as a band."""
     estimate = line.marks[0].estimates[number]
     look = look_of(style)
-    axes.axhline(estimate.value, label=line.label, color=look["color"], linestyle=look["linestyle"])
+    axes.axhline(
+        estimate.value,
+        label=line.label,
+        color=look["color"],
+        linestyle=look["linestyle"],
+        linewidth=1.0,
+    )
     if math.isfinite(estimate.half_width):
-        axes.axhspan(estimate.low, estimate.high, color=look["color"], alpha=0.15, linewidth=0)
+        axes.axhspan(estimate.low, estimate.high, color=look["color"], alpha=0.12, linewidth=0)
 
 
 def _scale(axes: Axes, chart: Chart) -> None:
     """Make the horizontal axis logarithmic if it is wide; 0 has a place on it all the same."""
+    from matplotlib.ticker import NullLocator
+
     if not chart.axis.log:
         return
     values = _xs(chart)
-    least = min(value for value in values if value > 0)
     if values[0] > 0:
         axes.set_xscale("log")
     else:
+        least = min(value for value in values if value > 0)
         axes.set_xscale("symlog", linthresh=least, linscale=0.5)
+        axes.set_xlim(-0.4 * least, 1.3 * values[-1])
+    if len(values) <= TICKS:
+        axes.set_xticks(values, [f"{value:g}" for value in values])
+        axes.xaxis.set_minor_locator(NullLocator())
 
 
 def _xs(chart: Chart) -> list[float]:
