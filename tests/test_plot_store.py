@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import shutil
+import sqlite3
 from pathlib import Path
 from typing import Any
 
@@ -332,6 +333,27 @@ class TestFiles:
             plot_store(torn)
         assert torn.read_bytes() == data
         assert [each.name for each in tmp_path.iterdir()] == ["torn.db"]
+
+    def test_a_write_that_was_cut_short_is_told_and_left(
+        self, curves: tuple[Path, qs.Grid], tmp_path: Path
+    ) -> None:
+        shutil.copy(curves[0], tmp_path / "a.db")
+        writer = sqlite3.connect(tmp_path / "a.db", isolation_level=None)
+        writer.execute("PRAGMA cache_size = 2")  # so that the file is written before the commit
+        writer.execute("BEGIN IMMEDIATE")
+        columns = "key, inputs, result, totals, failure, seconds, crc FROM points WHERE id = 1"
+        for row in range(100, 200):
+            writer.execute(f"INSERT INTO points SELECT {row}, {columns}")
+        for name in ("a.db", "a.db-journal"):
+            shutil.copy(tmp_path / name, tmp_path / name.replace("a", "b", 1))
+        writer.execute("ROLLBACK")
+        writer.close()
+        before = {each.name: each.read_bytes() for each in tmp_path.iterdir()}
+        with pytest.raises(qs.QuickswapError, match=r"b\.db was left in the middle of a write"):
+            plot_store(tmp_path / "b.db")
+        assert {each.name: each.read_bytes() for each in tmp_path.iterdir()} == before
+        qs.Store(tmp_path / "b.db").close()
+        assert labels(plot_store(tmp_path / "b.db")) == ["MSF", "First-Fit"]
 
 
 class TestMistakes:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -11,9 +12,12 @@ from cyclopts import Parameter
 from quickswap.cli.run import check_writable
 
 if TYPE_CHECKING:
-    from quickswap.experiments.chart import Chart
+    from quickswap.experiments.chart import Chart, Mark
 
 __all__ = ["plot"]
+
+KINDS = ("drawn", "hollow: too short", "cross: unstable", "no value")
+"""What becomes of the places of a policy."""
 
 
 def plot(
@@ -92,15 +96,25 @@ def _print(chart: Chart, files: list[Path]) -> None:
     metrics = dict.fromkeys(panel.metric.label.removesuffix(" [s]") for panel in chart.panels)
     what = ", ".join(metrics)
     print(f"{what} of {chart.model} against the {chart.axis.label}\n")
+    kinds = Counter(_kind(mark) for line in chart.lines for mark in line.marks)
+    shown = [kind for kind in KINDS if kinds[kind] or kind == KINDS[0]]
     rows = []
     for line in chart.lines:
-        verdicts = Counter(mark.verdict for mark in line.marks)
-        shown = [str(verdicts[each] or "") for each in ("stable", "too short", "unstable")]
-        seeds = {mark.seeds for mark in line.marks}
-        each = f"{min(seeds)}" if len(seeds) == 1 else f"{min(seeds)} to {max(seeds)}"
-        rows.append([line.label, *shown, each])
-    print_table(["policy", "drawn", "hollow: too short", "cross: unstable", "seeds"], rows)
+        numbers = Counter(_kind(mark) for mark in line.marks)
+        seeds = sorted({mark.seeds for mark in line.marks})
+        told = f"{seeds[0]}" if len(seeds) == 1 else f"{seeds[0]} to {seeds[-1]}"
+        rows.append([line.label, *(str(numbers[kind] or "") for kind in shown), told])
+    print_table(["policy", *shown, "seeds"], rows)
     print()
     for reason, number in chart.left_out.items():
         print(f"left out: {counted(number, 'point', ',')} {reason}")
     print(f"wrote {', '.join(map(str, files))}")
+
+
+def _kind(mark: Mark) -> str:
+    """Return how a mark is drawn."""
+    if mark.verdict == "unstable":
+        return KINDS[2]
+    if not any(math.isfinite(each.value) for each in mark.estimates):
+        return KINDS[3]
+    return KINDS[1] if mark.verdict == "too short" else KINDS[0]

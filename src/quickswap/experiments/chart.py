@@ -234,6 +234,9 @@ def _mark(
     if shorter := sum(map(len, variants.values())) - len(parts):
         left_out["of shorter runs at a place that is drawn"] += shorter
     verdict = worst(part.verdict for part in parts)
+    if verdict == "unstable" and math.isnan(x):
+        left_out["that is unstable, of a policy without a place on the axis"] += len(parts)
+        return None
     reached = all(part.reached for part in parts)
     columns = zip(*(part.estimates for part in parts), strict=True)
     estimates = tuple(mean_of(column) for column in columns)
