@@ -79,10 +79,11 @@ def log_scale(axes: Axes) -> None:
     decades = math.log10(high / low)
     if decades > 5:
         return
-    told = "123456789" if decades < 0.7 else "1235" if decades < 1.3 else "125"
+    steps = ((0.7, "123456789"), (1.3, "1235"), (3.0, "125"), (5.0, "1"))
+    told = next(digits for most, digits in steps if decades <= most)
 
     def word(value: float, _: int | None) -> str:
-        return f"{value:.6g}" if f"{value:.0e}"[0] in told or decades < EVEN else ""
+        return f"{value:,.6g}" if f"{value:.0e}"[0] in told or decades < EVEN else ""
 
     axes.yaxis.set_major_formatter(FuncFormatter(word))
     axes.yaxis.set_minor_formatter(FuncFormatter(word))

@@ -26,8 +26,8 @@ WIDTH, HEIGHT = 7.0, 2.6
 """Inches: the width of a text column of a page, and the height of a row of panels."""
 ROW = 0.17
 """Inches: the height of a row of the legend."""
-LETTERS = 104
-"""Characters of the legend that fit the width of two columns of panels."""
+LETTERS, HANDLE = 120, 9
+"""Characters of a legend that fit the width of a page, and the width of what is beside a label."""
 TICKS = 8
 """Values on a logarithmic axis that have a tick each."""
 NEAR = 0.7
@@ -49,7 +49,8 @@ def plot_store(
 ) -> Figure:
     """Draw what one or several stores hold: a line for each policy, with 95 % intervals.
 
-    Seeds at one place are put together. Marks are hollow where a run was too short to judge, and
+    Seeds at one place are put together. A mark without a bar is of a run too short to tell how wide
+    the interval is. Marks are hollow where a run was too short to judge, and
     ringed where the budget ended before the precision was reached; a cross at the upper edge is an
     unstable point. The dotted vertical line is the capacity: no policy is stable from there on.
     Policies without the parameter that is drawn against are level lines with a band.
@@ -135,9 +136,13 @@ def draw_chart(
 
 
 def _across(labels: Sequence[str], letters: float) -> int:
-    """Return how many labels of a legend go side by side."""
-    widest = max(map(len, labels)) + 7
-    return max(1, min(4, len(labels), int(letters / widest)))
+    """Return how many columns of labels a legend has: at most four, as far as they fit."""
+    for columns in range(min(4, len(labels)), 1, -1):
+        rows = -(-len(labels) // columns)
+        parts = [labels[start : start + rows] for start in range(0, len(labels), rows)]
+        if sum(max(map(len, part)) + HANDLE for part in parts) <= letters:
+            return columns
+    return 1
 
 
 @dataclass(frozen=True, slots=True)
