@@ -368,6 +368,10 @@ class TestMistakes:
             ({"policies": "msff"}, "unknown policy: 'msff'.*did you mean 'msf'"),
             ({"policies": "fcfs"}, "no points of policy fcfs: there are those of msf, first-fit"),
             ({"x": "lod"}, "unknown axis: 'lod'.*did you mean 'load'"),
+            (
+                {"x": "window"},
+                "unknown axis: 'window'; known: load, rate, jobs, replications, warmup",
+            ),
             ({"x": "precision"}, "no point has a number for precision"),
             ({"model": "borg-b"}, "no points of the model borg-b.*those of 'four-class'"),
             ({"model": "four-clas"}, "unknown model in the store.*did you mean 'four-class'"),
@@ -449,8 +453,9 @@ class TestCommand:
         self, curves: tuple[Path, qs.Grid], tmp_path: Path, capsys: pytest.CaptureFixture[str]
     ) -> None:
         files = [str(tmp_path / "a.svg"), str(tmp_path / "a.png")]
+        files = [word for file in files for word in ("--output", file)]
         options = ["--metric", "p50,jain", "--x", "rate", "--title", "Four classes", "--linear"]
-        code, _, _ = run(capsys, "plot", str(curves[0]), "--output", *files, *options)
+        code, _, _ = run(capsys, "plot", *files, str(curves[0]), *options)
         assert code == 0
         plot_store(
             curves[0],
@@ -469,6 +474,8 @@ class TestCommand:
             (["--metric", "man"], "did you mean 'mean'"),
             (["--output", "a.gif"], "the ending of a.gif"),
             (["--output", "no/a.svg"], "there is no folder no"),
+            (["-o", "-"], "the ending of - is none"),
+            (["--policies", ""], "give one or several, or leave it out"),
             (["--loads", "x"], "--loads is 'x'"),
         ],
     )

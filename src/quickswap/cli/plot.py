@@ -25,7 +25,7 @@ def plot(
     /,
     *stores: Path,
     output: Annotated[
-        list[Path] | None, Parameter(alias="-o", consume_multiple=True, negative=())
+        list[Path] | None, Parameter(alias="-o", allow_leading_hyphen=True, negative=())
     ] = None,
     metric: str | None = None,
     x: str | None = None,
@@ -45,7 +45,8 @@ def plot(
     stores
         More stores, read as one with it.
     output
-        Files to write, svg, pdf or png by their ending; by default an svg named after the store.
+        A file to write, svg, pdf or png by its ending; may be given several times. By default an
+        svg named after the store.
     metric
         What to draw, a panel each, separated by commas: weighted, mean, std, p50, p90, p99, p999,
         wait, slowdown, bounded-slowdown, jain, utilisation, wasted, in-system, waiting, throughput.
@@ -71,7 +72,7 @@ def plot(
     from quickswap.plotting import check_format
     from quickswap.plotting.stores import draw_chart
 
-    files = output or [Path(f"{store.stem}.svg")]
+    files = output or [Path(f"{store.stem or 'store'}.svg")]
     for each in (store, *stores):
         check_writable(*files, source=str(each))
     for file in files:

@@ -88,7 +88,12 @@ def axis_of(given: str | None, points: Sequence[Found]) -> ChartAxis:
         return ChartAxis(name, "rate")
     parameters = _parameters(points)
     if name not in (*parameters, *SETTINGS):
-        unknown("axis", given, ("load", "rate", *parameters, *SETTINGS), QuickswapError)
+        numbers = [
+            *(each for each in parameters if _values(each, "parameter", points)),
+            *(each for each in SETTINGS if _values(each, "setting", points)),
+        ]
+        known = ["load", "rate", *(each.replace("_", "-") for each in numbers)]
+        unknown("axis", given, known, QuickswapError)
     axis = _scaled(name, "parameter" if name in parameters else "setting", points)
     if all(axis.value(each) is None for each in points):
         raise QuickswapError(f"no point has a number for {name}: draw against load or rate.")

@@ -266,7 +266,7 @@ def _part(store: Store, point: Found, panels: Sequence[ChartPanel]) -> _Part | N
 
 def _check_values(lines: Sequence[ChartLine], panels: Sequence[ChartPanel]) -> None:
     marks = [mark for line in lines for mark in line.marks]
-    if all(mark.verdict == "unstable" for mark in marks):
+    if all(mark.verdict == "unstable" for mark in marks) or all(line.level for line in lines):
         raise QuickswapError("there is nothing to draw: no point is stable, or all have failed.")
     for metric in dict.fromkeys(panel.metric for panel in panels):
         numbers = [number for number, panel in enumerate(panels) if panel.metric == metric]

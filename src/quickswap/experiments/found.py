@@ -213,7 +213,9 @@ def _ranks(points: Sequence[Found], asked: object, whole: bool) -> dict[str, int
         return {spelling: rank for rank, spelling in enumerate(in_order)}
     several = [asked] if isinstance(asked, str | Policy) else items(asked)
     if not several:
-        raise QuickswapError(f"policies is {shown(asked)}: give one, several, or none for all.")
+        raise QuickswapError(
+            f"policies is {shown(asked)}: give one or several, or leave it out for all."
+        )
     ranks: dict[str, int] = {}
     for policy in (each for given in several for each in _wanted(given)):
         exact = spell(policy) if isinstance(policy, Policy) else policy

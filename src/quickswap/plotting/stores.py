@@ -216,12 +216,14 @@ def _level(axes: Axes, line: ChartLine, number: int, style: int) -> None:
 
 
 def _scale(axes: Axes, chart: Chart) -> None:
-    """Make the horizontal axis logarithmic if it is wide; 0 has a place on it all the same."""
+    """Make the horizontal axis logarithmic if it is wide, which 0 has a place on; choose ticks."""
     from matplotlib.ticker import NullLocator
 
+    values = _xs(chart)
+    if len(values) == 1:
+        axes.set_xticks(values, [f"{values[0]:g}"])
     if not chart.axis.log:
         return
-    values = _xs(chart)
     if values[0] > 0:
         axes.set_xscale("log")
     else:
