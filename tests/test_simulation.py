@@ -238,6 +238,16 @@ class TestStop:
         assert result.mean_response_time.relative > 0.001
         assert result.completed == 300_000
 
+    @pytest.mark.parametrize(
+        ("precision", "stop"), [(0.15, qs.Stop.PRECISE), (0.005, qs.Stop.BUDGET)]
+    )
+    def test_the_last_look_counts_if_it_is_the_only_one(
+        self, precision: float, stop: qs.Stop
+    ) -> None:
+        result = qs.simulate(FOUR.with_load(0.4), "msf", precision=precision, jobs=50_000)
+        assert (result.stop, result.completed) == (stop, 50_000)
+        assert (result.mean_response_time.relative <= precision) == (stop is qs.Stop.PRECISE)
+
     def test_without_precision_all_jobs_complete(self) -> None:
         result = qs.simulate(FOUR, "msf", jobs=30_000)
         assert result.stop is qs.Stop.COMPLETED

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import math
 import os
+import re
 import select
 import signal
 import subprocess
@@ -174,6 +175,7 @@ class TestCommand:
         options: dict[str, Any] = {
             "jobs": 900,
             "precision": 0.5,
+            "precision-of": "classes",
             "replications": 3,
             "warmup": "mser5",
             "slowdown-bound": 2.0,
@@ -194,6 +196,23 @@ class TestCommand:
             assert point.system.arrival_rate == pytest.approx(0.01)
         assert {point.inputs.engine for point in points} == {"jumps"}
         assert {point.inputs.seed for point in points} == {5, 6}
+
+    def test_points_that_are_not_as_precise_as_asked_are_told(
+        self, grid: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        store = str(tmp_path / "s.db")
+        words = ["--precision", ".1", "--loads", ".4,.9", "--jobs", "1e6", "--budget", "400000"]
+        code, out, err = run(capsys, "sweep", str(grid), "--store", store, *words)
+        assert (code, err) == (0, "")
+        stops = [each.stop for each in qs.Store(store)]
+        wide = stops.count(qs.Stop.BUDGET)
+        assert 0 < wide < 8
+        assert f"wide: {wide} points of 8 used all jobs allowed before" in out
+        assert out.count("stable, wide") == wide
+        assert re.search(r"^load +rate +jobs at most +policy", out, re.M)
+        code, out, _ = run(capsys, "sweep", str(grid), "--jobs", "4000")
+        assert code == 0
+        assert "wide" not in out
 
     def test_files(self, grid: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
         parquet = tmp_path / "all.parquet"

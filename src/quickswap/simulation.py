@@ -206,7 +206,8 @@ class _Session:
                 return Stop.UNSTABLE
             if self.inputs.precision is not None:
                 stop = Stop.BUDGET
-                if number > 0 and verdict.status != "too short" and self._precise(batches):
+                trusted = number > 0 or last  # a first look is not worth ending a run for
+                if trusted and verdict.status != "too short" and self._precise(batches):
                     return Stop.PRECISE
         return stop
 

@@ -36,6 +36,8 @@ class Overrides:
     """Completions of each point, over all its replications; with --precision, the most."""
     precision: float | None = None
     """Simulate until the relative half-width of the mean response time is at most this."""
+    precision_of: str | None = None
+    """What that is asked of: mean, weighted (that as well) or classes (those and every class)."""
     engine: str | None = None
     """events (all policies see the same jobs), jumps, or auto."""
     replications: Whole | None = None

@@ -21,6 +21,8 @@ __all__ = ["frame_of", "print_sweep", "spelling_of"]
 
 MOST = 200
 """Lines of a table of all policies; beyond it there is one line a place."""
+WIDE = ", wide"
+"""Behind the verdict of a policy that is not as precise as was asked for."""
 
 
 def spelling_of(policy: str, grids: Sequence[Grid]) -> str:
@@ -74,6 +76,7 @@ def print_sweep(found: Sweep, against: str | None, *, interrupted: bool) -> None
     print_table(columns, rows, text=words)
     print("\nbest: least weighted mean response time; tied: not told apart from it")
     explain_unknown(chain(*rows))
+    _tell_wide(found)
     failures = list(found.outcomes.failures.values())
     for message in dict.fromkeys(each.message for each in failures if each.kind != "Interrupted"):
         number = sum(each.message == message for each in failures)
@@ -85,8 +88,26 @@ def print_sweep(found: Sweep, against: str | None, *, interrupted: bool) -> None
         print("interrupted: with --store, run it again and it goes on where it was")
 
 
+def _tell_wide(found: Sweep) -> None:
+    """Print how many points ended before they were as precise as was asked for, if any did."""
+    from quickswap._words import counted
+    from quickswap.result import Stop
+
+    wide = sum(each.stop is Stop.BUDGET for each in found.outcomes.results)
+    if wide:
+        print(
+            f"wide: {counted(wide, 'point', ',')} of {len(found.spots):,} used all jobs allowed "
+            "before the precision asked for was reached; allow more with --budget or --jobs"
+        )
+
+
 def _where_columns(place: Place, models: bool) -> list[str]:
-    return [*(["model"] if models else []), "load", "rate", *place.settings]
+    precise = any(
+        each.inputs.precision is not None for found in place.results.values() for each in found
+    )
+    names = {"jobs": "jobs at most"} if precise else {}
+    settings = (names.get(name, name) for name in place.settings)
+    return [*(["model"] if models else []), "load", "rate", *settings]
 
 
 def _where(place: Place, models: bool) -> list[str]:
@@ -107,7 +128,7 @@ def _long(
         best = place.best()
         for policy in (*place.policies, *place.failures):
             cells = [*_where(place, models), policy, mark(policy, best), *_values(place, policy)]
-            cells.append(place.verdict(policy))
+            cells.append(place.verdict(policy) + ("" if place.reached(policy) else WIDE))
             rows.append(cells + ([] if baseline is None else _against(place, policy, baseline)))
         rows.append([""] * len(columns))
     return columns, rows[:-1]

@@ -19,6 +19,7 @@ INPUTS = {
     "engine": "String",
     "jobs": "Int64",
     "precision": "Float64",
+    "precision_of": "String",
     "seed": "UInt64",
     "replications": "Int64",
     "warmup": "String",

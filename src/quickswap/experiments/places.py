@@ -14,7 +14,7 @@ from quickswap.experiments.grid import Spot
 from quickswap.experiments.outcomes import Outcomes
 from quickswap.experiments.point import SETTINGS
 from quickswap.experiments.record import Failure
-from quickswap.result import Result
+from quickswap.result import Result, Stop
 from quickswap.system import System
 
 __all__ = ["PAIRED", "Place", "mean_of", "places_of", "worst"]
@@ -51,6 +51,10 @@ class Place:
         if policy in self.failures:
             return "unstable" if self.failures[policy].unstable else "failed"
         return worst(each.verdict.status for each in self._results(policy))
+
+    def reached(self, policy: str) -> bool:
+        """Whether it is as precise as was asked for, if anything was, with every seed."""
+        return all(each.stop is not Stop.BUDGET for each in self.results.get(policy, ()))
 
     def estimate(self, policy: str, quantity: str, cls: int | None = None) -> Estimate:
         """Return a quantity of a policy, the mean over the seeds.

@@ -198,8 +198,8 @@ class Store:
         """Return a polars frame with one row for each result, class and quantity.
 
         Columns: those of `Result.to_frame`, and behind them key, servers, spelling (of the policy),
-        stop, completed, engine, jobs, precision, seed, replications, warmup, slowdown_bound,
-        max_in_system, allow_unstable and version.
+        stop, completed, engine, jobs, precision, precision_of, seed, replications, warmup,
+        slowdown_bound, max_in_system, allow_unstable and version.
         """
         from quickswap.experiments.frames import frame_of
 
