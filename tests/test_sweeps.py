@@ -201,7 +201,8 @@ class TestCommand:
         self, grid: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
     ) -> None:
         store = str(tmp_path / "s.db")
-        words = ["--precision", ".1", "--loads", ".4,.9", "--jobs", "1e6", "--budget", "400000"]
+        grid.write_text(GRID.replace("jobs = 4000", ""), encoding="utf-8")
+        words = ["--precision", ".05", "--loads", ".3,.9", "--budget", "1e6"]
         code, out, err = run(capsys, "sweep", str(grid), "--store", store, *words)
         assert (code, err) == (0, "")
         stops = [each.stop for each in qs.Store(store)]
