@@ -8,8 +8,6 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from quickswap.files import write_with
 from quickswap.plotting.style import COLOURS, DASHES, MARKERS, STYLE, save
 
@@ -72,18 +70,13 @@ def _panel(axes: Axes, rows: Rows, panel: Panel) -> None:
 
     experiment = rows.experiment
     for style, series in _styled(experiment):
-        curve = rows.of(series.label, panel.quantity, panel.cls, series.method)
-        curve = {x: row for x, row in curve.items() if row.policy == experiment.at(series, x)[1]}
-        if series.method in CURVES:
-            known = [(x, row.value) for x, row in sorted(curve.items())]
-            axes.plot(
-                *np.array(known).reshape(-1, 2).T, label=series.label, **CURVES[series.method]
-            )
-        elif series.method == "simulated":
+        curve = rows.curve(series, panel)
+        if series.method == "simulated":
             _simulated(axes, curve, series.label, style)
-        else:
-            x, y = np.array([(x, row.value) for x, row in sorted(curve.items())]).reshape(-1, 2).T
-            axes.plot(x, y, label=series.label, color=COLOURS[style], linestyle=DASHES[style])
+            continue
+        look = {"color": COLOURS[style], "linestyle": DASHES[style]}
+        x, y = [row.x for row in curve], [row.value for row in curve]
+        axes.plot(x, y, label=series.label, **CURVES.get(series.method, look))
     if panel.log:
         axes.set_yscale("log")
     if panel.quantity == "jain_index":
@@ -94,6 +87,9 @@ def _panel(axes: Axes, rows: Rows, panel: Panel) -> None:
     axes.set_xlabel(axis.label)
     if axis.log:
         axes.set_xscale("log")
+    if experiment.axis == "factor":
+        axes.set_xticks(experiment.values, [f"{x:g}" for x in experiment.values])
+        axes.minorticks_off()
     if experiment.axis == "scv":
         axes.set_xscale("symlog", linthresh=0.25, linscale=0.5)
         axes.set_xticks(experiment.values, [f"{x:g}" for x in experiment.values])
@@ -105,8 +101,8 @@ def _panel(axes: Axes, rows: Rows, panel: Panel) -> None:
     _mark_unstable(axes, rows)
 
 
-def _simulated(axes: Axes, curve: dict[float, Row], label: str, style: int) -> None:
-    known = [row for _, row in sorted(curve.items())]  # nan where unstable: the line breaks
+def _simulated(axes: Axes, known: list[Row], label: str, style: int) -> None:
+    # values are nan where unstable, so that the line breaks
     look: dict[str, Any] = {"color": COLOURS[style], "marker": MARKERS[style]}
     axes.errorbar(
         [row.x for row in known],
@@ -136,9 +132,10 @@ def _simulated(axes: Axes, curve: dict[float, Row], label: str, style: int) -> N
 
 def _mark_unstable(axes: Axes, rows: Rows) -> None:
     """Put a cross at the upper edge for each unstable point, one policy below the other."""
-    line = 0
-    for style, series in _styled(rows.experiment):
-        where = sorted({row.x for row in rows if _is(row, series) and row.verdict == "unstable"})
+    line, experiment = 0, rows.experiment
+    for style, series in _styled(experiment):
+        found = [row for panel in experiment.panels for row in rows.curve(series, panel)]
+        where = sorted({row.x for row in found if row.verdict == "unstable"})
         if not where:
             continue
         axes.plot(
@@ -152,10 +149,6 @@ def _mark_unstable(axes: Axes, rows: Rows) -> None:
             clip_on=False,
         )
         line += 1
-
-
-def _is(row: Row, series: Series) -> bool:
-    return (row.series, row.method) == (series.label, series.method)
 
 
 def _trajectories(axes: Axes, rows: Rows, panel: Panel) -> None:
