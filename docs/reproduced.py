@@ -12,6 +12,7 @@ from pathlib import Path
 
 import polars as pl
 
+from quickswap.reproduction import draining
 from quickswap.reproduction.catalogue import EXPERIMENTS
 from quickswap.reproduction.experiment import Experiment
 
@@ -41,7 +42,8 @@ def main(folder: Path) -> None:
         ]
         cells = " | ".join(str(count) if count else "-" for count in counts)
         most = f"{more['effort']['jobs']:,}" if len(points) else "-"
-        lines.append(f"| [{name}](paper.md#{name}): {record.title} | {most} | {cells} |")
+        page = "backfilling" if EXPERIMENTS[name] in draining.FIGURES else "paper"
+        lines.append(f"| [{name}]({page}.md#{name}): {record.title} | {most} | {cells} |")
     (DOCS / "measured" / "reproduced.md").write_text("\n".join(lines) + "\n", encoding="utf-8")
     shutil.copyfile(folder / "claims.md", DOCS / "measured" / "claims.md")
 

@@ -84,7 +84,7 @@ def policies(draw: st.DrawFn, family: str, servers: int, needs: list[int]) -> di
         policy["window"] = draw(st.none() | st.integers(1, 6))
     if name.endswith("-with-backfill"):
         eighths = st.integers(0, 24).map(lambda each: each / 8)
-        policy["quantiles"] = [draw(eighths) for _ in needs]
+        policy["horizons"] = [draw(eighths) for _ in needs]
         policy["residuals"] = [draw(st.none() | eighths) for _ in needs]
     if name.startswith("msfq"):
         most = servers if drain == "on_demand" else servers - 1

@@ -6,23 +6,29 @@ from 0.
 
 from __future__ import annotations
 
+import itertools
 import json
 import math
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import ClassVar
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 import quickswap as qs
 from quickswap._core import replay
+from quickswap.distributions import Distribution
 from quickswap.errors import PolicyError
 from quickswap.policies import Policy
 from quickswap.policies.draining import by_estimates
 from quickswap.theory import chain
 from replay_helpers import jobs, log_of
+from test_distributions import any_law
 from test_equivalences import assert_same_paths
 from twin import run
 from verification.agreement import near, problems, same_law
@@ -66,6 +72,26 @@ class TestByHand:
     # 1 * ln(1 / .03) = 3.5 is not: 2   3: 2   8: 0 | | 1   9: 1 | | 3
     SYSTEM = exponential(4, (2, 6.0), (4, 1.0), (1, 1.0), (1, 2.0))
     JOBS: ClassVar[Jobs] = [(0, 0, 8), (1, 1, 1), (2, 2, 1), (2, 3, 1)]
+
+    @pytest.mark.parametrize(
+        ("share", "start"),
+        [
+            (0.0, [0, 8, 9, 9]),
+            (0.002, [0, 8, 9, 9]),  # (1/6 + 1) e^-6 = .0029, for the job of mean 1
+            (0.003, [0, 8, 2, 9]),
+            (0.11, [0, 8, 2, 9]),  # (1/6 + 1) 2 e^-3 = .116, for the job of mean 2
+            (0.12, [0, 8, 2, 2]),
+        ],
+    )
+    def test_who_prolongs_the_drain_little_starts(self, share: float, start: list[float]) -> None:
+        assert served(self.SYSTEM, qs.AdaptiveQuickswap(overrun=share), self.JOBS) == start
+
+    def test_beliefs(self) -> None:
+        # believed to be three times as long, job 0 leaves after 18, long after job 3
+        longer = qs.AdaptiveQuickswap(0.03, believed=(3, 1, 1, 1))
+        assert served(self.SYSTEM, longer, self.JOBS) == [0, 8, 2, 2]
+        shorter = qs.AdaptiveQuickswap(0.03, believed=(0.5, 1, 1, 1))  # ln(1 / .03) = 3.5 > 3
+        assert served(self.SYSTEM, shorter, self.JOBS) == [0, 8, 9, 9]
 
     @pytest.mark.parametrize(
         ("risk", "start"),
@@ -127,7 +153,7 @@ class TestEquivalences:
     @pytest.mark.parametrize("policy", [qs.AdaptiveQuickswap, qs.StaticQuickswap, qs.MSFQ])
     def test_no_risk_is_no_backfilling(self, policy: type[Policy]) -> None:
         build = policy
-        plain, none, zero = build(), build(backfill=None), build(backfill=0)  # type: ignore[call-arg] # it is one of three
+        plain, none, zero = build(), build(backfill=None), build(backfill=0, overrun=0)  # type: ignore[call-arg] # it is one of three
         assert plain == none == zero
         system = one_or_all(7, 4.2, 0.35)
         one, other = (
@@ -141,13 +167,28 @@ class TestEquivalences:
     def test_one_or_all_it_is_a_lower_threshold(self, servers: int, risk: float) -> None:
         """Lights start during a drain while H(u) >= ln(1 / risk): see `stability`."""
         system = one_or_all(servers, 0.6 * servers * 0.9, 0.4 * 0.9)
-        enough = (u for u in range(1, servers + 9**9) if harmonic(u) >= math.log(1 / risk))
-        lower = next(enough) - 1 if harmonic(servers) >= math.log(1 / risk) else servers
+        lower = lowered(servers, lambda time: time >= math.log(1 / risk))
         assert_same_paths(system, qs.AdaptiveQuickswap(risk), qs.MSFQ(lower))
         for threshold in {0, servers // 2, servers - 1}:
             below = qs.MSFQ(min(threshold, lower))
             assert_same_paths(system, qs.MSFQ(threshold, backfill=risk), below)
             assert_same_paths(system, qs.StaticQuickswap(threshold, backfill=risk), below)
+
+    @pytest.mark.parametrize("share", [0.5, 0.2, 0.03])
+    @pytest.mark.parametrize("servers", [2, 32])
+    def test_so_does_a_share(self, servers: int, share: float) -> None:
+        rate = 0.6 * servers * 0.9
+        system = one_or_all(servers, rate, 0.4 * 0.9)
+
+        def allowed(time: float) -> bool:
+            return (1 / time + rate) * math.exp(-time) <= share
+
+        lower = lowered(servers, allowed)
+        assert_same_paths(system, qs.AdaptiveQuickswap(overrun=share), qs.MSFQ(lower))
+
+    def test_equal_beliefs_in_all_classes_change_no_risk(self) -> None:
+        twice = qs.AdaptiveQuickswap(0.3, believed=(2, 2, 2))
+        assert_same_paths(THREE, qs.AdaptiveQuickswap(0.3), twice)
 
     @pytest.mark.parametrize("risk", [0.5, 0.03])
     def test_static_exclusive_is_msfq_always(self, risk: float) -> None:
@@ -160,8 +201,10 @@ class TestEquivalences:
             assert_same_paths(system, plain, other)
 
 
-def harmonic(n: int) -> float:
-    return math.fsum(1 / i for i in range(1, n + 1))
+def lowered(servers: int, allowed: Callable[[float], bool]) -> int:
+    """The threshold below which lights are not let in; with all of them in service none starts."""
+    times = itertools.accumulate(1 / u for u in range(1, servers))
+    return next((u - 1 for u, time in enumerate(times, 1) if allowed(time)), servers)
 
 
 THREE = mixed(6, [(1, 0.6, 0.3), (2, 0.3, 1.5), (6, 0.1, 1.0)], 0.25)
@@ -174,6 +217,9 @@ CASES: list[tuple[qs.System, Policy]] = [
     (THREE, qs.StaticQuickswap(backfill=0.2)),
     (THREE, qs.StaticQuickswap(order=(1, 2, 0), drain="exclusive", backfill=0.2)),
     (mixed(4, [(3, 0.3, 2.0), (2, 0.3, 1.0), (1, 0.4, 0.2)], 0.25), qs.AdaptiveQuickswap(0.05)),
+    (THREE, qs.AdaptiveQuickswap(overrun=0.2)),
+    (mixed(8, [(1, 0.7, 0.1), (5, 0.3, 1.0)], 0.3), qs.StaticQuickswap(overrun=0.2)),
+    (mixed(3, [(1, 0.7, 0.5), (3, 0.3, 1.5)], 0.4), qs.MSFQ(2, "always", overrun=0.5)),
 ]
 
 
@@ -194,7 +240,7 @@ def test_the_exact_chain_agrees_with_simulations(system: qs.System, policy: Poli
         for each, seen in zip(exact.classes, result.classes, strict=True)
     ]
     assert problems([*checks, *same_law(policy.label, jumps, events)]) == []
-    plain = replace(policy, backfill=0.0)  # type: ignore[type-var]  # all are dataclasses
+    plain = replace(policy, backfill=0.0, overrun=0.0)  # type: ignore[type-var]  # all are dataclasses
     without = chain.exact(system, plain, tolerance=1e-3)
     gap = abs(without.mean_response_time - exact.mean_response_time)
     assert gap > without.error
@@ -212,11 +258,28 @@ def test_many_classes_of_a_need_in_debug_mode(drain: str) -> None:
 def test_it_helps_where_it_should() -> None:
     """Small jobs beside large ones that are a hundred times longer."""
     system = mixed(16, [(1, 0.95, 0.02), (5, 0.04, 2.0), (16, 0.01, 1.0)], 0.6)
-    plain, backfilled = qs.compare(
-        system, ["adaptive-quickswap", "adaptive-quickswap:backfill=.03"], jobs=1_000_000
-    ).results
-    assert backfilled.mean_response_time.high < plain.mean_response_time.low / 2
-    assert backfilled.weighted_mean_response_time.low < plain.weighted_mean_response_time.high
+    spellings = [f"adaptive-quickswap{limit}" for limit in ("", ":backfill=.03", ":overrun=.2")]
+    plain, *backfilled = qs.compare(system, spellings, jobs=1_000_000).results
+    for each in backfilled:
+        assert each.mean_response_time.high < plain.mean_response_time.low / 2
+        assert each.weighted_mean_response_time.low < plain.weighted_mean_response_time.high
+
+
+@pytest.mark.filterwarnings("ignore::quickswap.errors.InfiniteVarianceWarning")
+@given(law=any_law, rate=st.floats(1e-3, 1e6), share=st.floats(1e-6, 0.999))
+def test_a_horizon_is_the_least_drain_that_is_prolonged_by_the_share(
+    law: Distribution, rate: float, share: float
+) -> None:
+    """The jobs to come over the drain, times their mean overrun, are that share of it."""
+    policy = qs.AdaptiveQuickswap(overrun=share)
+    horizon = policy.resolve(qs.System(1, [qs.JobClass(1, rate, law)]))["horizons"][0]  # type: ignore[index] # a list
+
+    def prolonged(time: float) -> float:
+        """By which share a drain of so long is."""
+        return (1 + rate * time) * law.overrun(time) / time
+
+    assert prolonged(horizon) <= share * (1 + 1e-9)
+    assert prolonged(horizon * (1 - 1e-6)) > share * (1 - 1e-9)
 
 
 class TestReplay:
@@ -246,10 +309,27 @@ BAD: list[tuple[object, str]] = [
 ]
 
 
-@pytest.mark.parametrize(("given", "sentence"), BAD)
-def test_what_is_no_risk_is_refused(given: object, sentence: str) -> None:
+@pytest.mark.parametrize(("wrong", "sentence"), BAD)
+def test_what_is_no_risk_is_refused(wrong: object, sentence: str) -> None:
     with pytest.raises(PolicyError, match=sentence):
-        qs.AdaptiveQuickswap(given)  # type: ignore[arg-type] # wrong on purpose
+        qs.AdaptiveQuickswap(wrong)  # type: ignore[arg-type] # wrong on purpose
+
+
+MISTAKES: list[tuple[dict[str, object], str]] = [
+    ({"overrun": 1}, "overrun of MSFQ must be a share of the drain from 0 .* such as 0.2, not 1"),
+    ({"overrun": 0.2, "backfill": 0.03}, "MSFQ takes backfill or overrun, not both"),
+    ({"believed": [1, 2]}, "MSFQ believes in sizes for backfilling: give overrun as well"),
+    ({"overrun": 0.2, "believed": 2}, "must be a list of factors, one for each class, not 2"),
+    ({"overrun": 0.2, "believed": []}, "must be a list of factors"),
+    ({"overrun": 0.2, "believed": [1, 0]}, "each of believed of MSFQ must be a positive .* not 0"),
+    ({"overrun": 0.2, "believed": [1]}, "as many factors as there are classes, 2, not 1"),
+]
+
+
+@pytest.mark.parametrize(("mistake", "sentence"), MISTAKES)
+def test_mistakes(mistake: dict[str, object], sentence: str) -> None:
+    with pytest.raises(PolicyError, match=sentence):
+        qs.MSFQ(**mistake).resolve(one_or_all(4, 0.5, 0.2))  # type: ignore[arg-type] # wrong on purpose
 
 
 @pytest.mark.parametrize(
@@ -258,6 +338,11 @@ def test_what_is_no_risk_is_refused(given: object, sentence: str) -> None:
         (qs.AdaptiveQuickswap(True), "Adaptive Quickswap (backfill .03)"),
         (qs.MSFQ(3, "always", 1e-5), "MSFQ(3, always, backfill 1e-05)"),
         (qs.StaticQuickswap(backfill=0.5), "Static Quickswap (backfill .5)"),
+        (qs.AdaptiveQuickswap(overrun=True), "Adaptive Quickswap (overrun .2)"),
+        (
+            qs.StaticQuickswap(overrun=0.1, believed=[2, 0.5]),
+            "Static Quickswap (overrun .1, believed 2+0.5)",
+        ),
     ],
 )
 def test_labels(policy: Policy, label: str) -> None:

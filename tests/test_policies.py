@@ -99,7 +99,7 @@ CANONICAL: list[tuple[str, Policy, qs.System, dict[str, object]]] = [
         qs.AdaptiveQuickswap(backfill=0.5),
         qs.System(2, [qs.JobClass(1, 1, UNIT), qs.JobClass(2, 1, qs.Pareto(3.0, 1.0))]),
         {
-            "quantiles": pytest.approx([math.log(2), 2 ** (1 / 3)]),
+            "horizons": pytest.approx([math.log(2), 2 ** (1 / 3)]),
             "residuals": pytest.approx([1.0, 1.0]),
         },
     ),
@@ -110,7 +110,7 @@ CANONICAL: list[tuple[str, Policy, qs.System, dict[str, object]]] = [
         {
             "threshold": 1,
             "drain": "always",
-            "quantiles": pytest.approx([math.log(4), 3]),
+            "horizons": pytest.approx([math.log(4), 3]),
             "residuals": [1.0, 1.5],
         },
     ),
@@ -122,7 +122,7 @@ CANONICAL: list[tuple[str, Policy, qs.System, dict[str, object]]] = [
             "drain": "overlap",
             "order": [0],
             "thresholds": [1],
-            "quantiles": [0.97],
+            "horizons": [0.97],
             "residuals": [pytest.approx(1 / 3)],
         },
     ),
@@ -141,7 +141,7 @@ def test_spelling_and_canonical_form(
 ) -> None:
     assert parse(text) == policy
     assert parse(spell(policy)) == policy
-    name = text.partition(":")[0] + ("-with-backfill" if "quantiles" in rest else "")
+    name = text.partition(":")[0] + ("-with-backfill" if "horizons" in rest else "")
     assert policy.resolve(system) == {"name": name, **rest}
     assert eval(repr(policy), vars(qs) | {name: getattr(qs, name) for name in qs.__all__}) == policy
     assert pickle.loads(pickle.dumps(policy)) == policy

@@ -123,6 +123,7 @@ def test_fcfs_on_the_four_classes_is_unstable_at_rate_four() -> None:
         qs.MSFQ(backfill=0.03),
         qs.StaticQuickswap(backfill=0.03),
         qs.AdaptiveQuickswap(backfill=0.03),
+        qs.AdaptiveQuickswap(overrun=0.2),
         qs.MSF(),
         qs.Smash(None),
         qs.MSFQ(0),
@@ -295,6 +296,7 @@ def test_a_limit_that_would_take_long_is_left_open() -> None:
     [
         (qs.AdaptiveQuickswap(backfill=0.03), "four-class:load=.1"),
         (qs.StaticQuickswap(backfill=0.03), "four-class:load=.1"),
+        (qs.AdaptiveQuickswap(overrun=0.2), "four-class:load=.1"),
         (qs.StaticQuickswap(drain="exclusive", backfill=0.03), "four-class:load=.1"),
         (qs.StaticQuickswap(drain="exclusive", backfill=0.03), "one-or-all:load=.1"),
         (qs.MSFQ(3, "always", backfill=0.03), "one-or-all:load=.1"),

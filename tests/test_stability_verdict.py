@@ -134,6 +134,17 @@ def test_a_run_that_misses_its_rare_big_jobs_says_so(jobs: int, seed: int) -> No
     assert "simulate more jobs" in result.verdict.reason
 
 
+def test_one_look_does_not_make_a_run_unstable() -> None:
+    """After 3,200,000 jobs the number in system has grown steadily; the next look sees it fall."""
+    beliefs = (2, 0.5, 2, 0.5, 0.5, 2, 2, 0.5, 2, 2, 0.5, 2, 0.5, 2, 0.5, 2, *(0.5,) * 5)
+    policy = qs.AdaptiveQuickswap(overrun=0.2, believed=(*beliefs, 2, 0.5, 0.5, 2, 2))
+    system, settings = qs.load("borg-b:rate=4"), {"precision": 0.1, "precision_of": "weighted"}
+    short = qs.simulate(system, policy, jobs=3_200_000, **settings)  # type: ignore[arg-type] # a mapping of several types
+    longer = qs.simulate(system, policy, jobs=10_000_000, **settings)  # type: ignore[arg-type] # likewise
+    assert (short.verdict.status, longer.verdict.status) == ("unstable", "stable")
+    assert longer.completed > 2 * short.completed
+
+
 def test_growth_is_that_of_the_number_in_system() -> None:
     """Twice the capacity: half of the arrivals stay for ever."""
     system = single(2.0)

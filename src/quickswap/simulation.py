@@ -41,7 +41,8 @@ BLOCKS = 511
 SMALL_BLOCK = 64
 """Completions in a block that are enough to begin with."""
 ROUNDS = (1 / 8, 1 / 4, 1 / 2, 1.0)
-"""Shares of a run after which it is looked at, so that an unstable one ends early."""
+"""Shares of a run after which it is looked at, so that an unstable one ends early: if two looks on
+end say so, as a long swing of a stable system may look like it once."""
 FIRST_ROUND = 100_000
 """Jobs of the first round when a precision is asked for; each round doubles them."""
 
@@ -188,7 +189,7 @@ class _Session:
     def _go(self, core: Simulation, known: Known) -> Stop:
         """Advance in rounds; return why no further one is needed."""
         rounds = self._rounds()
-        stop = Stop.COMPLETED
+        stop, suspected = Stop.COMPLETED, False
         for number, target in enumerate(rounds):
             reasons = self._advance(core, target)
             self._check(core, reasons)
@@ -202,8 +203,10 @@ class _Session:
             verdict = judge(batches, known, crowded="crowded" in reasons)
             if "crowded" in reasons:
                 return Stop.CROWDED if verdict.status != "unstable" else Stop.UNSTABLE
-            if verdict.status == "unstable" and not last and not self.inputs.allow_unstable:
+            unstable = verdict.status == "unstable" and not self.inputs.allow_unstable
+            if unstable and (suspected or verdict.proven) and not last:
                 return Stop.UNSTABLE
+            suspected = unstable
             if self.inputs.precision is not None:
                 stop = Stop.BUDGET
                 trusted = number > 0 or last  # a first look is not worth ending a run for

@@ -22,12 +22,12 @@ class Backfill(Protocol):
 
 class ByLaws:
     """All u jobs of a class in service are expected to have left after H(u) r; in the order of
-    these times the classes free their servers until the target fits. A class may start if the size
-    that it exceeds with a probability of at most the risk, its quantile, is at most D.
+    these times the classes free their servers until the target fits. A class may start if D is at
+    least its horizon.
     """
 
-    def __init__(self, quantiles: list[float], residuals: list[float | None]) -> None:
-        self.quantiles = quantiles
+    def __init__(self, horizons: list[float], residuals: list[float | None]) -> None:
+        self.horizons = horizons
         self.residuals = [float("inf") if r is None else r for r in residuals]
 
     def job(self, state: State, target: Job, leaving: int | None = None) -> Job | None:
@@ -36,7 +36,7 @@ class ByLaws:
             [
                 job
                 for job in state.waiting
-                if job.cls != target.cls and state.fits(job) and self.quantiles[job.cls] <= until
+                if job.cls != target.cls and state.fits(job) and self.horizons[job.cls] <= until
             ]
         )
 

@@ -110,7 +110,7 @@ def make(servers: int, needs: list[int], policy: dict[str, Any]) -> Policy | Pre
     if kind == "-by-estimates":
         parameters["backfill"] = ByEstimates()
     elif plain != policy["name"]:
-        laws = {key: parameters.pop(key) for key in ("quantiles", "residuals")}
+        laws = {key: parameters.pop(key) for key in ("horizons", "residuals")}
         parameters["backfill"] = ByLaws(**laws)
     match plain:
         case "fcfs":

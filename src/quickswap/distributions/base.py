@@ -45,6 +45,10 @@ class Distribution(ABC):
     def exceeded(self, probability: float) -> float:
         """Return the least x with P(S > x) <= `probability`, in seconds; it is above 0, below 1."""
 
+    @abstractmethod
+    def overrun(self, x: float) -> float:
+        """Return E[max(S - x, 0)], the mean time that S goes on after `x` >= 0, all in seconds."""
+
     @property
     def second_moment(self) -> float:
         """E[S^2] in seconds squared; `inf` when it does not exist."""

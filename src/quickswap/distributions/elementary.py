@@ -41,6 +41,9 @@ class Deterministic(Distribution):
     def exceeded(self, probability: float) -> float:
         return self.value
 
+    def overrun(self, x: float) -> float:
+        return max(0.0, self.value - x)
+
     def _scaled(self, factor: float) -> Self:
         return type(self)(factor * self.value)
 
@@ -83,6 +86,12 @@ class Uniform(Distribution):
 
     def exceeded(self, probability: float) -> float:
         return self.high - probability * (self.high - self.low)
+
+    def overrun(self, x: float) -> float:
+        if x <= self.low:
+            return self.mean - x
+        left = max(0.0, self.high - x)
+        return left * (left / (self.high - self.low) / 2) if left > 0 else 0.0
 
     def _scaled(self, factor: float) -> Self:
         return type(self)(factor * self.low, factor * self.high)
@@ -148,6 +157,10 @@ class Empirical(Distribution):
             if above > allowed:
                 return value
         return pairs[-1][0]
+
+    def overrun(self, x: float) -> float:
+        above = [(each, w) for each, w in zip(self.values, self.weights, strict=True) if each > x]
+        return _sum(w * (each - x) for each, w in above) / _sum(self.weights)
 
     def _scaled(self, factor: float) -> Self:
         return type(self)([factor * x for x in self.values], self.weights)

@@ -43,6 +43,9 @@ class Exponential(Distribution):
     def exceeded(self, probability: float) -> float:
         return -self.mean * math.log(probability)
 
+    def overrun(self, x: float) -> float:
+        return self.mean * math.exp(-x / self.mean)
+
     def _scaled(self, factor: float) -> Self:
         return type(self)(mean=factor * self.mean)
 
@@ -78,6 +81,9 @@ class Erlang(Distribution):
 
     def exceeded(self, probability: float) -> float:
         return self.mean / self.phases * _gamma_exceeded(self.phases, probability)
+
+    def overrun(self, x: float) -> float:
+        return _gamma_overrun(self.phases, self.mean, x)
 
     def _scaled(self, factor: float) -> Self:
         return type(self)(self.phases, factor * self.mean)
@@ -128,6 +134,9 @@ class Gamma(Distribution):
 
     def exceeded(self, probability: float) -> float:
         return self.scale * _gamma_exceeded(self.shape, probability)
+
+    def overrun(self, x: float) -> float:
+        return _gamma_overrun(self.shape, self.mean, x)
 
     def _scaled(self, factor: float) -> Self:
         return type(self)(self.shape, factor * self.scale)
@@ -208,6 +217,10 @@ class Hyperexponential(Distribution):
             return longest * highest
         return longest * float(brentq(excess, 0.0, highest, xtol=1e-300, rtol=1e-14))
 
+    def overrun(self, x: float) -> float:
+        phases = zip(self.probabilities, self.rates, strict=True)
+        return math.fsum(p / r * math.exp(-r * x) for p, r in phases)
+
     def _scaled(self, factor: float) -> Self:
         return type(self)(self.probabilities, [rate / factor for rate in self.rates])
 
@@ -217,6 +230,15 @@ def _gamma_exceeded(shape: float, probability: float) -> float:
     from scipy.special import gammainccinv
 
     return float(gammainccinv(shape, probability))
+
+
+def _gamma_overrun(shape: float, mean: float, x: float) -> float:
+    """Return E[max(S - x, 0)] of a gamma law."""
+    from scipy.special import gammaincc
+
+    scaled = shape * (x / mean)
+    beyond = float(gammaincc(shape + 1, scaled)), float(gammaincc(shape, scaled))
+    return max(0.0, mean * beyond[0] - x * beyond[1])
 
 
 def _balanced(mean: float, scv: float) -> tuple[tuple[float, float], tuple[float, float]]:

@@ -52,6 +52,14 @@ class LogNormal(Distribution):
 
         return exp(self.mu - self.sigma * float(ndtri(probability)))
 
+    def overrun(self, x: float) -> float:
+        from scipy.special import ndtr
+
+        if x <= 0:
+            return self.mean
+        above = (self.mu - math.log(x)) / self.sigma
+        return max(0.0, self.mean * float(ndtr(above + self.sigma)) - x * float(ndtr(above)))
+
     def _scaled(self, factor: float) -> Self:
         return type(self)(self.mu + math.log(factor), self.sigma)
 
@@ -91,6 +99,12 @@ class Weibull(Distribution):
 
     def exceeded(self, probability: float) -> float:
         return self.scale * math.pow(-math.log(probability), 1 / self.shape)
+
+    def overrun(self, x: float) -> float:
+        from scipy.special import gammaincc
+
+        left = float(gammaincc(1 / self.shape, math.pow(x / self.scale, self.shape)))
+        return self.mean * left
 
     def _scaled(self, factor: float) -> Self:
         return type(self)(self.shape, factor * self.scale)
@@ -142,6 +156,11 @@ class Pareto(Distribution):
     def exceeded(self, probability: float) -> float:
         return self.scale * math.pow(probability, -1 / self.shape)
 
+    def overrun(self, x: float) -> float:
+        if x <= self.scale:
+            return self.mean - x
+        return self.scale / (self.shape - 1) * math.pow(self.scale / x, self.shape - 1)
+
     def _scaled(self, factor: float) -> Self:
         return type(self)(self.shape, factor * self.scale)
 
@@ -188,6 +207,16 @@ class BoundedPareto(Distribution):
     def exceeded(self, probability: float) -> float:
         least = math.pow(self.low / self.high, self.shape)  # P(S > x) + a (1 - P) = (low/x)^shape
         return self.low * math.pow(probability + (1 - probability) * least, -1 / self.shape)
+
+    def overrun(self, x: float) -> float:
+        if x <= self.low:
+            return self.mean - x
+        if x >= self.high:
+            return 0.0
+        left, span = math.log(self.high / x), math.log(self.high / self.low)
+        beyond = _integral(1 - self.shape, left) - _integral(-self.shape, left)
+        above = math.pow(self.low / x, self.shape) / _integral(-self.shape, span)
+        return max(0.0, x * above * beyond)
 
     def _scaled(self, factor: float) -> Self:
         return type(self)(self.shape, factor * self.low, factor * self.high)

@@ -7,8 +7,6 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from quickswap.files import write_with
 from quickswap.plotting.marks import draw_marks, explain_marks, mark_unstable
 from quickswap.plotting.style import COLOURS, DASHES, STYLE, save
@@ -18,7 +16,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from quickswap.reproduction.experiment import Experiment, Panel, Series
-    from quickswap.reproduction.table import Row, Rows
+    from quickswap.reproduction.table import Rows
 
 __all__ = ["plot_experiment"]
 
@@ -72,18 +70,13 @@ def _panel(axes: Axes, rows: Rows, panel: Panel) -> None:
 
     experiment = rows.experiment
     for style, series in _styled(experiment):
-        curve = rows.of(series.label, panel.quantity, panel.cls, series.method)
-        curve = {x: row for x, row in curve.items() if row.policy == experiment.at(series, x)[1]}
-        if series.method in CURVES:
-            known = [(x, row.value) for x, row in sorted(curve.items())]
-            axes.plot(
-                *np.array(known).reshape(-1, 2).T, label=series.label, **CURVES[series.method]
-            )
-        elif series.method == "simulated":
-            draw_marks(axes, [row for _, row in sorted(curve.items())], series.label, style)
-        else:
-            x, y = np.array([(x, row.value) for x, row in sorted(curve.items())]).reshape(-1, 2).T
-            axes.plot(x, y, label=series.label, color=COLOURS[style], linestyle=DASHES[style])
+        curve = rows.curve(series, panel)
+        if series.method == "simulated":
+            draw_marks(axes, curve, series.label, style)
+            continue
+        look = {"color": COLOURS[style], "linestyle": DASHES[style]}
+        x, y = [row.x for row in curve], [row.value for row in curve]
+        axes.plot(x, y, label=series.label, **CURVES.get(series.method, look))
     if panel.log:
         axes.set_yscale("log")
     if panel.quantity == "jain_index":
@@ -94,6 +87,9 @@ def _panel(axes: Axes, rows: Rows, panel: Panel) -> None:
     axes.set_xlabel(axis.label)
     if axis.log:
         axes.set_xscale("log")
+    if experiment.axis == "factor":
+        axes.set_xticks(experiment.values, [f"{x:g}" for x in experiment.values])
+        axes.minorticks_off()
     if experiment.axis == "scv":
         axes.set_xscale("symlog", linthresh=0.25, linscale=0.5)
         axes.set_xticks(experiment.values, [f"{x:g}" for x in experiment.values])
@@ -106,17 +102,12 @@ def _panel(axes: Axes, rows: Rows, panel: Panel) -> None:
 
 
 def _mark_unstable(axes: Axes, rows: Rows) -> None:
-    mark_unstable(
-        axes,
-        [
-            (style, sorted({row.x for row in rows if _is(row, each) and row.verdict == "unstable"}))
-            for style, each in _styled(rows.experiment)
-        ],
-    )
-
-
-def _is(row: Row, series: Series) -> bool:
-    return (row.series, row.method) == (series.label, series.method)
+    experiment = rows.experiment
+    crosses = []
+    for style, series in _styled(experiment):
+        found = [row for panel in experiment.panels for row in rows.curve(series, panel)]
+        crosses.append((style, sorted({row.x for row in found if row.verdict == "unstable"})))
+    mark_unstable(axes, crosses)
 
 
 def _trajectories(axes: Axes, rows: Rows, panel: Panel) -> None:

@@ -44,7 +44,7 @@ class Policy(ABC):
         if not isinstance(system, System):
             raise PolicyError(f"a policy serves a System, not {shown(system)}.")
         parameters = self._parameters(system)
-        backfills = "quantiles" in parameters
+        backfills = "horizons" in parameters
         return {"name": f"{self.name}{WITH}" if backfills else self.name, **parameters}
 
     @abstractmethod

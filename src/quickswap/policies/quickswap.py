@@ -1,6 +1,9 @@
 """The Quickswap family: change class before the present one has run dry.
 
-All take `backfill`, which the paper does not have; see `quickswap.policies.draining`.
+All take `overrun` and `backfill`, which the paper does not have: jobs that are likely to be gone in
+time start during a drain. Both are from 0 (off) to below 1, and exclude each other; True is the
+default, a share of 0.2 and a risk of 0.03. `believed` holds a factor for each class, how many times
+as long as they are its sizes are taken to be. See `quickswap.policies.draining`.
 
 "The paper" is Chen, Anggraito, Olliaro, Marin, Ajmone Marsan, Berg, Grosof, "Improving
 Nonpreemptive Multiserver Job Scheduling with Quickswap".
@@ -16,7 +19,7 @@ from quickswap._check import items, whole
 from quickswap._words import counted
 from quickswap.errors import PolicyError, shown, unknown
 from quickswap.policies.base import Policy, choice
-from quickswap.policies.draining import backfilling, risk, told
+from quickswap.policies.draining import Backfilling
 from quickswap.system import System
 
 
@@ -36,23 +39,26 @@ class MSFQ(Policy):
       goes on while N_1 > l, then the lights in service finish and none starts, whether or not a
       heavy job waits; then heavies until none is left.
 
-    `backfill` is a risk, from 0 (off) to below 1; True is 0.03. While lights drain and a heavy job
-    waits, a light starts if it is likely to be gone in time: P(S > D) <= backfill, where D is the
-    expected time until the lights in service have left (`quickswap.policies.draining`).
+    With `overrun` or `backfill`, while lights drain and a heavy job waits, a light starts if it is
+    likely to be gone in time, D, when the lights in service are expected to have left: if
+    (1 / D + lambda) E[max(S - D, 0)] <= overrun, or if P(S > D) <= backfill.
 
     Source: the paper, section "Most Servers First Quickswap (MSFQ)".
     """
 
     name: ClassVar[str] = "msfq"
     title: ClassVar[str] = "MSFQ"
+    lists: ClassVar[tuple[str, ...]] = ("believed",)
     drains: ClassVar[tuple[str, ...]] = ("on_demand", "always")
 
     threshold: int | None = None
     drain: str = "on_demand"
     backfill: float = 0.0
+    overrun: float = 0.0
+    believed: tuple[float, ...] | None = None
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "backfill", risk(self.backfill, "backfill of MSFQ"))
+        _set_backfilling(self, self.backfill, self.overrun, self.believed)
         if self.threshold is not None:
             threshold = _natural(self.threshold, "threshold of MSFQ")
             object.__setattr__(self, "threshold", threshold)
@@ -71,12 +77,12 @@ class MSFQ(Policy):
         threshold = system.servers - 1 if self.threshold is None else self.threshold
         what = f"threshold of MSFQ with drain {self.drain!r}"
         threshold = whole(threshold, what, 0, highest, PolicyError)
-        return {"threshold": threshold, "drain": self.drain, **backfilling(self.backfill, system)}
+        return {"threshold": threshold, "drain": self.drain, **_backfilling(self, system)}
 
     def _details(self) -> list[str]:
         threshold = "k-1" if self.threshold is None else f"{self.threshold}"
         drain = [] if self.drain == "on_demand" else [self.drain]
-        return [threshold, *drain, *told(self.backfill)]
+        return [threshold, *drain, *_told(self)]
 
 
 @final
@@ -101,20 +107,21 @@ class StaticQuickswap(Policy):
         order: the cycle, every class once, by name or by position in the system (from 0). By
             default from the largest need to the smallest.
         drain: "overlap" or "exclusive".
-        backfill: a risk, from 0 (off) to below 1; True is 0.03. During a drain for class j, jobs of
-            other classes start that are likely to be gone in time: P(S > D) <= backfill, where D is
-            the expected time until a job of class j can start (`quickswap.policies.draining`).
-            With "overlap" it is a drain while the class visited waits for servers that others hold.
-            With "exclusive" class j is the next of the cycle with somebody waiting, and as those
-            let in may outlast the drain, a swap is due only if class i is alone in service or
-            nobody of it waits.
+        backfill, overrun: during a drain for class j, jobs of a class h other than j start that are
+            likely to be gone in time, D, when a job of class j is expected to start: those with
+            P(S_h > D) <= backfill, or with (1 / D + lambda_h) E[max(S_h - D, 0)] <= overrun. With
+            "overlap" it is a drain while the class visited waits for servers that others hold. With
+            "exclusive" class j is the next of the cycle with somebody waiting, and as those let in
+            may outlast the drain, a swap is due only if class i is alone in service or nobody of it
+            waits.
+        believed: factors by which the sizes of the classes are misjudged.
 
     Source: the paper, section "Static Quickswap" ("exclusive" is its text).
     """
 
     name: ClassVar[str] = "static-quickswap"
     title: ClassVar[str] = "Static Quickswap"
-    lists: ClassVar[tuple[str, ...]] = ("thresholds", "order")
+    lists: ClassVar[tuple[str, ...]] = ("thresholds", "order", "believed")
     drains: ClassVar[tuple[str, ...]] = ("overlap", "exclusive")
 
     threshold: int | None = None
@@ -122,6 +129,8 @@ class StaticQuickswap(Policy):
     order: tuple[int | str, ...] | None = None
     drain: str = "overlap"
     backfill: float = 0.0
+    overrun: float = 0.0
+    believed: tuple[float, ...] | None = None
 
     def __init__(
         self,
@@ -130,6 +139,8 @@ class StaticQuickswap(Policy):
         order: Iterable[int | str] | None = None,
         drain: str = "overlap",
         backfill: float | None = 0.0,
+        overrun: float | None = 0.0,
+        believed: Iterable[float] | None = None,
     ) -> None:
         if threshold is not None and thresholds is not None:
             raise PolicyError("StaticQuickswap takes threshold or thresholds, not both.")
@@ -150,14 +161,14 @@ class StaticQuickswap(Policy):
         object.__setattr__(self, "thresholds", thresholds)
         object.__setattr__(self, "order", order)
         object.__setattr__(self, "drain", choice(drain, "drain of StaticQuickswap", self.drains))
-        object.__setattr__(self, "backfill", risk(backfill, "backfill of StaticQuickswap"))
+        _set_backfilling(self, backfill, overrun, believed)
 
     def _parameters(self, system: System) -> dict[str, object]:
         return {
             "drain": self.drain,
             "order": self._cycle(system),
             "thresholds": self._slots(system),
-            **backfilling(self.backfill, system),
+            **_backfilling(self, system),
         }
 
     def _cycle(self, system: System) -> list[int]:
@@ -206,7 +217,7 @@ class StaticQuickswap(Policy):
         if self.order is not None:
             details.append("order " + "+".join(map(str, self.order)))
         drain = [] if self.drain == "overlap" else [self.drain]
-        return [*details, *drain, *told(self.backfill)]
+        return [*details, *drain, *_told(self)]
 
 
 @final
@@ -219,10 +230,10 @@ class AdaptiveQuickswap(Policy):
     job. Draining: nobody starts but the job that is the largest waiting one at the time; as soon as
     it starts, back to working.
 
-    `backfill` is a risk, from 0 (off) to below 1; True is 0.03. While draining for a job b, a job
-    of another class that fits also starts if it is likely to be gone in time: P(S > D) <= backfill,
-    where D is the expected time until b fits (`quickswap.policies.draining`); the largest need goes
-    first.
+    With `overrun` or `backfill`, while draining for a job b, a job of another class j that fits
+    starts if it is likely to be gone in time, D, when b is expected to fit: if
+    (1 / D + lambda_j) E[max(S_j - D, 0)] <= overrun, or if P(S_j > D) <= backfill. The largest need
+    goes first.
 
     Source: the paper, section "Adaptive Quickswap".
     """
@@ -230,17 +241,39 @@ class AdaptiveQuickswap(Policy):
     name: ClassVar[str] = "adaptive-quickswap"
     title: ClassVar[str] = "Adaptive Quickswap"
 
+    lists: ClassVar[tuple[str, ...]] = ("believed",)
+
     backfill: float = 0.0
+    overrun: float = 0.0
+    believed: tuple[float, ...] | None = None
 
     def __post_init__(self) -> None:
-        what = "backfill of AdaptiveQuickswap"
-        object.__setattr__(self, "backfill", risk(self.backfill, what))
+        _set_backfilling(self, self.backfill, self.overrun, self.believed)
 
     def _parameters(self, system: System) -> dict[str, object]:
-        return backfilling(self.backfill, system)
+        return _backfilling(self, system)
 
     def _details(self) -> list[str]:
-        return told(self.backfill)
+        return _told(self)
+
+
+_Backfills = MSFQ | StaticQuickswap | AdaptiveQuickswap
+
+
+def _set_backfilling(
+    policy: _Backfills, backfill: object, overrun: object, believed: object
+) -> None:
+    found = Backfilling.of(type(policy).__name__, backfill, overrun, believed)
+    for name in ("backfill", "overrun", "believed"):
+        object.__setattr__(policy, name, getattr(found, name))
+
+
+def _backfilling(policy: _Backfills, system: System) -> dict[str, object]:
+    return Backfilling(policy.backfill, policy.overrun, policy.believed).parameters(system)
+
+
+def _told(policy: _Backfills) -> list[str]:
+    return Backfilling(policy.backfill, policy.overrun, policy.believed).told()
 
 
 def _natural(value: object, what: str) -> int:

@@ -129,7 +129,7 @@ class Task:
             return {}
         if self.classes == "need" or not isinstance(policy, AdaptiveQuickswap | StaticQuickswap):
             return by_estimates(policy.resolve(self.system))
-        if policy.backfill:
+        if policy.backfill or policy.overrun:
             raise PolicyError(
                 f"{policy.label} backfills by the needs of jobs, not by groups of them: replay it "
                 'with classes="need".'

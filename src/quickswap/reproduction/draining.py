@@ -11,22 +11,30 @@ __all__ = ["FIGURES"]
 
 LOADS = (0.5, 0.7, 0.8, 0.9, 0.95, 0.97)
 RISKS = (1e-4, 1e-3, 0.01, 0.03, 0.1, 0.2, 0.5)
+SHARES = (0.01, 0.03, 0.1, 0.2, 0.5, 0.9)
+FACTORS = (1, 2, 4)
+DRAWS = (1, 2, 3, 4)
 JAIN = Panel("Jain's index of the classes", "jain_index", label="fairness, at most 1", log=False)
+STATIC, ADAPTIVE = "static-quickswap", "adaptive-quickswap"
 POLICIES = (
     Series("First-Fit", "first-fit"),
-    Series("Static Quickswap", "static-quickswap"),
-    Series("Static, backfilled", "static-quickswap:backfill=0.03"),
-    Series("Adaptive Quickswap", "adaptive-quickswap"),
-    Series("Adaptive, backfilled", "adaptive-quickswap:backfill=0.03"),
+    Series("Static Quickswap", STATIC),
+    Series("Static, overrun .2", f"{STATIC}:overrun=0.2"),
+    Series("Adaptive Quickswap", ADAPTIVE),
+    Series("Adaptive, overrun .2", f"{ADAPTIVE}:overrun=0.2"),
+    Series("Adaptive, risk .03", f"{ADAPTIVE}:backfill=0.03"),
 )
 FILLING = Series("ServerFilling (preemptive)", "server-filling")
+P99 = Panel("all jobs, P99", "p99_response_time", label="P99 of the response time [s]")
+
+
+def _heavy(cls: str) -> Panel:
+    return Panel("heaviest class", "mean_response_time", cls, "mean response time [s]")
 
 
 def _against_load(
     name: str, what: str, system: System, heaviest: str, full: Effort, *more: Series
 ) -> Experiment:
-    heavy = Panel("heaviest class", "mean_response_time", heaviest, "mean response time [s]")
-    p99 = Panel("all jobs, P99", "p99_response_time", label="P99 of the response time [s]")
     return Experiment(
         name=f"backfill-{name}",
         title=f"Backfilling during the drain on {what}",
@@ -35,7 +43,7 @@ def _against_load(
         axis="load",
         values=LOADS,
         series=(*POLICIES, *more),
-        panels=(WEIGHTED, MEAN, heavy, p99, JAIN),
+        panels=(WEIGHTED, MEAN, _heavy(heaviest), P99, JAIN),
         quick=Effort(5_000_000, full.precision),
         full=full,
         precision_of="weighted",
@@ -43,28 +51,59 @@ def _against_load(
 
 
 SYNTHETIC, BORG = Effort(500_000_000, 0.02), Effort(200_000_000, 0.1)
+QUICK = Effort(10_000_000, 0.1)
+CELLS = {
+    "borg-a": ("Borg's cell A at load .7", load("borg-a:load=.7"), "need 2998"),
+    "borg-b": ("Borg's cell B at rate 4", load("borg-b:rate=4"), "need 2000"),
+}
 
-RISK = Experiment(
-    name="backfill-risk",
-    title="Backfilling during the drain against its risk, Borg's cell B at rate 4",
-    source="beyond the paper",
-    system=load("borg-b:rate=4"),
-    axis="risk",
-    values=RISKS,
-    series=(
-        Series("Static, backfilled", "static-quickswap:backfill={x}"),
-        Series("Adaptive, backfilled", "adaptive-quickswap:backfill={x}"),
-    ),
-    panels=(
-        WEIGHTED,
-        MEAN,
-        Panel("heaviest class", "mean_response_time", "need 2000", "mean response time [s]"),
-        JAIN,
-    ),
-    precision_of="weighted",
-    quick=Effort(10_000_000, 0.1),
-    full=BORG,
-)
+
+def _against_limit(cell: str, axis: str, parameter: str, values: tuple[float, ...]) -> Experiment:
+    """How far backfilling goes."""
+    what, system, heaviest = CELLS[cell]
+    return Experiment(
+        name=f"backfill-{axis}-{cell}",
+        title=f"Backfilling during the drain against its {axis}, {what}",
+        source="beyond the paper",
+        system=system,
+        axis=axis,
+        values=values,
+        series=(
+            Series("Static Quickswap", f"{STATIC}:{parameter}={{x}}"),
+            Series("Adaptive Quickswap", f"{ADAPTIVE}:{parameter}={{x}}"),
+        ),
+        panels=(WEIGHTED, MEAN, _heavy(heaviest), JAIN),
+        precision_of="weighted",
+        quick=QUICK,
+        full=BORG,
+    )
+
+
+def _misjudged(cell: str) -> Experiment:
+    """The mean size of each class wrong at random; each draw is a line."""
+    what, system, heaviest = CELLS[cell]
+    limits = {"overrun .2": "overrun=0.2", "risk .03": "backfill=0.03"}
+    return Experiment(
+        name=f"misjudged-{cell}",
+        title=f"Mean sizes misjudged by a factor, each class up or down at random, {what}",
+        source="beyond the paper",
+        system=system,
+        axis="factor",
+        values=FACTORS,
+        series=(
+            Series("Adaptive Quickswap", ADAPTIVE),
+            *(
+                Series(f"Adaptive, {label}", f"{ADAPTIVE}:{limit},believed={{draw {draw}}}")
+                for label, limit in limits.items()
+                for draw in DRAWS
+            ),
+        ),
+        panels=(WEIGHTED, MEAN, _heavy(heaviest), JAIN),
+        precision_of="weighted",
+        quick=QUICK,
+        full=BORG,
+    )
+
 
 SIZES = Experiment(
     name="backfill-sizes",
@@ -86,6 +125,8 @@ FIGURES = (
     _against_load("four-class", "four classes", load("four-class"), "need 15", SYNTHETIC, FILLING),
     _against_load("borg-a", "Borg's cell A", load("borg-a"), "need 2998", BORG),
     _against_load("borg-b", "Borg's cell B", load("borg-b"), "need 2000", BORG, FILLING),
-    RISK,
+    *(_against_limit(cell, "risk", "backfill", RISKS) for cell in CELLS),
+    *(_against_limit(cell, "overrun", "overrun", SHARES) for cell in CELLS),
+    *(_misjudged(cell) for cell in CELLS),
     SIZES,
 )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import random
 import re
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass, replace
@@ -18,6 +19,7 @@ __all__ = ["AXES", "Axis", "Effort", "Experiment", "Panel", "Series"]
 FORMAT = 1
 NAME = re.compile(r"[a-z0-9][a-z0-9-]*")
 """Of an experiment, which becomes the name of its files."""
+DRAW = re.compile(r"\{draw (\d+)\}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,10 +35,17 @@ AXES = {
     "load": Axis("load"),
     "threshold": Axis("threshold l"),
     "risk": Axis("risk", log=True),
+    "overrun": Axis("share of the drain by which a class may prolong it", log=True),
+    "factor": Axis("factor by which mean sizes are misjudged", log=True),
     "scv": Axis("squared coefficient of variation of the sizes"),
 }
-"""What can be varied: `rate` and `load` scale the arrivals, `threshold` and `risk` stand in the
-policy's spelling as {x}, `scv` makes the sizes lognormal (0: deterministic) of the same means."""
+"""What can be varied.
+
+`rate` and `load` scale the arrivals; `threshold`, `risk` and `overrun` stand in the policy's
+spelling as {x}; with `factor`, {draw 3} stands there for a belief about each class, the third of
+many, in which its mean size is that factor too long or too short; `scv` makes the sizes lognormal
+(0: deterministic) of the same means.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,7 +137,8 @@ class Experiment:
             system = system.with_load(x)
         elif self.axis == "scv":
             system = _with_scv(system, x)
-        return system, series.policy.replace("{x}", f"{x:g}")
+        policy = series.policy.replace("{x}", f"{x:g}")
+        return system, DRAW.sub(lambda found: _belief(system, x, int(found[1])), policy)
 
     def values_of(self, series: Series) -> tuple[float, ...]:
         """Return the values at which a series is looked at."""
@@ -205,6 +215,12 @@ class Experiment:
 def _series(data: dict[str, Any]) -> Series:
     values = data["values"]
     return Series(**data | {"values": None if values is None else tuple(values)})
+
+
+def _belief(system: System, factor: float, draw: int) -> str:
+    """Return a factor or its inverse for each class, as the draw with this number has it."""
+    coin = random.Random(draw)
+    return "+".join(f"{factor if coin.random() < 0.5 else 1 / factor:g}" for _ in system.classes)
 
 
 def _with_scv(system: System, scv: float) -> System:

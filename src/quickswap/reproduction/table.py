@@ -11,7 +11,7 @@ from quickswap.estimates import Estimate
 from quickswap.experiments.record import Failure
 from quickswap.policies import parse
 from quickswap.reproduction.analysis import APPROXIMATE, computed
-from quickswap.reproduction.experiment import Effort, Experiment, Series
+from quickswap.reproduction.experiment import Effort, Experiment, Panel, Series
 from quickswap.result import Result, Stop
 
 if TYPE_CHECKING:
@@ -73,12 +73,24 @@ class Rows(Sequence[Row]):
     def of(
         self, series: str, quantity: str, cls: str = "all", method: str = "simulated"
     ) -> dict[float, Row]:
-        """Return the rows of a curve, by value of the axis."""
+        """Return the rows of a label, by value of the axis."""
         return {
             row.x: row
             for row in self.rows
             if (row.series, row.quantity, row.cls, row.method) == (series, quantity, cls, method)
         }
+
+    def curve(self, series: Series, panel: Panel) -> list[Row]:
+        """Return the rows of a series in a panel, by ascending value of the axis."""
+        spelled = {x: self.experiment.at(series, x)[1] for x in self.experiment.values_of(series)}
+        wanted = (series.label, panel.quantity, panel.cls, series.method)
+        found = {
+            row.x: row
+            for row in self.rows
+            if (row.series, row.quantity, row.cls, row.method) == wanted
+            and row.policy == spelled.get(row.x)
+        }
+        return [found[x] for x in sorted(found)]
 
     def result(self, series: str, x: float) -> Result | None:
         """Return what was simulated there, if it has a result."""

@@ -157,16 +157,19 @@ def _one_or_all(system: System, policy: Policy, capacity: float) -> _Known | Non
 
 
 def _backfills(policy: Policy) -> bool:
-    return isinstance(policy, MSFQ | StaticQuickswap | AdaptiveQuickswap) and policy.backfill > 0
+    if not isinstance(policy, MSFQ | StaticQuickswap | AdaptiveQuickswap):
+        return False
+    return policy.backfill > 0 or policy.overrun > 0
 
 
 def _backfill(system: System, policy: Policy, capacity: float) -> _Known | None:
     """Quickswap with backfilling is MSFQ with a lower threshold, where it drains lights on demand.
 
-    Let m be the least u with H(u) E[S_1] >= the size that a light exceeds with probability `risk`,
-    so that D >= that size, and lights start during a drain, while u_1 >= m. They then start just as
+    Let m be the least u with H(u) E[S_1] >= the least D at which lights are let in. Lights start
+    during a drain while u_1 >= m. They then start just as
     before the drain, and none waits while a server is free. Once u_1 < m none starts, so that u_1
-    only falls. This is MSFQ(min(l, m - 1)), whose drain, with N_1 <= m - 1, starts none.
+    only falls. This is MSFQ(min(l, m - 1)), whose drain, with N_1 <= m - 1, starts none. If m is k
+    or more, nobody is let in at all, as with k lights in service no server is free.
 
     Under the other drains lights start only if a heavy waits, which no threshold does. On other
     systems nothing is proven: those let in need not be of the class that drains.

@@ -1,7 +1,7 @@
 //! By the laws of the classes. All u jobs of a class in service are expected to have left after `H(u) r`, with the
 //! harmonic number H and the mean residual size r of the class (exact for exponential sizes). The classes free their servers
-//! in the order of these times; D is the first of them at which the target can start. A job of class j may start if
-//! `P(S_j > D) <= risk`: if D is at least the quantile that S_j exceeds with probability `risk`.
+//! in the order of these times; D is the first of them at which the target can start. A job of class j may start if D
+//! is at least the *horizon* of the class, which follows from its law (`quickswap.policies.draining` in Python).
 
 use std::sync::Arc;
 
@@ -17,17 +17,17 @@ const EULER: f64 = 0.577_215_664_901_532_9;
 /// The rule by laws.
 #[derive(Clone)]
 pub struct ByLaws {
-    /// Per class, seconds: the size exceeded with probability `risk`, and the mean residual size.
-    quantiles: Vec<f64>,
+    /// Per class, seconds: the least D at which its jobs are let in, and the mean residual size.
+    horizons: Vec<f64>,
     residuals: Vec<f64>,
     harmonics: Arc<[f64]>,
     departures: Departures,
     /// A class, and the time after which a job of it fits.
     known: Option<(u32, f64)>,
-    /// Classes whose quantile is at most a certain time: so many of those by ascending quantile.
+    /// Classes whose horizon is at most a certain time: so many of those by ascending horizon.
     short: Bits,
     shorter: usize,
-    by_quantile: Vec<u32>,
+    by_horizon: Vec<u32>,
 }
 
 fn harmonic(n: u32) -> f64 {
@@ -52,15 +52,15 @@ impl ByLaws {
         let lacking = station.need(target).saturating_sub(station.free());
         let fits = if lacking > 0 { self.departures.freed(lacking) } else { 0.0 };
         self.known = Some((target, fits));
-        while let Some(&class) = self.by_quantile.get(self.shorter)
-            && self.quantiles[class as usize] <= fits
+        while let Some(&class) = self.by_horizon.get(self.shorter)
+            && self.horizons[class as usize] <= fits
         {
             self.short.insert(class as usize);
             self.shorter += 1;
         }
         while self.shorter > 0
-            && let class = self.by_quantile[self.shorter - 1]
-            && self.quantiles[class as usize] > fits
+            && let class = self.by_horizon[self.shorter - 1]
+            && self.horizons[class as usize] > fits
         {
             self.short.remove(class as usize);
             self.shorter -= 1;
@@ -98,18 +98,18 @@ impl Backfill for ByLaws {
             sum += 1.0 / f64::from(i);
             sum
         });
-        let quantiles = read("quantiles")?;
-        let mut by_quantile: Vec<u32> = (0..classes as u32).collect();
-        by_quantile.sort_by(|&a, &b| quantiles[a as usize].total_cmp(&quantiles[b as usize]));
+        let horizons = read("horizons")?;
+        let mut by_horizon: Vec<u32> = (0..classes as u32).collect();
+        by_horizon.sort_by(|&a, &b| horizons[a as usize].total_cmp(&horizons[b as usize]));
         Ok(Self {
-            quantiles,
+            horizons,
             residuals: read("residuals")?,
             harmonics: std::iter::once(0.0).chain(above).collect(),
             departures: Departures::new(classes),
             known: None,
             short: Bits::new(classes),
             shorter: 0,
-            by_quantile,
+            by_horizon,
         })
     }
 
@@ -126,8 +126,8 @@ impl Backfill for ByLaws {
         let found = match drain.leaving {
             None => station.largest_fitting_of(&self.short),
             Some(class) => {
-                let horizon = fits.max(self.departures.gone(class));
-                let in_time = |class| class != drain.target && self.quantiles[class as usize] <= horizon;
+                let until = fits.max(self.departures.gone(class));
+                let in_time = |class| class != drain.target && self.horizons[class as usize] <= until;
                 let found =
                     station.largest_fitting_by(|class| in_time(class).then(|| (station.head_key(class), class)));
                 found.map(|(_, class)| class)
@@ -143,16 +143,16 @@ impl Backfill for ByLaws {
         let time = |class: u32| harmonic(running(class)) * self.residuals[class as usize];
         let mut classes: Vec<u32> = (0..station.classes() as u32).filter(|&class| running(class) > 0).collect();
         classes.sort_by(|&a, &b| time(a).total_cmp(&time(b)));
-        let mut horizon = 0.0;
+        let mut until = 0.0;
         for other in classes {
             if free >= need {
                 break;
             }
-            horizon = time(other);
+            until = time(other);
             free += station.need(other) * running(other);
         }
         let leaving = drain.leaving.filter(|&class| running(class) > 0).map_or(0.0, time);
-        class != drain.target && self.quantiles[class as usize] <= f64::max(horizon, leaving)
+        class != drain.target && self.horizons[class as usize] <= f64::max(until, leaving)
     }
 
     #[inline]
@@ -188,7 +188,7 @@ mod tests {
     use proptest::prelude::*;
     use serde_json::json;
 
-    /// Of a class: need, jobs waiting, jobs in service, a quantile and a residual.
+    /// Of a class: need, jobs waiting, jobs in service, a horizon and a residual.
     type Row = (u32, u32, u32, u32, u32);
 
     /// Classes, and the servers free beside their jobs in service.
@@ -207,9 +207,9 @@ mod tests {
         let mut station = Station::new(&system, true);
         let keys: Vec<u64> = (0..rows.len() as u64).collect();
         station.replace(&inner(&|row| row.1), &inner(&|row| row.2), &keys);
-        let quantiles: Vec<u32> = rows.iter().map(|row| row.3).collect();
+        let horizons: Vec<u32> = rows.iter().map(|row| row.3).collect();
         let residuals: Vec<u32> = rows.iter().map(|row| row.4).collect();
-        let spec = json!({"quantiles": quantiles, "residuals": residuals});
+        let spec = json!({"horizons": horizons, "residuals": residuals});
         let parameters = Parameters { spec: spec.as_object().unwrap(), system: &system };
         let mut rule = ByLaws::build(&parameters).unwrap();
         let book = Book::new(0, false);

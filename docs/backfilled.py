@@ -1,0 +1,168 @@
+"""Measure the tables of backfilling.md: `python docs/backfilled.py [LOGS]`, a quarter of an hour.
+
+Writes docs/measured/backfilling.md, and from the logs in the folder LOGS
+docs/measured/backfilling-logs.md; without it that stays. All policies of a model see the same jobs.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import quickswap as qs
+from quickswap import logs
+
+FOLDER = Path(__file__).parent / "measured"
+ADAPTIVE, OVERRUN, RISK = (
+    "adaptive-quickswap",
+    "adaptive-quickswap:overrun=.2",
+    "adaptive-quickswap:backfill=.03",
+)
+POLICIES = ("first-fit", ADAPTIVE, RISK, OVERRUN, "server-filling")
+WORKLOADS = {
+    "one-or-all, rate 6": ("one-or-all:rate=6", None, 20_000_000),
+    "one-or-all, rate 7": ("one-or-all:rate=7", None, 20_000_000),
+    "four classes, rate 3": ("four-class:rate=3", None, 20_000_000),
+    "four classes, rate 4": ("four-class:rate=4", None, 20_000_000),
+    "four classes, rate 4.75": ("four-class:rate=4.75", None, 20_000_000),
+    "the same at rate 4, deterministic": ("four-class:rate=4", 0.0, 20_000_000),
+    "the same at rate 4, lognormal, scv 16": ("four-class:rate=4", 16.0, 20_000_000),
+    "Borg A, load .7": ("borg-a:load=.7", None, 50_000_000),
+    "Borg A, load .9": ("borg-a:load=.9", None, 50_000_000),
+    "Borg B, load .7": ("borg-b:load=.7", None, 100_000_000),
+    "Borg B, rate 4": ("borg-b:rate=4", None, 100_000_000),
+    "Borg B, rate 4.5": ("borg-b:rate=4.5", None, 100_000_000),
+}
+"""Model, squared coefficient of variation of the sizes (None: as they are), jobs."""
+XDMOD = (
+    "JobID,JobIDRaw,Cluster,Partition,QOS,Account,Group,GID,User,UID,Submit,Eligible,Start,End,"
+    "Elapsed,ExitCode,State,NNodes,NCPUS,ReqCPUS,ReqMem,ReqTRES,AllocTRES,Timelimit,NodeList,JobName"
+)
+LOGS: dict[str, tuple[str, dict[str, Any]]] = {
+    "KTH SP2": ("KTH-SP2-1996-2.swf", {}),
+    "NASA iPSC": ("NASA-iPSC-1993-3.1-cln.swf.gz", {}),
+    "sacct": ("xdmod-pozidriv-sacct.log", {"servers": 1159, "sacct_format": XDMOD}),
+}
+
+
+def system_of(model: str, scv: float | None) -> qs.System:
+    """Return a model, its sizes with another variability."""
+    system = qs.load(model)
+    if scv is None:
+        return system
+    laws = [
+        qs.LogNormal(mean=each.size.mean, scv=scv) if scv else qs.Deterministic(each.size.mean)
+        for each in system.classes
+    ]
+    rows = zip(system.classes, laws, strict=True)
+    return qs.System(
+        system.servers, [qs.JobClass(c.need, c.arrival_rate, law, c.name) for c, law in rows]
+    )
+
+
+def workload(name: str) -> list[list[str]]:
+    """Simulate all policies on a workload, and return the lines of its table."""
+    model, scv, jobs = WORKLOADS[name]
+    system = system_of(model, scv)
+    known = [each for each in POLICIES if each != "server-filling" or _nested(system)]
+    results = {
+        each: qs.simulate(system, each, jobs=jobs, engine="events", threads=1, replications=2)
+        for each in known
+    }
+    plain, lines = results[ADAPTIVE], []
+    heavy = max(range(len(system.needs)), key=system.needs.__getitem__)
+    for spelling, result in results.items():
+        cells = [result.mean_response_time, result.weighted_mean_response_time]
+        cells += [result.classes[heavy].mean_response_time, result.overall.response_time.p99]
+        gaps = ["", ""]
+        if spelling != ADAPTIVE and result.verdict.status == plain.verdict.status == "stable":
+            gaps = [
+                _signed(qs.difference(result, plain, quantity))
+                for quantity in ("mean_response_time", "weighted_mean_response_time")
+            ]
+        unstable = result.verdict.status == "unstable"
+        values = ["-"] * 4 if unstable else [str(each) for each in cells]
+        index = "-" if unstable else str(result.jain_index)
+        lines.append([name, result.policy_label, *values, index, *gaps, result.verdict.status])
+        name = ""
+    return lines
+
+
+def _nested(system: qs.System) -> bool:
+    """Whether ServerFilling keeps servers busy: needs and servers are powers of two."""
+    return system.servers & (system.servers - 1) == 0
+
+
+def _signed(gap: qs.Estimate) -> str:
+    return f"{'+' if gap.value > 0 else ''}{gap}"
+
+
+def replayed(name: str, folder: Path) -> list[list[str]]:
+    """Replay a log under all policies, by the log's own estimates."""
+    file, settings = LOGS[name]
+    log = logs.read(folder / file, **settings)
+    policies = ("easy", "conservative", "first-fit", ADAPTIVE, OVERRUN, "static-quickswap")
+    results = [qs.replay(log, each) for each in (*policies, "static-quickswap:overrun=.2")]
+    easy, lines = results[0], []
+    for result in results:
+        wait = result.overall.waiting_time
+        gap = "" if result is easy else _signed(_hours(result.difference(easy, "waiting_time")))
+        slowdown = result.overall.bounded_slowdown.mean
+        label = result.policy_label.replace("overrun .2", "backfilled")
+        cells = [str(_hours(wait.mean)), str(_hours(wait.p99)), str(slowdown), gap]
+        lines.append([name, label, *cells, result.verdict])
+        name = ""
+    return lines
+
+
+def fitted(name: str, folder: Path) -> list[list[str]]:
+    """Simulate the model fitted to a log: the rule by the laws of classes."""
+    file, settings = LOGS[name]
+    system = logs.fit(logs.read(folder / file, **settings))
+    lines = []
+    for each in ("first-fit", ADAPTIVE, RISK, OVERRUN):
+        result = qs.simulate(system, each, jobs=4_000_000, engine="events", replications=2)
+        means = [result.mean_response_time, result.weighted_mean_response_time]
+        unstable = result.verdict.status == "unstable"
+        cells = ["-" if unstable else str(_hours(mean)) for mean in means]
+        lines.append([name, result.policy_label, *cells, result.verdict.status])
+        name = ""
+    return lines
+
+
+def _hours(estimate: qs.Estimate) -> qs.Estimate:
+    return qs.Estimate(estimate.value / 3600, estimate.half_width / 3600)
+
+
+def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """Return a table in Markdown."""
+    lines = [head, ["---"] * len(head), *rows]
+    return "".join("| " + " | ".join(line) + " |\n" for line in lines)
+
+
+def main() -> None:
+    """Write the tables."""
+    FOLDER.mkdir(exist_ok=True)
+    if len(sys.argv) > 1:
+        folder = Path(sys.argv[1])
+        head = ["log", "policy", "mean wait", "P99 of it", "bounded slowdown"]
+        text = table(
+            [*head, "mean wait less EASY's", "verdict"],
+            [line for name in LOGS for line in replayed(name, folder)],
+        )
+        head = ["model of", "policy", "mean response time", "weighted", "verdict"]
+        text += "\nThe models fitted to the logs, by classes:\n\n"
+        text += table(head, [line for name in LOGS for line in fitted(name, folder)])
+        (FOLDER / "backfilling-logs.md").write_text(text, encoding="utf-8")
+    head = ["workload", "policy", "mean", "weighted mean", "heaviest class", "P99", "Jain's index"]
+    head += ["mean, less Adaptive's", "weighted, less Adaptive's", "verdict"]
+    with ThreadPoolExecutor(2) as threads:
+        lines = [line for lines in threads.map(workload, WORKLOADS) for line in lines]
+    (FOLDER / "backfilling.md").write_text(table(head, lines), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
