@@ -12,8 +12,9 @@ from quickswap.cli.reproduce import reproduce
 from quickswap.cli.show import show
 from quickswap.cli.simulate import simulate
 from quickswap.cli.sweep import sweep
+from quickswap.cli.tune import tune
 
-COMMANDS = (simulate, compare, sweep, show, analyze, fit, replay, reproduce)
+COMMANDS = (simulate, compare, sweep, tune, show, analyze, fit, replay, reproduce)
 """The function of each command; its name, parameters and docstring are what the user sees."""
 
 
