@@ -30,7 +30,7 @@ class How:
 
     indifference: float = 0.01
     """Relative difference that does not matter: what is surely within it of the best is tied."""
-    jobs: Whole = 100_000_000
+    jobs: Whole = 200_000_000
     """Budget: completions of all simulations together; fewer are used if the race is decided."""
     seed: Whole = 1
     """Equal seeds give equal results, byte by byte."""

@@ -97,7 +97,9 @@ def _at(system: System, slots: int) -> Policy:
     if system.one_or_all:
         return MSFQ(slots)
     least = min(system.needs)
-    return AdaptiveQuickswap() if slots == system.servers // least else StaticQuickswap(slots * least)
+    return (
+        AdaptiveQuickswap() if slots == system.servers // least else StaticQuickswap(slots * least)
+    )
 
 
 def chosen(given: object) -> list[Policy]:
@@ -190,6 +192,9 @@ NUMERIC = ("threshold", "window", "backfill")
 def between(best: Iterable[Policy], tried: Iterable[Policy], system: System) -> Iterator[Policy]:
     """Yield policies with parameters midway between those of the best ones and their neighbours.
 
+    Only a parameter of which several values have been tried varies. Beyond the largest risk the
+    neighbour is 1, beyond the largest window four times that.
+
     Args:
         best: policies, of each family the first one only counts.
         tried: all policies so far, the best ones among them.
@@ -203,6 +208,9 @@ def between(best: Iterable[Policy], tried: Iterable[Policy], system: System) -> 
                 continue
             seen.add(family)
             values = sorted({other for name, other in known if name == family})
+            if len(values) == 1:
+                continue
+            values = _extended(family[-1], values)
             place = values.index(value)
             for neighbour in values[max(place - 1, 0) : place] + values[place + 1 : place + 2]:
                 if (middle := _midway(family[-1], value, neighbour)) is not None:
@@ -228,6 +236,15 @@ def _families(policy: Policy, system: System) -> Iterator[tuple[Family, float]]:
             continue
         others = {key: each for key, each in values.items() if key != name}
         yield (policy.name, repr(others), name), value
+
+
+def _extended(name: str, values: list[float]) -> list[float]:
+    """Return values with what bounds them, so that the best one may lie beyond those tried."""
+    if name == "backfill":
+        return [*values, 1.0]
+    if name == "window":
+        return sorted({1, *values, 4 * values[-1]})
+    return values
 
 
 def _midway(name: str, value: float, neighbour: float) -> float | None:

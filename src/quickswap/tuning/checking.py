@@ -12,10 +12,11 @@ from quickswap.policies import Policy, spell
 from quickswap.result import Result
 from quickswap.system import System
 from quickswap.tuning.candidates import key_of
+from quickswap.tuning.entry import Entry, point_of
 from quickswap.tuning.exact import Exact
 from quickswap.tuning.metrics import Known, excess, gap, measured
 from quickswap.tuning.outcome import Row, Tuning
-from quickswap.tuning.racing import LEAST, RISK, Entry, Race, point_of
+from quickswap.tuning.racing import LEAST, RISK, Race
 
 __all__ = ["tuning_of"]
 
@@ -43,7 +44,7 @@ def tuning_of(
         run: simulates points, for fresh jobs; None to do without.
         jobs: of each of these simulations.
     """
-    winner = race.leader()
+    winner = race.winner()
     rows = _rows(race, winner, metric)
     known = {key: entry.latest for key, entry in race.entries.items()}
     home = key_of(default, system)
@@ -154,6 +155,8 @@ def _row(race: Race, entry: Entry, winner: Entry | None, metric: str) -> Row:
 def _status(race: Race, entry: Entry, winner: Entry | None) -> str:
     if entry is winner:
         return "best"
+    if entry.twin is not None:
+        return _status(race, entry.twin, winner).replace("best", "tied")
     if entry.status == "unstable":
         return "unstable"
     if winner is None or entry.status == "failed":

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from functools import cached_property
 
 from quickswap.distributions import Exponential
 from quickswap.errors import ModelError, UnstableError
-from quickswap.policies import FCFS, FirstFit, Policy, ServerFilling
+from quickswap.policies import FCFS, Policy, ServerFilling
 from quickswap.system import System
 from quickswap.theory import classical, fcfs, server_filling
 from quickswap.theory.means import Means
@@ -87,8 +88,6 @@ class Exact:
             self._solvers[drain] = None
             fits = is_exclusive(system) and system.servers // min(system.needs) <= MOST_SLOTS
             if self._metric != "p99" and fits and markovian(system):
-                try:
+                with suppress(ModelError, UnstableError):
                     self._solvers[drain] = Thresholds(system, drain)
-                except (ModelError, UnstableError):
-                    pass
         return self._solvers[drain]

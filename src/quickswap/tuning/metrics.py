@@ -18,7 +18,7 @@ from quickswap.measure import overall_values
 from quickswap.result import Result
 from quickswap.theory.means import Means
 
-__all__ = ["METRICS", "Known", "check_metric", "excess", "exactly", "gap", "measured"]
+__all__ = ["METRICS", "Known", "check_metric", "exactly", "excess", "gap", "measured"]
 
 METRICS = {
     "weighted": "weighted mean response time",

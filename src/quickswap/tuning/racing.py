@@ -15,7 +15,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
 from itertools import islice
 from typing import Any
 
@@ -26,10 +25,11 @@ from quickswap.result import Result
 from quickswap.system import System
 from quickswap.theory.stability import stability
 from quickswap.tuning.candidates import Candidate, between, distinct
+from quickswap.tuning.entry import Entry, fills_up, point_of
 from quickswap.tuning.exact import Exact
-from quickswap.tuning.metrics import Known, gap, measured
+from quickswap.tuning.metrics import gap, measured
 
-__all__ = ["FIRST", "LEAST", "Entry", "Race", "point_of"]
+__all__ = ["FIRST", "LEAST", "RISK", "Race"]
 
 RISK = 0.05
 """Probability that the best candidate drops out."""
@@ -47,48 +47,6 @@ NEW = 8
 """How many may join each time."""
 
 Run = Callable[[Sequence[Point]], Outcomes]
-
-
-@dataclass
-class Entry:
-    """A candidate, and how it fares.
-
-    Attributes:
-        candidate: the policy.
-        exact: its value, if theory gives it.
-        status: "racing", "worse", "unstable", or "failed".
-        reason: for the status, in a sentence.
-        results: by round.
-        jobs: simulated in all rounds together.
-    """
-
-    candidate: Candidate
-    exact: float | None = None
-    status: str = "racing"
-    reason: str = ""
-    results: dict[int, Result] = field(default_factory=dict)
-    jobs: int = 0
-
-    @property
-    def last(self) -> int | None:
-        """The last round in which it was simulated."""
-        return max(self.results, default=None)
-
-    @property
-    def latest(self) -> Known | None:
-        """The most that is known of it."""
-        if self.exact is not None:
-            return self.exact
-        return None if self.last is None else self.results[self.last]
-
-    def known(self, turn: int | None) -> Known | None:
-        """Return what is known of it after a round."""
-        return self.exact if self.exact is not None else self.results.get(-1 if turn is None else turn)
-
-    def judged(self, turn: int | None) -> bool:
-        """Whether its value can be trusted, so that it may lead."""
-        known = self.known(turn)
-        return isinstance(known, float) or (known is not None and known.stable)
 
 
 class Race:
@@ -155,7 +113,12 @@ class Race:
     def leader(self) -> Entry | None:
         """Return the entry with the least value of those whose value can be trusted."""
         known = [each for each in self.left if each.judged(self.turn)]
-        return min(known, key=lambda each: self.value(each), default=None)
+        return min(known, key=self.value, default=None)
+
+    def winner(self) -> Entry | None:
+        """Return the leader, unless a run that is too short to be trusted looks better."""
+        leader = self.leader()
+        return leader if leader is min(self.left, key=self.value, default=None) else None
 
     def value(self, entry: Entry) -> float:
         """Return the value of an entry after the last round; infinite if there is none."""
@@ -179,7 +142,7 @@ class Race:
         difference = gap(a, b, self._metric, self.confidence)
         if entry.judged(turn) and difference.high <= room:
             return "tied"
-        sure = entry.judged(turn) or _fills_up(a)
+        sure = entry.judged(turn) or fills_up(a)
         return "worse" if sure and difference.low > 0 else "not told"
 
     def decided(self) -> bool:
@@ -240,18 +203,31 @@ class Race:
             if outcome.verdict.status == "unstable":
                 entry.status, entry.reason = "unstable", outcome.verdict.reason
         self.turn = turn
+        self._merge(racing, turn)
         leader = self.leader()
-        for entry in self.left if leader is not None else []:
-            if entry is not leader and self._drops(entry, leader):
+        for entry in self.left:
+            if leader is not None and entry is not leader and self._drops(entry, leader):
                 entry.status = "worse"
                 entry.reason = f"surely worse than {leader.candidate.label}."
+
+    def _merge(self, racing: Sequence[Entry], turn: int) -> None:
+        """Keep one of those that have decided alike on all jobs, if these were enough."""
+        firsts: dict[Any, Entry] = {}
+        for entry in racing:
+            if entry.status != "racing" or not entry.judged(turn):
+                continue
+            result = entry.results[turn]
+            first = firsts.setdefault((result.events, result.classes), entry)
+            if first is not entry:
+                entry.status, entry.twin = "alike", first
+                entry.reason = f"decided like {first.candidate.label} on {result.completed:,} jobs."
 
     def _drops(self, entry: Entry, leader: Entry) -> bool:
         """Whether an entry is surely worse than the one that leads, be it by ever so little."""
         a, b = entry.known(self.turn), leader.known(self.turn)
         assert a is not None
         assert b is not None
-        sure = entry.judged(self.turn) or _fills_up(a)
+        sure = entry.judged(self.turn) or fills_up(a)
         return sure and gap(a, b, self._metric, self.confidence).low > 0
 
     def _refine_exactly(self) -> None:
@@ -266,7 +242,7 @@ class Race:
 
     def _new(self, best: Sequence[Policy]) -> dict[str, Candidate]:
         """Return candidates between the best policies and their neighbours, not tried so far."""
-        tried = [each.candidate.policy for each in self.entries.values()]
+        tried = [each.candidate.policy for each in self.entries.values() if each.twin is None]
         found = distinct(islice(between(best, tried, self._system), NEW), self._system)
         return {key: each for key, each in found.items() if key not in self.entries}
 
@@ -274,22 +250,10 @@ class Race:
         """Let parameters between those of the best and their neighbours join, if it is time."""
         if self._stages == 0 or not (self.turn or self.decided()):
             return []
-        racing = sorted(
-            (each for each in self.left if each.judged(self.turn)), key=lambda each: self.value(each)
-        )
+        racing = sorted((each for each in self.left if each.judged(self.turn)), key=self.value)
         fresh = self._new([each.candidate.policy for each in racing])
         room = (self._budget - self.used) // (2 * self._jobs) - len(self._simulated())
         if not fresh or len(fresh) > room:
             return []
         self._stages -= 1
         return [each for each in self._enter(fresh) if each.exact is None]
-
-
-def point_of(system: System, policy: Policy, *, jobs: int, seed: int, **settings: Any) -> Point:
-    """Return the simulation of a candidate; those of equal jobs and seed serve the same jobs."""
-    return Point.of(system, policy, jobs=jobs, seed=seed, engine="events", **settings)
-
-
-def _fills_up(known: Known) -> bool:
-    """Whether a run is too short as the system still fills up, so that its value is too low."""
-    return isinstance(known, Result) and known.verdict.growth.low > 0

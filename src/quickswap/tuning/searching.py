@@ -8,7 +8,6 @@ from concurrent.futures import Executor
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import Any, cast
 
 from quickswap._settings import between, check_progress, flag, whole
 from quickswap._words import counted
@@ -35,7 +34,7 @@ from quickswap.tuning.racing import Race
 
 __all__ = ["Stage", "tune"]
 
-BUDGET = 100_000_000
+BUDGET = 200_000_000
 """Jobs of everything together."""
 EACH = 20_000
 """Jobs that a budget must have for each candidate."""
