@@ -145,8 +145,9 @@ def _print(model: str, found: Tuning, *, interrupted: bool) -> None:
     if found.not_told:
         print("not told: not sure whether it is; more --jobs would tell")
     explain_unknown(cell for row in rows for cell in row)
-    for reason in dict.fromkeys(each.reason for each in shown if each.status == "unstable"):
-        print(f"unstable: {reason}")
+    for each in found.rows:
+        if each.status == "unstable":
+            print(f"{each.label} is unstable: {each.reason}")
     print(_used(found))
     if interrupted:
         print("interrupted: with --store, run it again and it goes on where it was")
@@ -183,7 +184,9 @@ def _few(labels: tuple[str, ...], most: int = 6) -> list[str]:
 
 
 def _signed(estimate: Estimate) -> str:
-    """Return an estimate with its sign."""
+    """Return an estimate with its sign, and fewer digits than theory has."""
+    if estimate.half_width == 0:
+        return f"{estimate.value:+.3g}"
     return f"+{estimate}" if estimate.value > 0 else str(estimate)
 
 
