@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 from functools import cache
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -94,7 +95,9 @@ class TestExact:
         assert row(found, "fcfs").equals == ("Smash(1)",)
 
     def test_no_percentile_is_exact(self) -> None:
-        found = qs.tune(qs.load("one-or-all:k=4,rate=1.5"), ["msfq:threshold=[1,3]"], metric="p99", jobs=200_000)
+        found = qs.tune(
+            qs.load("one-or-all:k=4,rate=1.5"), ["msfq:threshold=[1,3]"], metric="p99", jobs=200_000
+        )
         assert not any(each.exact for each in found.rows)
 
 
@@ -152,7 +155,7 @@ class TestRace:
         found = qs.tune(FOUR.with_load(0.8), RACERS, jobs=900_000, refine=False, store=store)
         jobs = sorted({point.inputs.jobs for point in store.points()})
         race = [each for each in jobs if each != 90_000]  # the fresh jobs
-        assert all(b <= 2 * a for a, b in zip(race, race[1:], strict=False))
+        assert all(b <= 2 * a for a, b in pairwise(race))
         assert {point.inputs.engine for point in store.points()} == {"events"}
         assert found.rounds >= 2
         by_status = {each.status: each.jobs for each in found.rows}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
@@ -147,7 +148,7 @@ def _print(model: str, found: Tuning, *, interrupted: bool) -> None:
     explain_unknown(cell for row in rows for cell in row)
     for each in found.rows:
         if each.status == "unstable":
-            print(f"{each.label} is unstable: {each.reason}")
+            print(f"{_short(each.label)} is unstable: {each.reason}")
     print(_used(found))
     if interrupted:
         print("interrupted: with --store, run it again and it goes on where it was")
@@ -164,7 +165,7 @@ def _headline(found: Tuning) -> list[str]:
     if found.not_told:
         lines.append(("not told", ", ".join(_few(found.not_told))))
     if found.next is not None:
-        lines.append(("next", f"{found.next}: {_signed(found.margin)}"))
+        lines.append(("next", f"{_short(found.next)}: {_signed(found.margin)}"))
     if (found.default_cost.value, found.default_cost.half_width) == (0, 0):
         lines.append(("simple default", f"{found.default_label}, the best itself"))
     else:
@@ -179,8 +180,8 @@ def _headline(found: Tuning) -> list[str]:
 
 def _few(labels: tuple[str, ...], most: int = 6) -> list[str]:
     if len(labels) <= most + 1:
-        return list(labels)
-    return [*labels[:most], f"and {len(labels) - most} more"]
+        return list(map(_short, labels))
+    return [*map(_short, labels[:most]), f"and {len(labels) - most} more"]
 
 
 def _signed(estimate: Estimate) -> str:
@@ -193,7 +194,16 @@ def _signed(estimate: Estimate) -> str:
 def _cells(row: Row) -> list[str]:
     value = "-" if math.isnan(row.value.value) else f"{row.value}"
     above = "" if row.status == "best" or math.isnan(row.above.value) else _signed(row.above)
-    return [row.label, row.status, value, above, "exact" if row.exact else f"{row.jobs:,}"]
+    return [_short(row.label), row.status, value, above, "exact" if row.exact else f"{row.jobs:,}"]
+
+
+def _short(label: str) -> str:
+    """Return a label; of a long order of classes only the ends."""
+    return (
+        re.sub(r"(order \w+\+\w+\+)[^,)]*(\+\w+)(?=[,)])", r"\1...\2", label)
+        if len(label) > 60
+        else label
+    )
 
 
 def _percent(share: float) -> str:

@@ -3,112 +3,130 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 
 from quickswap.estimates import Estimate
-from quickswap.experiments.outcomes import Outcomes
-from quickswap.experiments.point import Point
 from quickswap.policies import Policy, spell
-from quickswap.result import Result
 from quickswap.system import System
 from quickswap.tuning.candidates import key_of
-from quickswap.tuning.entry import Entry, point_of
+from quickswap.tuning.entry import Entry
 from quickswap.tuning.exact import Exact
 from quickswap.tuning.metrics import Known, excess, gap, measured
 from quickswap.tuning.outcome import Row, Tuning
 from quickswap.tuning.racing import LEAST, RISK, Race
+from quickswap.tuning.runs import Run, Runs, seeds_of, simulated
 
-__all__ = ["tuning_of"]
+__all__ = ["Asked", "tuning_of"]
 
 NOTHING = Estimate(math.nan, math.nan)
 ORDER = ("best", "tied", "not told", "worse", "unstable")
 
 
-def tuning_of(
-    race: Race,
-    system: System,
-    metric: str,
-    default: Policy,
-    exact: Exact,
-    indifference: float,
-    seed: int,
-    budget: int,
-    run: Callable[[Sequence[Point]], Outcomes] | None,
-    jobs: int,
-) -> Tuning:
+@dataclass(frozen=True)
+class Asked:
+    """What `tune` was asked for."""
+
+    system: System
+    metric: str
+    default: Policy
+    indifference: float
+    seed: int
+    budget: int
+
+
+def tuning_of(asked: Asked, race: Race, exact: Exact, run: Run | None, jobs: int = 0) -> Tuning:
     """Return what a race has found.
 
     Args:
+        asked: of `tune`.
         race: as far as it has come.
-        system, metric, default, exact, indifference, seed, budget: of `tune`.
+        exact: values of theory.
         run: simulates points, for fresh jobs; None to do without.
         jobs: of each of these simulations.
     """
-    winner = race.winner()
+    metric, winner = asked.metric, race.winner()
     rows = _rows(race, winner, metric)
-    known = {key: entry.latest for key, entry in race.entries.items()}
-    home = key_of(default, system)
-    keys = {row.policy: key for row, key in rows}
-    rivals = [key for row, key in rows if row.status in ("not told", "worse")]
-    rivals = [key for key in rivals if known[key] is not None]
-    first = keys[winner.candidate.spelling] if winner is not None else None
-    rival = rivals[0] if rivals else None
-    fresh: dict[str, Known | None] = {}
-    simulations = sum(len(each.results) for each in race.entries.values())
-    used, ran = race.used, race.ran
-    if first is not None:
-        wanted = dict.fromkeys(key for key in (first, rival, home) if key is not None)
-        fresh = {
-            key: race.entries[key].exact if key in race.entries else exact.value(default)
-            for key in wanted
-        }
-        todo = [key for key, value in fresh.items() if value is None]
-        if run is not None and todo:
-            policies = {
-                key: race.entries[key].candidate.policy if key in race.entries else default
-                for key in todo
-            }
-            points = [
-                point_of(system, policies[key], jobs=max(jobs, LEAST), seed=seed + 1)
-                for key in todo
-            ]
-            outcomes = run(points)
-            ran += outcomes.ran
-            for key, outcome in zip(todo, outcomes, strict=True):
-                if isinstance(outcome, Result):
-                    fresh[key] = outcome
-                    used += outcome.completed
-                    simulations += 1
-        elif run is None:
-            fresh |= {key: known.get(key) for key in todo}
-    best = None if first is None else fresh[first]
+    rival = _rival(race, rows)
+    keys = {"best": None if winner is None else race.key(winner)}
+    keys |= {"next": rival, "default": key_of(asked.default, asked.system)}
+    wanted = {key: _policy(race, key, asked.default) for key in keys.values() if key is not None}
+    fresh = _Fresh({}, 0, 0, 0)
+    if winner is not None and run is not None:
+        fresh = _simulated(asked, race, exact, run, jobs, wanted)
+    elif winner is not None:
+        fresh = _Fresh({key: race.latest(key) for key in wanted}, 0, 0, 0)
+    known = {name: fresh.known.get(key or "") for name, key in keys.items()}
+    best, simple = known["best"], known["default"]
     return Tuning(
-        system=system,
+        system=asked.system,
         metric=metric,
         rows=tuple(row for row, _ in rows),
         value=NOTHING if best is None else measured(best, metric),
         next=None if rival is None else race.entries[rival].candidate.label,
-        margin=_less(fresh.get(rival or ""), best, metric),
-        default=spell(default),
-        default_label=default.label,
-        default_cost=_less(fresh.get(home), best, metric),
-        default_excess=_less(fresh.get(home), best, metric, relative=True),
+        margin=_less(known["next"], best, metric),
+        default=spell(asked.default),
+        default_label=asked.default.label,
+        default_cost=_less(simple, best, metric),
+        default_excess=_less(simple, best, metric, relative=True),
         checked=run is not None and best is not None,
-        indifference=indifference,
+        doubt=_doubt(best),
+        indifference=asked.indifference,
         confidence=1 - RISK,
-        budget=budget,
-        jobs=used,
+        budget=asked.budget,
+        jobs=race.used + fresh.jobs,
         rounds=0 if race.turn is None else race.turn + 1,
-        seed=seed,
-        simulations=simulations,
-        ran=ran,
+        seed=asked.seed,
+        simulations=race.simulations + fresh.simulations,
+        ran=race.ran + fresh.ran,
     )
+
+
+@dataclass(frozen=True)
+class _Fresh:
+    """What is known of some candidates from jobs that nobody was chosen by."""
+
+    known: dict[str, Known | None]
+    jobs: int
+    simulations: int
+    ran: int
+
+
+def _simulated(
+    asked: Asked, race: Race, exact: Exact, run: Run, jobs: int, wanted: dict[str, Policy]
+) -> _Fresh:
+    """Simulate on fresh jobs those without an exact value."""
+    known: dict[str, Known | None] = {
+        key: race.entries[key].exact if key in race.entries else exact.value(policy)
+        for key, policy in wanted.items()
+    }
+    todo = {key: policy for key, policy in wanted.items() if known[key] is None}
+    if not todo:
+        return _Fresh(known, 0, 0, 0)
+    seed = asked.seed + seeds_of(asked.metric)
+    policies, jobs = list(todo.values()), max(jobs, LEAST)
+    found, ran = simulated(run, asked.system, policies, asked.metric, jobs, seed)
+    runs = {key: each for key, each in zip(todo, found, strict=True) if isinstance(each, Runs)}
+    known.update(runs)
+    simulations = sum(len(each.results) for each in runs.values())
+    return _Fresh(known, sum(each.completed for each in runs.values()), simulations, ran)
+
+
+def _rival(race: Race, rows: list[tuple[Row, str]]) -> str | None:
+    """Return the key of the best candidate that is not tied with the winner."""
+    for row, key in rows:
+        if row.status in ("not told", "worse") and race.latest(key) is not None:
+            return key
+    return None
+
+
+def _policy(race: Race, key: str, default: Policy) -> Policy:
+    return race.entries[key].candidate.policy if key in race.entries else default
 
 
 def _less(a: Known | None, b: Known | None, metric: str, relative: bool = False) -> Estimate:
     """Return one value less the other, or the share of it; nothing for unstable runs."""
     for each in (a, b):
-        if each is None or (isinstance(each, Result) and each.verdict.status == "unstable"):
+        if each is None or (isinstance(each, Runs) and each.unstable):
             return NOTHING
     assert a is not None
     assert b is not None
@@ -134,7 +152,7 @@ def _distance(row: Row) -> float:
 
 def _row(race: Race, entry: Entry, winner: Entry | None, metric: str) -> Row:
     known = entry.latest
-    if isinstance(known, Result) and known.verdict.status == "unstable":
+    if isinstance(known, Runs) and known.unstable:
         known = None
     beside = None
     if winner is not None:
@@ -168,4 +186,4 @@ def _status(race: Race, entry: Entry, winner: Entry | None) -> str:
 
 def _doubt(known: Known | None) -> str:
     """Return why a run cannot be trusted, if it cannot."""
-    return "" if not isinstance(known, Result) or known.stable else known.verdict.reason
+    return known.reason if isinstance(known, Runs) else ""

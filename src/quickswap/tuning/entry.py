@@ -1,18 +1,14 @@
-"""A candidate in the race, what is known of it, and the simulation that tells more."""
+"""A candidate in the race, and what is known of it."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
 
-from quickswap.experiments.point import Point
-from quickswap.policies import Policy
-from quickswap.result import Result
-from quickswap.system import System
 from quickswap.tuning.candidates import Candidate
 from quickswap.tuning.metrics import Known
+from quickswap.tuning.runs import Runs
 
-__all__ = ["Entry", "fills_up", "point_of"]
+__all__ = ["Entry"]
 
 
 @dataclass
@@ -25,7 +21,7 @@ class Entry:
         status: "racing"; "worse", "unstable" or "failed" and out of the race; "alike" (another one
             decided alike on all jobs); "settled" (another one has a lower exact value).
         reason: for the status, in a sentence.
-        results: by round.
+        results: its simulations, by round.
         jobs: simulated in all rounds together.
     """
 
@@ -33,8 +29,10 @@ class Entry:
     exact: float | None = None
     status: str = "racing"
     reason: str = ""
-    results: dict[int, Result] = field(default_factory=dict)
+    results: dict[int, Runs] = field(default_factory=dict)
     jobs: int = 0
+    strikes: int = 0
+    """Last rounds in a row in which it looked unstable."""
     twin: Entry | None = None
     """The one that decided alike."""
 
@@ -61,12 +59,7 @@ class Entry:
         known = self.known(turn)
         return isinstance(known, float) or (known is not None and known.stable)
 
-
-def point_of(system: System, policy: Policy, *, jobs: int, seed: int, **settings: Any) -> Point:
-    """Return the simulation of a candidate; those of equal jobs and seed serve the same jobs."""
-    return Point.of(system, policy, jobs=jobs, seed=seed, engine="events", **settings)
-
-
-def fills_up(known: Known) -> bool:
-    """Whether a run is too short as the system still fills up, so that its value is too low."""
-    return isinstance(known, Result) and known.verdict.growth.low > 0
+    def bounded(self, turn: int | None) -> bool:
+        """Whether its value, if not to be trusted, is too low rather than too high."""
+        known = self.known(turn)
+        return self.judged(turn) or (isinstance(known, Runs) and known.fills_up)

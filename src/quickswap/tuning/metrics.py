@@ -1,8 +1,8 @@
 """What a workload is tuned for, and how two candidates compare in it.
 
-A candidate is known exactly, as a number, or by a simulation. Runs of the same jobs are paired: the
-jackknife over their batches knows what they have in common. Percentiles, whose batches no store
-keeps, count as independent; under common random numbers that makes the interval too wide.
+A candidate is known exactly, as a number, or by simulations. Runs of the same jobs are paired: the
+jackknife over their batches knows what they have in common. A percentile has no batches that could
+be paired, so that each candidate is simulated with several seeds, and paired seed by seed.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from quickswap.estimates import CONFIDENCE, Estimate, Floats, jackknife
 from quickswap.measure import overall_values
 from quickswap.result import Result
 from quickswap.theory.means import Means
+from quickswap.tuning.runs import Runs
 
 __all__ = ["METRICS", "Known", "check_metric", "exactly", "excess", "gap", "measured"]
 
@@ -27,11 +28,9 @@ METRICS = {
     "max-class": "mean response time of the class that waits longest",
 }
 """The metrics, less is better, and what they are."""
-FREEDOM = 7.0
-"""Degrees of freedom with which the interval of a percentile is widened: half of its batches."""
 
-Known = Result | float
-"""What is known of a candidate: a simulation, or the exact value."""
+Known = Runs | float
+"""What is known of a candidate: simulations, or the exact value."""
 
 
 def check_metric(given: object) -> str:
@@ -59,40 +58,34 @@ def measured(known: Known, metric: str, confidence: float = CONFIDENCE) -> Estim
     if isinstance(known, float):
         return Estimate(known, 0.0)
     if metric == "p99":
-        return _widened(known.overall.response_time.p99, confidence)
-    return jackknife(_values(known, metric), _sizes(known), confidence)[0]
+        return _over_seeds(_percentiles(known), confidence)
+    return jackknife(_values(known.only, metric), known.sizes, confidence)[0]
 
 
 def gap(first: Known, second: Known, metric: str, confidence: float = CONFIDENCE) -> Estimate:
     """Return `first` less `second`, seconds."""
-    if _paired(first, second, metric):
-        assert isinstance(first, Result)
-        assert isinstance(second, Result)
-        values = _values(first, metric) - _values(second, metric)
-        return jackknife(values, _sizes(first), confidence)[0]
+    if isinstance(first, Runs) and isinstance(second, Runs):
+        if metric == "p99":
+            return _over_seeds(_percentiles(first) - _percentiles(second), confidence)
+        if first.alike(second):
+            values = _values(first.only, metric) - _values(second.only, metric)
+            return jackknife(values, first.sizes, confidence)[0]
     a, b = (measured(each, metric, confidence) for each in (first, second))
     return Estimate(a.value - b.value, math.hypot(a.half_width, b.half_width))
 
 
 def excess(first: Known, second: Known, metric: str, confidence: float = CONFIDENCE) -> Estimate:
     """Return by what share `first` is above `second`: .07 says 7 %."""
-    if _paired(first, second, metric):
-        assert isinstance(first, Result)
-        assert isinstance(second, Result)
-        values = _values(first, metric) / _values(second, metric) - 1
-        return jackknife(values, _sizes(first), confidence)[0]
     a, b = (measured(each, metric, confidence) for each in (first, second))
     ratio = a.value / b.value
-    return Estimate(
-        ratio - 1, math.hypot(a.half_width, ratio * b.half_width) / abs(b.value)
-    )  # to first order
-
-
-def _paired(first: Known, second: Known, metric: str) -> bool:
-    """Whether both have served the same jobs, so that their batches belong together."""
-    if metric == "p99" or not (isinstance(first, Result) and isinstance(second, Result)):
-        return False
-    return first.completed == second.completed and _sizes(first) == _sizes(second)
+    if isinstance(first, Runs) and isinstance(second, Runs):
+        if metric == "p99":
+            rest = _over_seeds(_percentiles(first) - ratio * _percentiles(second), confidence)
+            return Estimate(ratio - 1, rest.half_width / b.value)  # to first order
+        if first.alike(second):
+            values = _values(first.only, metric) / _values(second.only, metric) - 1
+            return jackknife(values, first.sizes, confidence)[0]
+    return Estimate(ratio - 1, math.hypot(a.half_width, ratio * b.half_width) / b.value)
 
 
 def _values(result: Result, metric: str) -> Floats:
@@ -106,17 +99,18 @@ def _values(result: Result, metric: str) -> Floats:
             total = table.sum(axis=1)
             means: Floats = total[:, 1:] / total[:, :1]
         else:
-            means = np.nanmax(table[..., 1] / table[..., 0], axis=1, keepdims=True)
+            means = (table[..., 1] / table[..., 0]).max(axis=1, keepdims=True)
     return means
 
 
-def _sizes(result: Result) -> list[int]:
-    return result._totals.sizes if result._totals is not None else []
+def _percentiles(runs: Runs) -> Floats:
+    """Return the percentile of each run."""
+    return np.array([each.overall.response_time.p99.value for each in runs.results])
 
 
-def _widened(estimate: Estimate, confidence: float) -> Estimate:
-    """Return an estimate of 95 % with an interval of another confidence."""
-    if confidence == CONFIDENCE:
-        return estimate
-    here, there = (stdtrit(FREEDOM, (1 + level) / 2) for level in (CONFIDENCE, confidence))
-    return Estimate(estimate.value, estimate.half_width * float(there / here))
+def _over_seeds(values: Floats, confidence: float) -> Estimate:
+    """Return the mean over independent runs."""
+    number = len(values)
+    spread = float(values.std(ddof=1)) / math.sqrt(number)
+    half = float(stdtrit(number - 1, (1 + confidence) / 2)) * spread
+    return Estimate(float(values.mean()), half)

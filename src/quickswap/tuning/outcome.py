@@ -68,6 +68,7 @@ class Tuning:
         default_cost: its value less that of the winner, seconds.
         default_excess: the same as a share of the winner's: .07 says 7 %.
         checked: whether these come from jobs of their own, or theory; not if it was interrupted.
+        doubt: why the value of the winner cannot be trusted, as the run was too short; else "".
         indifference: relative difference that does not matter.
         confidence: of all comparisons of the race together.
         budget: jobs that might be simulated.
@@ -89,6 +90,7 @@ class Tuning:
     default_cost: Estimate
     default_excess: Estimate
     checked: bool
+    doubt: str
     indifference: float
     confidence: float
     budget: int

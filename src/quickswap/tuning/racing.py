@@ -16,18 +16,16 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Sequence
 from itertools import islice
-from typing import Any
 
-from quickswap.experiments.outcomes import Outcomes
-from quickswap.experiments.point import Point
+from quickswap.experiments.record import Failure
 from quickswap.policies import Policy
-from quickswap.result import Result
 from quickswap.system import System
 from quickswap.theory.stability import stability
 from quickswap.tuning.candidates import Candidate, between, distinct
-from quickswap.tuning.entry import Entry, fills_up, point_of
+from quickswap.tuning.entry import Entry
 from quickswap.tuning.exact import Exact
-from quickswap.tuning.metrics import gap, measured
+from quickswap.tuning.metrics import Known, gap, measured
+from quickswap.tuning.runs import Run, simulated
 
 __all__ = ["FIRST", "LEAST", "RISK", "Race"]
 
@@ -39,14 +37,14 @@ LEAST = 5_000
 """And at least."""
 SHARE = 15
 """Part of the budget for the first round: one in so many, enough for four rounds of everybody."""
+STRIKES = 2
+"""Rounds in a row in which a candidate must look unstable: a single, short run may be mistaken."""
 WORTH = 1.5
 """Times the jobs of the last round that the next one must have."""
 STAGES = 3
 """Times that parameters between those tried join the race."""
 NEW = 8
 """How many may join each time."""
-
-Run = Callable[[Sequence[Point]], Outcomes]
 
 
 class Race:
@@ -110,6 +108,20 @@ class Race:
         """The entries that are still in the race."""
         return [each for each in self.entries.values() if each.status == "racing"]
 
+    @property
+    def simulations(self) -> int:
+        """Simulations that all rounds together took."""
+        runs = (runs for entry in self.entries.values() for runs in entry.results.values())
+        return sum(len(each.results) for each in runs)
+
+    def key(self, entry: Entry) -> str:
+        """Return the key of an entry."""
+        return next(key for key, each in self.entries.items() if each is entry)
+
+    def latest(self, key: str) -> Known | None:
+        """Return the most that is known of a candidate; None if it is not in the race."""
+        return self.entries[key].latest if key in self.entries else None
+
     def leader(self) -> Entry | None:
         """Return the entry with the least value of those whose value can be trusted."""
         known = [each for each in self.left if each.judged(self.turn)]
@@ -142,7 +154,7 @@ class Race:
         difference = gap(a, b, self._metric, self.confidence)
         if entry.judged(turn) and difference.high <= room:
             return "tied"
-        sure = entry.judged(turn) or fills_up(a)
+        sure = entry.bounded(turn)
         return "worse" if sure and difference.low > 0 else "not told"
 
     def decided(self) -> bool:
@@ -186,22 +198,20 @@ class Race:
     def _round(self, run: Run) -> None:
         """Simulate everybody who is left, and let drop out who is surely worse."""
         racing = self._simulated()
-        points = [
-            point_of(self._system, each.candidate.policy, jobs=self._jobs, seed=self._seed)
-            for each in racing
-        ]
         turn = 0 if self.turn is None else self.turn + 1
-        outcomes = run(points)
-        self.ran += outcomes.ran
-        for entry, outcome in zip(racing, outcomes, strict=True):
-            if not isinstance(outcome, Result):
-                entry.status, entry.reason = "failed", outcome.message
+        policies = [each.candidate.policy for each in racing]
+        found, ran = simulated(run, self._system, policies, self._metric, self._jobs, self._seed)
+        self.ran += ran
+        for entry, runs in zip(racing, found, strict=True):
+            if isinstance(runs, Failure):
+                entry.status, entry.reason = "failed", runs.message
                 continue
-            entry.results[turn] = outcome
-            entry.jobs += outcome.completed
-            self.used += outcome.completed
-            if outcome.verdict.status == "unstable":
-                entry.status, entry.reason = "unstable", outcome.verdict.reason
+            entry.results[turn] = runs
+            entry.jobs += runs.completed
+            self.used += runs.completed
+            entry.strikes = entry.strikes + 1 if runs.unstable else 0
+            if entry.strikes == STRIKES:
+                entry.status, entry.reason = "unstable", runs.reason
         self.turn = turn
         self._merge(racing, turn)
         leader = self.leader()
@@ -212,22 +222,24 @@ class Race:
 
     def _merge(self, racing: Sequence[Entry], turn: int) -> None:
         """Keep one of those that have decided alike on all jobs, if these were enough."""
-        firsts: dict[Any, Entry] = {}
+        firsts: list[Entry] = []
         for entry in racing:
             if entry.status != "racing" or not entry.judged(turn):
                 continue
-            result = entry.results[turn]
-            first = firsts.setdefault((result.events, result.classes), entry)
-            if first is not entry:
-                entry.status, entry.twin = "alike", first
-                entry.reason = f"decided like {first.candidate.label} on {result.completed:,} jobs."
+            runs = entry.results[turn]
+            first = next((each for each in firsts if each.results[turn].same_as(runs)), None)
+            if first is None:
+                firsts.append(entry)
+                continue
+            entry.status, entry.twin = "alike", first
+            entry.reason = f"decided like {first.candidate.label} on {runs.completed:,} jobs."
 
     def _drops(self, entry: Entry, leader: Entry) -> bool:
         """Whether an entry is surely worse than the one that leads, be it by ever so little."""
         a, b = entry.known(self.turn), leader.known(self.turn)
         assert a is not None
         assert b is not None
-        sure = entry.judged(self.turn) or fills_up(a)
+        sure = entry.bounded(self.turn)
         return sure and gap(a, b, self._metric, self.confidence).low > 0
 
     def _refine_exactly(self) -> None:

@@ -26,7 +26,7 @@ from quickswap.tuning.candidates import (
     default_policies,
     simple_default,
 )
-from quickswap.tuning.checking import tuning_of
+from quickswap.tuning.checking import Asked, tuning_of
 from quickswap.tuning.exact import Exact
 from quickswap.tuning.metrics import check_metric
 from quickswap.tuning.outcome import Tuning
@@ -96,7 +96,8 @@ def tune(
             "max-class", the largest of the mean response times of the classes.
         jobs: budget, the completions of all simulations together; at least 20,000 a candidate.
         indifference: relative difference that does not matter, above 0 and below 1.
-        seed: of the race; the fresh jobs are those of the next seed.
+        seed: of the race; the fresh jobs are those of the next seed. For "p99" each simulation is
+            split into eight of successive seeds, which are compared one by one.
         refine: let parameters between those given join.
         executor, threads: where simulations run, as in `sweep`. The result is the same.
         store: a `Store` or its file; simulations that it holds are not run again, so that tuning
@@ -112,7 +113,7 @@ def tune(
     system = as_system(system)
     metric = check_metric(metric)
     indifference = between(indifference, "indifference", 0, 1)
-    seed = whole(seed, "seed", 0, 2**64 - 2)
+    seed = whole(seed, "seed", 0, 2**63)
     budget = whole(jobs, "jobs", 1)
     refine = flag(refine, "refine")
     check_progress(progress)
@@ -135,14 +136,13 @@ def tune(
     _check_start(race, budget)
     opened = store if isinstance(store, Store) else Store(store)
     runner = _Runner(race, budget, opened, executor, threads, progress)
-    default = simple_default(system)
-    build = partial(tuning_of, race, system, metric, default, exact, indifference, seed, budget)
+    asked = Asked(system, metric, simple_default(system), indifference, seed, budget)
     try:
         race.run(runner.run, runner.tell)
-        return build(runner.check, budget // CHECK)
+        return tuning_of(asked, race, exact, runner.run, budget // CHECK)
     except KeyboardInterrupt:
         known = race.turn is not None or any(each.exact is not None for each in race.left)
-        raise Interrupted(build(None, 0) if known else None) from None
+        raise Interrupted(tuning_of(asked, race, exact, None) if known else None) from None
 
 
 def _refuse_unstable(system: System) -> None:
@@ -198,10 +198,6 @@ class _Runner:
     def tell(self, race: Race) -> None:
         """Tell that a round begins."""
         self._report([], Advance(0, 0, 0.0, 0.0))
-
-    def check(self, points: Sequence[Point]) -> Outcomes:
-        """Run the points after the race."""
-        return self.run(points)
 
     def _report(self, points: Sequence[Point], advance: Advance) -> None:
         if self.progress is None:
