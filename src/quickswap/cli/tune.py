@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
@@ -22,6 +23,8 @@ __all__ = ["tune"]
 
 MOST = 40
 """Lines of the table."""
+LONG = 60
+"""Characters of a label from which on an order of classes is cut short."""
 
 
 @Parameter(name="*")
@@ -136,15 +139,20 @@ def _print(model: str, found: Tuning, *, interrupted: bool) -> None:
     for line in _headline(found):
         print(line)
     columns = ["policy", "", "value", "above the best", "jobs"]
-    shown = found.rows[:MOST]
-    rows = [_cells(each) for each in shown]
+    alike = Counter(each.alike for each in found.rows if each.alike)
+    leading = [each for each in found.rows if not each.alike]
+    rows = [_cells(each, alike[each.label]) for each in leading[:MOST]]
     print()
     print_table(columns, rows, text=2)
-    if len(found.rows) > MOST:
-        print(f"and {len(found.rows) - MOST} more, see --csv")
+    if len(leading) > MOST:
+        print(f"and {len(leading) - MOST} more, see --csv")
     print(f"\ntied: surely at most {_percent(found.indifference)} above the best")
     if found.not_told:
         print("not told: not sure whether it is; more --jobs would tell")
+    if alike:
+        print("+ 2 alike: two more decided alike on all jobs and left the race, see --csv")
+    if found.checked and not found.exact:
+        print("the table is from the race, the lines above it from fresh jobs")
     explain_unknown(cell for row in rows for cell in row)
     for each in found.rows:
         if each.status == "unstable":
@@ -157,13 +165,15 @@ def _print(model: str, found: Tuning, *, interrupted: bool) -> None:
 def _headline(found: Tuning) -> list[str]:
     """Return what there is to know, in some lines."""
     if found.winner is None:
-        return ["no candidate is known to be stable: allow more --jobs"]
+        return ["undecided: what looks best has run too short to be trusted; allow more --jobs"]
     kind = " (exact)" if found.exact else "" if found.checked else " (on the jobs of the race)"
     lines = [("best", f"{found.winner_label}: {found.value}{kind}"), ("write it as", found.winner)]
     if found.tied:
         lines.append(("tied with it", ", ".join(_few(found.tied))))
     if found.not_told:
         lines.append(("not told", ", ".join(_few(found.not_told))))
+    if found.doubt:
+        lines.append(("doubt", found.doubt))
     if found.next is not None:
         lines.append(("next", f"{_short(found.next)}: {_signed(found.margin)}"))
     if (found.default_cost.value, found.default_cost.half_width) == (0, 0):
@@ -178,7 +188,7 @@ def _headline(found: Tuning) -> list[str]:
     return [f"{name:{width}}  {text}" for name, text in lines]
 
 
-def _few(labels: tuple[str, ...], most: int = 6) -> list[str]:
+def _few(labels: tuple[str, ...], most: int = 4) -> list[str]:
     if len(labels) <= most + 1:
         return list(map(_short, labels))
     return [*map(_short, labels[:most]), f"and {len(labels) - most} more"]
@@ -191,19 +201,18 @@ def _signed(estimate: Estimate) -> str:
     return f"+{estimate}" if estimate.value > 0 else str(estimate)
 
 
-def _cells(row: Row) -> list[str]:
+def _cells(row: Row, alike: int) -> list[str]:
     value = "-" if math.isnan(row.value.value) else f"{row.value}"
     above = "" if row.status == "best" or math.isnan(row.above.value) else _signed(row.above)
-    return [_short(row.label), row.status, value, above, "exact" if row.exact else f"{row.jobs:,}"]
+    label = _short(row.label) + (f" + {alike} alike" if alike else "")
+    return [label, row.status, value, above, "exact" if row.exact else f"{row.jobs:,}"]
 
 
 def _short(label: str) -> str:
     """Return a label; of a long order of classes only the ends."""
-    return (
-        re.sub(r"(order \w+\+\w+\+)[^,)]*(\+\w+)(?=[,)])", r"\1...\2", label)
-        if len(label) > 60
-        else label
-    )
+    if len(label) <= LONG:
+        return label
+    return re.sub(r"(order \w+\+\w+\+)[^,)]*(\+\w+)(?=[,)])", r"\1...\2", label)
 
 
 def _percent(share: float) -> str:

@@ -167,6 +167,7 @@ def _row(race: Race, entry: Entry, winner: Entry | None, metric: str) -> Row:
         jobs=entry.jobs,
         reason=entry.reason or _doubt(known),
         equals=entry.candidate.equals,
+        alike="" if entry.twin is None else entry.twin.candidate.label,
     )
 
 

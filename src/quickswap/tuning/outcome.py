@@ -35,6 +35,8 @@ class Row:
         jobs: simulated for it in the race.
         reason: of the status, if there is more to say.
         equals: labels of policies given that decide alike on this system.
+        alike: label of another candidate that decided alike on all jobs simulated, so that this one
+            left the race; "" if there is none.
     """
 
     label: str
@@ -46,6 +48,7 @@ class Row:
     jobs: int
     reason: str
     equals: tuple[str, ...]
+    alike: str
 
 
 @dataclass(frozen=True)
