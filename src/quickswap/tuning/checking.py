@@ -179,7 +179,7 @@ def _status(race: Race, entry: Entry, winner: Entry | None) -> str:
     if entry.status == "unstable":
         return "unstable"
     if winner is None or entry.status == "failed":
-        return "not told"
+        return "worse" if entry.status == "worse" else "not told"
     turn = entry.last if entry.last is not None else winner.last
     place = race.place(entry, winner, turn)
     return "worse" if place == "not told" and entry.status == "worse" else place

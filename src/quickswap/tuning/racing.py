@@ -25,7 +25,7 @@ from quickswap.tuning.candidates import Candidate, between, distinct
 from quickswap.tuning.entry import Entry
 from quickswap.tuning.exact import Exact
 from quickswap.tuning.metrics import Known, gap, measured
-from quickswap.tuning.runs import Run, simulated
+from quickswap.tuning.runs import Run, Runs, simulated
 
 __all__ = ["FIRST", "LEAST", "RISK", "Race"]
 
@@ -38,7 +38,8 @@ LEAST = 5_000
 SHARE = 15
 """Part of the budget for the first round: one in so many, enough for four rounds of everybody."""
 STRIKES = 2
-"""Rounds in a row in which a candidate must look unstable: a single, short run may be mistaken."""
+"""Rounds in a row in which a candidate must look unstable: a run that was ended early may be wrong.
+After the first one it is simulated to the end."""
 WORTH = 1.5
 """Times the jobs of the last round that the next one must have."""
 STAGES = 3
@@ -135,7 +136,9 @@ class Race:
     def value(self, entry: Entry) -> float:
         """Return the value of an entry after the last round; infinite if there is none."""
         known = entry.known(self.turn)
-        value = math.nan if known is None else measured(known, self._metric).value
+        if known is None or (isinstance(known, Runs) and known.unstable):
+            return math.inf
+        value = measured(known, self._metric).value
         return math.inf if math.isnan(value) else value
 
     def place(self, entry: Entry, leader: Entry, turn: int | None) -> str:
@@ -200,7 +203,10 @@ class Race:
         racing = self._simulated()
         turn = 0 if self.turn is None else self.turn + 1
         policies = [each.candidate.policy for each in racing]
-        found, ran = simulated(run, self._system, policies, self._metric, self._jobs, self._seed)
+        doubted = [each.strikes > 0 for each in racing]
+        found, ran = simulated(
+            run, self._system, policies, self._metric, self._jobs, self._seed, doubted
+        )
         self.ran += ran
         for entry, runs in zip(racing, found, strict=True):
             if isinstance(runs, Failure):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from quickswap.experiments.outcomes import Outcomes
 from quickswap.experiments.point import Point
@@ -90,7 +91,13 @@ def seeds_of(metric: str) -> int:
 
 
 def simulated(
-    run: Run, system: System, policies: Sequence[Policy], metric: str, jobs: int, seed: int
+    run: Run,
+    system: System,
+    policies: Sequence[Policy],
+    metric: str,
+    jobs: int,
+    seed: int,
+    whole: Sequence[bool] = (),
 ) -> tuple[list[Runs | Failure], int]:
     """Return the simulations of each policy, all on the same jobs, and how many were run now.
 
@@ -100,13 +107,19 @@ def simulated(
         metric: for which.
         jobs: of each policy.
         seed: the first one.
+        whole: of each policy, whether it runs to the end though it looks unstable; if it is left
+            out, none does.
     """
     number = seeds_of(metric)
-    settings = {"jobs": -(-jobs // number), "engine": "events"}
+    settings: dict[str, Any] = {"jobs": -(-jobs // number), "engine": "events"}
     if number > 1:
         settings["replications"] = 1
-    seeds = range(seed, seed + number)
-    outcomes = run([Point.of(system, p, seed=s, **settings) for p in policies for s in seeds])
+    points = []
+    for policy, to_the_end in zip(policies, whole or [False] * len(policies), strict=True):
+        for each in range(seed, seed + number):
+            chosen = settings | {"seed": each, "allow_unstable": to_the_end}
+            points.append(Point.of(system, policy, **chosen))
+    outcomes = run(points)
     found: list[Runs | Failure] = []
     for start in range(0, len(outcomes), number):
         group = outcomes[start : start + number]
