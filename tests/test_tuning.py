@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from concurrent.futures import ThreadPoolExecutor
 from functools import cache
 from itertools import pairwise
 from pathlib import Path
@@ -241,8 +242,15 @@ class TestSameAgain:
             qs.tune(FOUR.with_load(0.7), RACERS, jobs=500_000, threads=threads)
             for threads in (1, 2)
         )
-        assert one == two
-        assert one.to_json() == two.to_json()
+        with ThreadPoolExecutor(2) as executor:
+            other = qs.tune(FOUR.with_load(0.7), RACERS, jobs=500_000, executor=executor)
+        assert one == two == other
+        assert one.to_json() == two.to_json() == other.to_json()
+
+    def test_the_budget_holds(self) -> None:
+        for budget in (40_000, 123_457):
+            found = qs.tune(SMALL, ["msf", "adaptive-quickswap"], jobs=budget, indifference=1e-6)
+            assert 0.6 * budget < found.jobs <= budget
 
     def test_a_store_runs_nothing_twice(self, tmp_path: Path) -> None:
         whole = qs.tune(FOUR.with_load(0.7), RACERS, jobs=500_000)

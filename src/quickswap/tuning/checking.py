@@ -13,8 +13,8 @@ from quickswap.tuning.entry import Entry
 from quickswap.tuning.exact import Exact
 from quickswap.tuning.metrics import Known, excess, gap, measured
 from quickswap.tuning.outcome import Row, Tuning
-from quickswap.tuning.racing import LEAST, RISK, Race
-from quickswap.tuning.runs import Run, Runs, seeds_of, simulated
+from quickswap.tuning.racing import RISK, Race
+from quickswap.tuning.runs import Run, Runs, even, seeds_of, simulated
 
 __all__ = ["Asked", "tuning_of"]
 
@@ -103,8 +103,8 @@ def _simulated(
     if not todo:
         return _Fresh(known, 0, 0, 0)
     seed = asked.seed + seeds_of(asked.metric)
-    policies, jobs = list(todo.values()), max(jobs, LEAST)
-    found, ran = simulated(run, asked.system, policies, asked.metric, jobs, seed)
+    policies = list(todo.values())
+    found, ran = simulated(run, asked.system, policies, asked.metric, even(jobs), seed)
     runs = {key: each for key, each in zip(todo, found, strict=True) if isinstance(each, Runs)}
     known.update(runs)
     simulations = sum(len(each.results) for each in runs.values())

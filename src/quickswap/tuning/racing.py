@@ -25,9 +25,9 @@ from quickswap.tuning.candidates import Candidate, between, distinct
 from quickswap.tuning.entry import Entry
 from quickswap.tuning.exact import Exact
 from quickswap.tuning.metrics import Known, gap, measured
-from quickswap.tuning.runs import Run, Runs, simulated
+from quickswap.tuning.runs import Run, Runs, even, simulated
 
-__all__ = ["FIRST", "LEAST", "RISK", "Race"]
+__all__ = ["RISK", "Race"]
 
 RISK = 0.05
 """Probability that the best candidate drops out."""
@@ -79,7 +79,7 @@ class Race:
         self.turn: int | None = None
         self.used = self.ran = self._jobs = 0
         simulated = max(1, len(self._simulated()))
-        self.first = min(FIRST, max(LEAST, budget // (SHARE * simulated)))
+        self.first = even(min(FIRST, max(LEAST, budget // (SHARE * simulated))))
         rounds = 1 + int(math.log2(max(1, budget / self.first)))
         comparisons = rounds * (simulated + 1 + self._stages * NEW)
         self.confidence = 1 - 2 * RISK / comparisons
@@ -195,7 +195,7 @@ class Race:
         """Return the jobs of each candidate in the next round, None if the budget is spent."""
         if self.turn is None:
             return self.first
-        jobs = min(2 * self._jobs, (self._budget - self.used) // len(self._simulated()))
+        jobs = even(min(2 * self._jobs, (self._budget - self.used) // len(self._simulated())))
         return jobs if jobs >= WORTH * self._jobs else None
 
     def _round(self, run: Run) -> None:

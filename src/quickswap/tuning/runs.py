@@ -13,7 +13,7 @@ from quickswap.policies import Policy
 from quickswap.result import Result
 from quickswap.system import System
 
-__all__ = ["Run", "Runs", "seeds_of", "simulated"]
+__all__ = ["Run", "Runs", "even", "seeds_of", "simulated"]
 
 SEEDS = 8
 """Of a percentile."""
@@ -88,6 +88,11 @@ class Runs:
 def seeds_of(metric: str) -> int:
     """Return with how many seeds a candidate is simulated."""
     return SEEDS if metric == "p99" else 1
+
+
+def even(jobs: int) -> int:
+    """Return jobs that seeds and replications share evenly, so that no budget is exceeded."""
+    return jobs // SEEDS * SEEDS
 
 
 def simulated(
