@@ -79,6 +79,7 @@ def test_runs_that_are_too_short(capsys: pytest.CaptureFixture[str]) -> None:
     code, out, _ = run(capsys, "tune", "borg-b", *words)
     assert code == 0
     assert "undecided: what looks best has run too short to be trusted" in out
+    assert re.search("^MSF has run too short: .*simulate more jobs", out, re.M)
 
 
 def test_files(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -157,6 +157,8 @@ def _print(model: str, found: Tuning, *, interrupted: bool) -> None:
     for each in found.rows:
         if each.status == "unstable":
             print(f"{_short(each.label)} is unstable: {each.reason}")
+        elif each.status == "not told" and each.reason and not each.alike:
+            print(f"{_short(each.label)} has run too short: {each.reason}")
     print(_used(found))
     if interrupted:
         print("interrupted: with --store, run it again and it goes on where it was")

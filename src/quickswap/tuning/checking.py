@@ -181,7 +181,7 @@ def _status(race: Race, entry: Entry, winner: Entry | None) -> str:
     if winner is None or entry.status == "failed":
         return "worse" if entry.status == "worse" else "not told"
     turn = entry.last if entry.last is not None else winner.last
-    place = race.place(entry, winner, turn)
+    place = race.place(entry, winner, turn, race.final_confidence)
     return "worse" if place == "not told" and entry.status == "worse" else place
 
 

@@ -3,7 +3,7 @@
 Successive elimination: in each round all candidates left are simulated with twice the jobs of the
 round before, and compared with the one that leads. The intervals are one-sided, of a confidence
 that holds for all comparisons of the race together (Bonferroni over candidates and rounds), so that
-the best candidate drops out with a probability of at most 5 %, as far as the intervals are right.
+the best candidate drops out with a probability of at most 2.5 %, as far as they are right.
 
 Sources: Even-Dar, Mannor, Mansour, "Action elimination and stopping conditions for the multi-armed
 bandit and reinforcement learning problems", JMLR 7 (2006); Kim, Nelson, "A fully sequential
@@ -30,7 +30,7 @@ from quickswap.tuning.runs import Run, Runs, even, simulated
 __all__ = ["RISK", "Race"]
 
 RISK = 0.05
-"""Probability that the best candidate drops out."""
+"""Probability that a comparison is mistaken: half for the rounds, half for the final table."""
 FIRST = 100_000
 """Jobs of each candidate in the first round, at most."""
 LEAST = 5_000
@@ -82,8 +82,8 @@ class Race:
         self.first = even(min(FIRST, max(LEAST, budget // (SHARE * simulated))))
         rounds = 1 + int(math.log2(max(1, budget / self.first)))
         comparisons = rounds * (simulated + 1 + self._stages * NEW)
-        self.confidence = 1 - 2 * RISK / comparisons
-        """Two-sided, so that each end of an interval is one-sided at half of the rest."""
+        self._confidence = 1 - RISK / comparisons
+        """Two-sided: each end of an interval is surpassed with half of the rest."""
 
     def run(self, run: Run, tell: Callable[[Race], object]) -> None:
         """Race until one is left, all are near enough, or the budget is spent.
@@ -141,12 +141,21 @@ class Race:
         value = measured(known, self._metric).value
         return math.inf if math.isnan(value) else value
 
-    def place(self, entry: Entry, leader: Entry, turn: int | None) -> str:
+    @property
+    def final_confidence(self) -> float:
+        """Confidence of each comparison with the winner, once the race is over."""
+        number = sum(each.exact is None for each in self.entries.values())
+        return 1 - RISK / max(1, number)
+
+    def place(
+        self, entry: Entry, leader: Entry, turn: int | None, confidence: float | None = None
+    ) -> str:
         """Return "tied", "worse" or "not told": how an entry compares with the one that leads.
 
         Args:
             entry, leader: two entries.
             turn: the round whose simulations are compared.
+            confidence: of the interval of their difference; that of the rounds by default.
         """
         a, b = entry.known(turn), leader.known(turn) or leader.latest
         if a is None or b is None:
@@ -154,7 +163,7 @@ class Race:
         room = self._indifference * measured(b, self._metric).value
         if isinstance(a, float) and isinstance(b, float):
             return "tied" if a - b <= room else "worse"
-        difference = gap(a, b, self._metric, self.confidence)
+        difference = gap(a, b, self._metric, confidence or self._confidence)
         if entry.judged(turn) and difference.high <= room:
             return "tied"
         sure = entry.bounded(turn)
@@ -246,7 +255,7 @@ class Race:
         assert a is not None
         assert b is not None
         sure = entry.bounded(self.turn)
-        return sure and gap(a, b, self._metric, self.confidence).low > 0
+        return sure and gap(a, b, self._metric, self._confidence).low > 0
 
     def _refine_exactly(self) -> None:
         """Go on between the best exact candidate and its neighbours, as far as values are exact."""
