@@ -29,6 +29,8 @@ DOCS = ROOT / "docs"
 PAGES = [*sorted(DOCS.glob("*.md")), ROOT / "README.md"]
 JOBS = "8000"
 """Jobs of a command, in place of what it says: enough to see that it works."""
+BUDGET = "1000000"
+"""The same of all simulations of `tune` together."""
 
 
 def shell(example: Example) -> None:
@@ -39,11 +41,12 @@ def shell(example: Example) -> None:
             assert not words, f"not a quickswap command, so skip the block with a reason: {line}"
             continue
         tokens = words[1:]
-        if tokens and tokens[0] in ("simulate", "compare", "sweep") and "--help" not in tokens:
+        commands = ("simulate", "compare", "sweep", "tune")
+        if tokens and tokens[0] in commands and "--help" not in tokens:
             if "--jobs" in tokens:
                 at = tokens.index("--jobs")
                 del tokens[at : at + 2]
-            tokens += ["--jobs", JOBS]
+            tokens += ["--jobs", BUDGET if tokens[0] == "tune" else JOBS]
         with pytest.raises(SystemExit) as stop:
             main(tokens)
         assert stop.value.code == 0, line
@@ -115,7 +118,7 @@ def test_every_key_of_a_model_is_explained() -> None:
 
 
 @pytest.mark.parametrize(
-    "command", ["simulate", "compare", "sweep", "plot", "show", "analyze", "fit", "replay"]
+    "command", ["simulate", "compare", "sweep", "plot", "tune", "show", "analyze", "fit", "replay"]
 )
 def test_every_option_is_explained(command: str, capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit):

@@ -72,6 +72,16 @@ def test_the_command_line(cluster: Any, tmp_path: Any, capsys: pytest.CaptureFix
     assert "2 of 2 points run now" in out
 
 
+def test_tuning_there_gives_what_it_gives_here(
+    cluster: Any, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = ("tune", "four-class:rate=3.5", "--policies", "msf adaptive-quickswap", "--jobs", "2e5")
+    here = run(capsys, *words, "--json", "-")
+    there = run(capsys, *words, "--json", "-", "--dask", cluster.scheduler_address)
+    assert here[0] == there[0] == 0
+    assert here[1] == there[1]
+
+
 def test_nobody_answers(tmp_path: Any, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "g.toml").write_text('model = "four-class"\npolicy = "msf"\n', encoding="utf-8")
     code, _, err = run(capsys, "sweep", str(tmp_path / "g.toml"), "--dask", "tcp://127.0.0.1:9")

@@ -19,7 +19,7 @@ def test_the_example_of_the_theory() -> None:
 
 
 @pytest.mark.parametrize("drain", ["on_demand", "always"])
-@pytest.mark.parametrize("metric", ["mean", "weighted", "light", 1])
+@pytest.mark.parametrize("metric", ["mean", "weighted", "max-class", "light", 1])
 def test_it_is_the_least_of_all(metric: str | int, drain: str) -> None:
     system = qs.load("one-or-all:k=5").with_load(0.8)
     best = theory.best_threshold(system, metric, drain)
@@ -30,6 +30,7 @@ def test_it_is_the_least_of_all(metric: str | int, drain: str) -> None:
             {
                 "mean": solution.mean_response_time,
                 "weighted": solution.weighted_mean_response_time,
+                "max-class": max(each.mean_response_time for each in solution.classes),
                 "light": solution.classes[0].mean_response_time,
                 1: solution.classes[1].mean_response_time,
             }[metric]

@@ -70,6 +70,9 @@ _HOME = {
     "Grid": "experiments.grid",
     "Point": "experiments.point",
     "Store": "experiments.store",
+    # Tuning
+    "tune": "tuning",
+    "Tuning": "tuning",
     # Replays of logs
     "replay": "replays",
     "replay_all": "replays",
@@ -154,6 +157,7 @@ if TYPE_CHECKING:
     from quickswap.step import Scheduler, State
     from quickswap.system import System
     from quickswap.theory import Stability, stability
+    from quickswap.tuning import Tuning, tune
 
 __all__ = [
     "EASY",
@@ -210,6 +214,7 @@ __all__ = [
     "Summary",
     "System",
     "Trajectory",
+    "Tuning",
     "Uniform",
     "UnstableError",
     "Verdict",
@@ -230,6 +235,7 @@ __all__ = [
     "stability",
     "sweep",
     "theory",
+    "tune",
     "write_report",
 ]
 

@@ -104,7 +104,9 @@ def _number(value: float, decimals: int) -> str:
     return f"{round(value, decimals):,.{max(0, decimals)}f}"
 
 
-def jackknife(values: Floats, sizes: Sequence[int]) -> list[Estimate]:
+def jackknife(
+    values: Floats, sizes: Sequence[int], confidence: float = CONFIDENCE
+) -> list[Estimate]:
     """Return the estimates of p quantities.
 
     Neighbouring batches may still be correlated. The lag-1 correlation c of what the batches
@@ -114,6 +116,7 @@ def jackknife(values: Floats, sizes: Sequence[int]) -> list[Estimate]:
     Args:
         values: shape (1 + batches, p): the quantities from all batches, then with one left out.
         sizes: batches of each replication, in their order.
+        confidence: of the intervals.
     """
     whole, less = values[0], values[1:]
     batches = len(less)
@@ -131,7 +134,7 @@ def jackknife(values: Floats, sizes: Sequence[int]) -> list[Estimate]:
         widening = (1 + correlation) / (1 - correlation)
         spread = (batches - 1) / batches * squares * widening
     freedom = np.maximum(batches / widening - 1, 1)
-    half = stdtrit(freedom, (1 + CONFIDENCE) / 2) * np.sqrt(spread)
+    half = stdtrit(freedom, (1 + confidence) / 2) * np.sqrt(spread)
     return [Estimate(float(v), float(h)) for v, h in zip(whole, half, strict=True)]
 
 

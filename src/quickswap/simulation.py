@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from quickswap.experiments.outcomes import Outcomes
     from quickswap.experiments.sweeping import Sweep
     from quickswap.replays import ReplayComparison
+    from quickswap.tuning.outcome import Tuning
 
 __all__ = ["Interrupted", "OwnPolicy", "rerun", "simulate"]
 
@@ -51,12 +52,12 @@ class Interrupted(KeyboardInterrupt):
     """Ctrl-C during a simulation; `result` is what had been measured, None if that is nothing.
 
     From `compare` it is a `Comparison`, its last result being the one that was interrupted; from
-    `replay_all` a `ReplayComparison` of the replays that had ended; from
-    `sweep` what it had found.
+    `replay_all` a `ReplayComparison` of the replays that had ended; from `sweep` and `tune` what
+    they had found.
     """
 
     def __init__(
-        self, result: Result | Comparison | ReplayComparison | Outcomes | Sweep | None
+        self, result: Result | Comparison | ReplayComparison | Outcomes | Sweep | Tuning | None
     ) -> None:
         super().__init__("the simulation was interrupted; what it has measured is in .result")
         self.result = result

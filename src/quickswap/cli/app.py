@@ -13,8 +13,9 @@ from quickswap.cli.reproduce import reproduce
 from quickswap.cli.show import show
 from quickswap.cli.simulate import simulate
 from quickswap.cli.sweep import sweep
+from quickswap.cli.tune import tune
 
-COMMANDS = (simulate, compare, sweep, plot, show, analyze, fit, replay, reproduce)
+COMMANDS = (simulate, compare, sweep, plot, tune, show, analyze, fit, replay, reproduce)
 """The function of each command; its name, parameters and docstring are what the user sees."""
 
 

@@ -1,4 +1,4 @@
-"""What `sweep` and `reproduce` share: where points run, and how far they are."""
+"""What `sweep`, `reproduce` and `tune` share: where points run, and how far they are."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
     from quickswap.experiments.outcomes import Advance
 
-__all__ = ["bar", "duration", "executor"]
+__all__ = ["bar", "duration", "executor", "points_done"]
 
 
 @contextmanager
@@ -38,24 +38,35 @@ def executor(address: str | None) -> Iterator[Executor | None]:
         yield client.get_executor()
 
 
+def points_done(advance: Advance) -> str:
+    """Return how far a sweep is."""
+    left = duration(advance.seconds_left)
+    return f"{advance.done:,} of {advance.points:,} points, {left}"
+
+
 @contextmanager
-def bar(what: str) -> Iterator[Callable[[Advance], None] | None]:
-    """Show points done and the time left on standard error, if that is a terminal."""
+def bar(
+    what: str, words: Callable[[Any], str] = points_done
+) -> Iterator[Callable[[Any], None] | None]:
+    """Show how far it is on standard error, if that is a terminal.
+
+    Args:
+        what: is being done.
+        words: from what is reported, which has a share, to what is said beside the bar.
+    """
     if not sys.stderr.isatty():
         yield None
         return
     from rich.console import Console
     from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn
 
-    left = TextColumn("{task.fields[points]}, {task.fields[left]}")
-    columns = (TextColumn("{task.description}"), BarColumn(), TaskProgressColumn(), left)
+    said = TextColumn("{task.fields[said]}")
+    columns = (TextColumn("{task.description}"), BarColumn(), TaskProgressColumn(), said)
     with Progress(*columns, console=Console(stderr=True), transient=True) as shown:
-        task = shown.add_task(what, total=1.0, points="", left="")
+        task = shown.add_task(what, total=1.0, said="")
 
-        def report(advance: Advance) -> None:
-            points = f"{advance.done:,} of {advance.points:,} points"
-            left = duration(advance.seconds_left)
-            shown.update(task, completed=advance.share, points=points, left=left)
+        def report(advance: Any) -> None:
+            shown.update(task, completed=advance.share, said=words(advance))
 
         yield report
 

@@ -61,6 +61,11 @@ class Means:
         return self._average(self.system.load_shares)
 
     @property
+    def largest_mean_response_time(self) -> float:
+        """Mean of the class that waits longest, seconds."""
+        return max(each.mean_response_time for each in self.classes)
+
+    @property
     def number_in_system(self) -> float:
         """Mean number of jobs present."""
         return math.fsum(each.number_in_system for each in self.classes)

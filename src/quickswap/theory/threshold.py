@@ -63,7 +63,8 @@ def best_threshold(
 
     Args:
         system: as for `theory.msfq.exact`.
-        metric: "mean", "weighted", or one class, by name or by its place in the system.
+        metric: "mean", "weighted", "max-class" (the largest mean of a class), or one class, by name
+            or by its place in the system.
         drain: "on_demand" or "always", as in `MSFQ`.
         every: try every threshold, whatever the number of slots.
 
@@ -140,11 +141,13 @@ def _metric(system: System, metric: str | int) -> tuple[str, Metric]:
         return "mean", lambda solution: solution.mean_response_time
     if metric == "weighted":
         return "weighted", lambda solution: solution.weighted_mean_response_time
+    if metric == "max-class":
+        return "max-class", lambda solution: solution.largest_mean_response_time
     if metric in system.names:
         place = system.names.index(str(metric))
     elif isinstance(metric, int) and not isinstance(metric, bool) and 0 <= metric < 2:
         place = metric
     else:
-        known = ["mean", "weighted", *system.names]
+        known = ["mean", "weighted", "max-class", *system.names]
         raise QuickswapError(unknown_message("metric", metric, known))
     return system.names[place], lambda solution: solution.classes[place].mean_response_time

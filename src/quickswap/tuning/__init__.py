@@ -1,0 +1,8 @@
+"""The best policy for a workload, and its parameters: exact where theory gives it, else a race."""
+
+from __future__ import annotations
+
+from quickswap.tuning.outcome import Row, Tuning
+from quickswap.tuning.searching import Stage, tune
+
+__all__ = ["Row", "Stage", "Tuning", "tune"]

@@ -1,0 +1,211 @@
+"""`tune`: from a workload to the policy that serves it best."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import Executor
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+
+from quickswap._settings import between, check_progress, flag, whole
+from quickswap._words import counted
+from quickswap.errors import QuickswapError, UnstableError
+from quickswap.experiments.outcomes import Advance, Outcomes
+from quickswap.experiments.point import Point
+from quickswap.experiments.running import run_points
+from quickswap.experiments.store import Store
+from quickswap.models import as_system
+from quickswap.policies import Policy
+from quickswap.simulation import Interrupted
+from quickswap.system import System
+from quickswap.tuning.candidates import (
+    check_suits,
+    chosen,
+    default_policies,
+    simple_default,
+)
+from quickswap.tuning.checking import Asked, tuning_of
+from quickswap.tuning.exact import Exact
+from quickswap.tuning.metrics import check_metric
+from quickswap.tuning.outcome import Tuning
+from quickswap.tuning.racing import Race
+
+__all__ = ["Stage", "tune"]
+
+BUDGET = 200_000_000
+"""Jobs of everything together."""
+EACH = 20_000
+"""Jobs that a budget must have for each candidate."""
+CHECK = 10
+"""Part of the budget, one in so many, for each of the three simulations after the race."""
+
+
+@dataclass(frozen=True, slots=True)
+class Stage:
+    """How far tuning has come.
+
+    Attributes:
+        round: number of the round, from 1; 0 after the race, when the winner is checked.
+        left: candidates that are still in the race.
+        candidates: all of them.
+        share: of the budget that is used; the race may end before it is spent.
+        seconds_left: at most, as it looks now; nan while nothing is known.
+    """
+
+    round: int
+    left: int
+    candidates: int
+    share: float
+    seconds_left: float
+
+
+def tune(
+    system: System | str | Path,
+    policies: Iterable[Policy | str] | Policy | str | None = None,
+    *,
+    metric: str = "weighted",
+    jobs: int = BUDGET,
+    indifference: float = 0.01,
+    seed: int = 1,
+    refine: bool = True,
+    executor: Executor | None = None,
+    threads: int | None = None,
+    store: Store | str | Path | None = None,
+    progress: Callable[[Stage], object] | None = None,
+) -> Tuning:
+    """Find the policy, and its parameters, that serves a workload best.
+
+    Where theory gives a candidate's metric exactly, that is its value. The others race: in each
+    round all that are left are simulated on the same jobs, twice as many as in the round before,
+    and those that are surely worse than the one that leads drop out. The race ends when one is
+    left, when all others are surely within `indifference` of it, or when the budget is spent. The
+    confidence is 95 % for all comparisons of the race together. Parameters midway between the best
+    and their neighbours join the race, three times at most.
+
+    The best of several estimates is a little too good, as chance has helped it to be the best.
+    So the winner, the simple default and the best candidate that is not tied are simulated once
+    more on fresh jobs, and the value, the margin and the cost of the default come from there.
+
+    Args:
+        system: servers and classes, or the name of a preset or model file.
+        policies: policies and spellings to choose from, in which a parameter may be a list, as in
+            "msfq:threshold=[0..31]". By default nonpreemptive ones that need no estimates.
+        metric: "weighted" or "mean" response time, "p99" (of the response time of all jobs), or
+            "max-class", the largest of the mean response times of the classes.
+        jobs: budget, the completions of all simulations together; at least 20,000 a candidate.
+        indifference: relative difference that does not matter, above 0 and below 1.
+        seed: of the race; the fresh jobs are those of the next seed. For "p99" each simulation is
+            split into eight of successive seeds, which are compared one by one.
+        refine: let parameters between those given join.
+        executor, threads: where simulations run, as in `sweep`. The result is the same.
+        store: a `Store` or its file; simulations that it holds are not run again, so that tuning
+            goes on where it was ended. None to keep them in memory.
+        progress: called several times a second with a `Stage`.
+
+    Raises:
+        PolicyError: a policy does not suit the system.
+        UnstableError: no policy, or none of the candidates, is stable at this rate.
+        QuickswapError: a setting out of range, a file that is no store, a full disk.
+        Interrupted: Ctrl-C; its `result` is the `Tuning` as far as it had come, or None.
+    """
+    system = as_system(system)
+    metric = check_metric(metric)
+    indifference = between(indifference, "indifference", 0, 1)
+    seed = whole(seed, "seed", 0, 2**63)
+    budget = whole(jobs, "jobs", 1)
+    refine = flag(refine, "refine")
+    check_progress(progress)
+    given = None if policies is None else chosen(policies)
+    if given is not None:
+        check_suits(given, system)
+    _refuse_unstable(system)
+    exact = Exact(system, metric)
+    candidates = default_policies(system, exact.thresholds) if given is None else given
+    race = Race(
+        system,
+        metric,
+        candidates,
+        budget=budget - 3 * (budget // CHECK),
+        indifference=indifference,
+        seed=seed,
+        refine=refine,
+        exact=exact,
+    )
+    _check_start(race, budget)
+    opened = store if isinstance(store, Store) else Store(store)
+    runner = _Runner(race, budget, opened, executor, threads, progress)
+    asked = Asked(system, metric, simple_default(system), indifference, seed, budget)
+    try:
+        race.run(runner.run, runner.tell)
+        return tuning_of(asked, race, exact, runner.run, budget // CHECK)
+    except KeyboardInterrupt:
+        known = race.turn is not None or any(each.exact is not None for each in race.left)
+        raise Interrupted(tuning_of(asked, race, exact, None) if known else None) from None
+
+
+def _refuse_unstable(system: System) -> None:
+    capacity = system.capacity
+    if system.arrival_rate >= capacity:
+        rate = counted(system.arrival_rate, "job", ".6g")
+        raise UnstableError(
+            f"at {rate} per second (load {system.load:.4g}) no policy is stable, the capacity is "
+            f"{capacity:.6g}: tune below it."
+        )
+
+
+def _check_start(race: Race, budget: int) -> None:
+    """Refuse a race without runners, or with too many for the budget."""
+    if not race.left:
+        (first, *_) = race.entries.values()
+        raise UnstableError(
+            f"none of the {counted(len(race.entries), 'candidate')} is stable at this rate; "
+            f"{first.candidate.label}: {first.reason}"
+        )
+    simulated = sum(each.exact is None for each in race.left)
+    if budget < EACH * simulated:
+        raise QuickswapError(
+            f"jobs is {budget:,}, the budget of all simulations together, and "
+            f"{counted(simulated, 'candidate')} need {EACH:,} each at least: give "
+            f"{EACH * simulated:,} or more, or fewer policies."
+        )
+
+
+@dataclass
+class _Runner:
+    """Runs the points of a round, and tells how far it is."""
+
+    race: Race
+    budget: int
+    store: Store
+    executor: Executor | None
+    threads: int | None
+    progress: Callable[[Stage], object] | None
+    begun: float = field(default_factory=time.monotonic)
+
+    def run(self, points: Sequence[Point]) -> Outcomes:
+        """Run what the store does not hold.
+
+        Raises:
+            KeyboardInterrupt: what has ended is in the store.
+        """
+        report = None if self.progress is None else partial(self._report, points)
+        return run_points(
+            points, self.store, executor=self.executor, threads=self.threads, progress=report
+        )
+
+    def tell(self, race: Race) -> None:
+        """Tell that a round begins."""
+        self._report([], Advance(0, 0, 0.0, 0.0))
+
+    def _report(self, points: Sequence[Point], advance: Advance) -> None:
+        if self.progress is None:
+            return
+        intended = sum(point.inputs.jobs for point in points)
+        share = min(1.0, (self.race.used + advance.share * intended) / self.budget)
+        passed = time.monotonic() - self.begun
+        turn = 1 if self.race.turn is None else self.race.turn + 2
+        left = len(self.race.left)
+        seconds = passed * (1 - share) / share if share > 0.001 else float("nan")
+        self.progress(Stage(turn, left, len(self.race.entries), share, seconds))
