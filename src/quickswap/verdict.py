@@ -34,7 +34,8 @@ ENOUGH = 30
 SHARE = 0.05
 """Share of the load that such classes may carry."""
 SIZES = 10.0
-"""Mean sizes of a class that a replication must last before growth counts."""
+"""Mean sizes of a class that a replication must last before growth counts, and before its means do:
+only those jobs complete in a short run that happen to be short."""
 WIDE = 0.1
 """Half-width of the utilisation, relative to the load, beyond which a run has seen too little."""
 PIECES = 16
@@ -152,9 +153,14 @@ def _fills_up(batches: Batches, known: Known) -> bool:
     Completions tell nothing here: a class that starves has none, however long the run is.
     """
     arrived = by_class(batches.whole_and_less(), len(known.needs))[0, :, 1]
-    seconds = min(float(_durations(run).sum()) for run, _ in batches.runs)
-    unseen = (arrived < ENOUGH) | (seconds < SIZES * np.array(known.mean_sizes))
+    unseen = (arrived < ENOUGH) | _outlast(batches, known)
     return float(np.array(known.load_shares)[unseen].sum()) > SHARE
+
+
+def _outlast(batches: Batches, known: Known) -> NDArray[np.bool_]:
+    """Return of which classes the sizes are long beside the shortest replication."""
+    seconds = min(float(_durations(run).sum()) for run, _ in batches.runs)
+    return seconds < SIZES * np.array(known.mean_sizes)
 
 
 def _seen_little(batches: Batches, known: Known) -> str | None:
@@ -165,6 +171,13 @@ def _seen_little(batches: Batches, known: Known) -> str | None:
         return (
             f"classes that carry {100 * carried:.3g} % of the load have completed fewer than "
             f"{ENOUGH} jobs each: simulate more jobs."
+        )
+    carried = float(np.array(known.load_shares)[_outlast(batches, known)].sum())
+    if carried > SHARE:
+        return (
+            f"a replication lasts less than {SIZES:g} mean sizes of classes that carry "
+            f"{100 * carried:.3g} % of the load, of which only the short jobs complete: simulate "
+            "more jobs."
         )
     used, width = _used(batches, known)
     if width > WIDE * known.load:
