@@ -43,7 +43,7 @@ def compare(
         or a TOML file.
     policies
         Policies, separated by spaces or semicolons, in quotes: "msf smash:window=10". By default
-        MSF, First-Fit, Static Quickswap and Adaptive Quickswap.
+        MSF, First-Fit, Static Quickswap, and Adaptive Quickswap with and without backfilling.
     loads
         Loads, separated by commas; by default .5,.6,.7,.8,.9.
     rates
