@@ -32,7 +32,7 @@ def main(folder: Path) -> None:
         text = (folder / f"{name}.json").read_text(encoding="utf-8")
         record, more = Experiment.from_json(text)
         frame = pl.read_parquet(folder / f"{name}.parquet").filter(pl.col("method") == "simulated")
-        points = frame.unique(["series", "x"])
+        points = frame.unique(["series", "policy", "x"])
         stable = points.filter(pl.col("verdict") == "stable")
         counts = [
             len(points),

@@ -33,7 +33,7 @@ class Serving:
     """How to replay it."""
 
     estimate: str = "logged"
-    """What EASY and Conservative believe of sizes: logged, exact, or a factor of them."""
+    """What EASY, Conservative and backfilling believe of sizes: logged, exact, or a factor."""
     classes: str = "need"
     """need: each need is a class; load: groups of about equal load; or as in 1,2-4,5-16,17-."""
     warmup: float = 0.05

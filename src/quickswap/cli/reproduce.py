@@ -51,6 +51,7 @@ def reproduce(
     from quickswap.errors import QuickswapError
     from quickswap.reproduction.catalogue import EXPERIMENTS
     from quickswap.reproduction.reproducing import reproduce as run
+    from quickswap.simulation import Interrupted
 
     if list_:
         width = max(map(len, EXPERIMENTS))
@@ -62,17 +63,23 @@ def reproduce(
             "name the figures to reproduce, as in quickswap reproduce fig3 or all; --list tells "
             "their names."
         )
-    with executor(dask) as chosen, bar("reproducing") as report:
-        found = run(
-            figures,
-            output,
-            quick=quick,
-            precision=precision,
-            jobs=jobs,
-            executor=chosen,
-            threads=threads,
-            progress=report,
+    try:
+        with executor(dask) as chosen, bar("reproducing") as report:
+            found = run(
+                figures,
+                output,
+                quick=quick,
+                precision=precision,
+                jobs=jobs,
+                executor=chosen,
+                threads=threads,
+                progress=report,
+            )
+    except Interrupted:
+        print(
+            f"interrupted: results are kept in {output}; run it again and it goes on where it was"
         )
+        raise KeyboardInterrupt from None
     _print(found)
 
 
@@ -82,7 +89,7 @@ def _print(found: Reproduction) -> None:
     rows = []
     for name, figure in found.figures.items():
         simulated = {
-            (row.series, row.x): row for row in figure if row.method == "simulated"
+            (row.series, row.policy, row.x): row for row in figure if row.method == "simulated"
         }.values()
         counts = [
             len(simulated),
@@ -99,4 +106,5 @@ def _print(found: Reproduction) -> None:
         print()
         verdicts = [[each.verdict, each.claim, each.where] for each in found.findings]
         print_table(["verdict", "claim", "where"], verdicts, text=3)
-    print(f"\n{found.ran} points simulated now; data, figures and claims are in {found.folder}")
+    what = "data, figures and claims" if found.findings else "data and figures"
+    print(f"\n{found.ran:,} points simulated now; {what} are in {found.folder}")

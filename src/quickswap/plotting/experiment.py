@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from quickswap.files import write_with
-from quickswap.plotting.marks import draw_marks, explain_marks, mark_unstable
+from quickswap.plotting.marks import draw_marks, explain_marks, log_scale, mark_unstable
 from quickswap.plotting.style import COLOURS, DASHES, STYLE, save
 
 if TYPE_CHECKING:
@@ -78,7 +78,7 @@ def _panel(axes: Axes, rows: Rows, panel: Panel) -> None:
         x, y = [row.x for row in curve], [row.value for row in curve]
         axes.plot(x, y, label=series.label, **CURVES.get(series.method, look))
     if panel.log:
-        axes.set_yscale("log")
+        log_scale(axes)
     if panel.quantity == "jain_index":
         axes.set_ylim(0.0, 1.05)
     axes.set_title(panel.title)
@@ -95,10 +95,17 @@ def _panel(axes: Axes, rows: Rows, panel: Panel) -> None:
         axes.set_xticks(experiment.values, [f"{x:g}" for x in experiment.values])
         axes.minorticks_off()
         axes.set_xlim(left=-0.05)
-    limit = {"rate": experiment.system.capacity, "load": 1.0}.get(experiment.axis)
-    if limit is not None:
+    if (limit := _limit(experiment)) is not None:
         axes.axvline(limit, color="0.5", linestyle=":", linewidth=1)
     _mark_unstable(axes, rows)
+
+
+def _limit(experiment: Experiment) -> float | None:
+    """Return where on the axis no policy is stable any more."""
+    drawn = any(panel.quantity != "trajectory" for panel in experiment.panels)
+    if experiment.axis == "rate" and drawn:
+        return experiment.system.capacity
+    return 1.0 if experiment.axis == "load" else None
 
 
 def _mark_unstable(axes: Axes, rows: Rows) -> None:
@@ -147,4 +154,5 @@ def _legend(figure: Figure, axes: Axes, rows: Rows) -> None:
     columns = min(4, len(labels))
     handles = [known[label] for label in labels]
     figure.legend(handles, labels, loc="outside upper center", ncols=columns)
-    explain_marks(figure, ((row.verdict, row.reached) for row in rows))
+    limit = _limit(rows.experiment) is not None
+    explain_marks(figure, ((row.verdict, row.reached) for row in rows), limit=limit)

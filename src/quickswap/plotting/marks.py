@@ -116,18 +116,22 @@ def mark_unstable(axes: Axes, where: Iterable[tuple[int, Sequence[float]]]) -> N
         line += 1
 
 
-def explain_marks(figure: Figure, marks: Iterable[tuple[str, bool]]) -> None:
-    """Explain hollow and ringed marks and crosses below the panels, as far as there are any.
+def explain_marks(
+    figure: Figure, marks: Iterable[tuple[str, bool]], *, limit: bool = False
+) -> None:
+    """Explain hollow and ringed marks, crosses and limits below the panels, if there are any.
 
     Args:
         figure: the figure.
         marks: verdict of each, and whether its precision was reached.
+        limit: whether the capacity is drawn.
     """
     seen = set(marks)
     told = {
         "hollow: too short to judge": any(verdict == "too short" for verdict, _ in seen),
         "ringed: wider interval than asked for": ("stable", False) in seen,
         "cross: unstable": any(verdict == "unstable" for verdict, _ in seen),
+        "dotted: the capacity": limit,
     }
     if any(told.values()):
         figure.supxlabel("; ".join(text for text, there in told.items() if there), fontsize=7)

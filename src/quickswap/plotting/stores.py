@@ -127,9 +127,8 @@ def draw_chart(
             title=title,
             title_fontsize=9,
         )
-        explain_marks(
-            figure, ((mark.verdict, mark.reached) for line in chart.lines for mark in line.marks)
-        )
+        marks = ((mark.verdict, mark.reached) for line in chart.lines for mark in line.marks)
+        explain_marks(figure, marks, limit=chart.limit is not None)
         for path in paths:
             write_with(path, partial(save, figure))
     return figure

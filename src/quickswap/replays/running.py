@@ -68,8 +68,8 @@ def replay(
         servers: of the machine, in place of those of the log. Jobs that need more are left out and
             counted in `too_large`.
         load_factor: raises the load by so much, by interarrival times that many times shorter.
-        estimate: what EASY and Conservative believe about sizes: "logged" (the log's own
-            estimates, else the size), "exact" (the sizes), or a factor of the sizes.
+        estimate: what EASY, Conservative and backfilling believe about sizes: "logged" (the log's
+            own estimates, else the size), "exact" (the sizes), or a factor of the sizes.
         classes: "need": each need is a class; "load": up to eight groups of needs of about equal
             load; or groups, as in "1,2-4,5-16,17-". Static and Adaptive Quickswap then serve a
             group in order of arrival, as a class of its largest need; other policies decide as

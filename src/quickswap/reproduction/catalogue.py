@@ -16,6 +16,8 @@ EXPERIMENTS = {each.name: each for each in (*paper.FIGURES, *beyond.FIGURES, *dr
 """The paper's figures in its order, then those beyond it."""
 
 
+REMEMBERED = ("effort", "version")
+"""What a file of an experiment holds beside the record."""
 Chosen = dict[str, tuple[Experiment, Effort | None]]
 """Experiments by name, each with the effort that its file asks for."""
 
@@ -33,9 +35,14 @@ def chosen(names: Iterable[str]) -> Chosen:
         elif name.endswith(".json"):
             try:
                 text = Path(name).read_text(encoding="utf-8")
-            except (OSError, UnicodeDecodeError) as error:
-                raise QuickswapError(f"{name} cannot be read: {error}.") from None
+            except OSError as error:
+                raise QuickswapError(f"{name} cannot be read ({error.strerror}).") from None
+            except UnicodeDecodeError:
+                raise QuickswapError(f"{name} cannot be read: it is not UTF-8 text.") from None
             record, more = Experiment.from_json(text)
+            for key in more:
+                if key not in REMEMBERED:
+                    unknown(f"key in {name}", key, REMEMBERED, QuickswapError)
             found[record.name] = record, _effort(name, more)
         elif name in EXPERIMENTS:
             found[name] = EXPERIMENTS[name], None

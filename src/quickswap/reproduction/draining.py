@@ -69,8 +69,10 @@ def _against_limit(cell: str, axis: str, parameter: str, values: tuple[float, ..
         axis=axis,
         values=values,
         series=(
-            Series("Static Quickswap", f"{STATIC}:{parameter}={{x}}"),
-            Series("Adaptive Quickswap", f"{ADAPTIVE}:{parameter}={{x}}"),
+            Series("Static, backfilled", f"{STATIC}:{parameter}={{x}}"),
+            Series("Adaptive, backfilled", f"{ADAPTIVE}:{parameter}={{x}}"),
+            Series("Static Quickswap", STATIC),
+            Series("Adaptive Quickswap", ADAPTIVE),
         ),
         panels=(WEIGHTED, MEAN, _heavy(heaviest), JAIN),
         precision_of="weighted",

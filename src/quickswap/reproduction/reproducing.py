@@ -86,6 +86,8 @@ def reproduce(
         name: (record, _effort(record, wanted, flag(quick, "quick"), precision, jobs))
         for name, (record, wanted) in chosen(names).items()
     }
+    if threads is not None:  # before anything is written
+        threads = whole(threads, "threads", 1, 10_000)
     folder = _made(folder)
     plan = {
         name: [point for _, _, point in record.points(effort)]
@@ -149,6 +151,8 @@ def _effort(
 
 def _made(folder: str | Path) -> Path:
     path = checked_path(folder)
+    if not str(folder):
+        raise QuickswapError("the folder to write into has no name: give one, or . for this one.")
     try:
         path.mkdir(parents=True, exist_ok=True)
     except OSError as error:
