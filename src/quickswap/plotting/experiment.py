@@ -89,11 +89,11 @@ def _panel(axes: Axes, rows: Rows, panel: Panel) -> None:
         axes.set_xscale("log")
     if experiment.axis == "factor":
         axes.set_xticks(experiment.values, [f"{x:g}" for x in experiment.values])
-        axes.minorticks_off()
+        axes.xaxis.minorticks_off()
     if experiment.axis == "scv":
         axes.set_xscale("symlog", linthresh=0.25, linscale=0.5)
         axes.set_xticks(experiment.values, [f"{x:g}" for x in experiment.values])
-        axes.minorticks_off()
+        axes.xaxis.minorticks_off()
         axes.set_xlim(left=-0.05)
     if (limit := _limit(experiment)) is not None:
         axes.axvline(limit, color="0.5", linestyle=":", linewidth=1)

@@ -83,7 +83,7 @@ def log_scale(axes: Axes) -> None:
     told = next(digits for most, digits in steps if decades <= most)
 
     def word(value: float, _: int | None) -> str:
-        return f"{value:,.6g}" if f"{value:.0e}"[0] in told or decades < EVEN else ""
+        return f"{value:,.10g}" if f"{value:.0e}"[0] in told or decades < EVEN else ""
 
     axes.yaxis.set_major_formatter(FuncFormatter(word))
     axes.yaxis.set_minor_formatter(FuncFormatter(word))
