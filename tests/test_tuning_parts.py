@@ -12,7 +12,9 @@ from scipy.stats import t as student
 import quickswap as qs
 from quickswap.experiments import Failure, run_points
 from quickswap.tuning.candidates import between, default_policies, distinct, key_of
+from quickswap.tuning.checking import _rival
 from quickswap.tuning.metrics import excess, gap, measured
+from quickswap.tuning.outcome import Row
 from quickswap.tuning.runs import Runs, simulated
 from verification.known import FOUR
 
@@ -204,6 +206,22 @@ class TestMetrics:
         assert isinstance(other, Runs)
         widths = [measured(each, "mean").half_width for each in (one, other)]
         assert gap(one, other, "mean").half_width == pytest.approx(math.hypot(*widths))
+
+
+def row(label: str, status: str, above: float) -> tuple[Row, str]:
+    value, nothing = qs.Estimate(1 + above, 0.1), qs.Estimate(math.nan, math.nan)
+    difference = nothing if status == "best" else qs.Estimate(above, 0.1)
+    return Row(label, label, status, False, value, difference, 1000, "", (), ""), label
+
+
+@pytest.mark.parametrize("nearest", ["worse", "not told"])
+def test_the_next_one_is_the_nearest_whatever_is_told_of_it(nearest: str) -> None:
+    far = "not told" if nearest == "worse" else "worse"
+    ends = [row("a", "best", 0.0), row("b", "tied", 0.01), row("c", "unstable", math.nan)]
+    rows = [*ends, row("far", far, 100.0), row("near", nearest, 0.1), row("?", far, math.nan)]
+    assert _rival(rows) == "near"
+    assert _rival(rows[::-1]) == "near"
+    assert _rival(ends) is None
 
 
 def test_a_point_that_fails_is_handed_on() -> None:

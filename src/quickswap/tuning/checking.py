@@ -46,7 +46,7 @@ def tuning_of(asked: Asked, race: Race, exact: Exact, run: Run | None, jobs: int
     """
     metric, winner = asked.metric, race.winner()
     rows = _rows(race, winner, metric)
-    rival = _rival(race, rows)
+    rival = _rival(rows)
     keys = {"best": None if winner is None else race.key(winner)}
     keys |= {"next": rival, "default": key_of(asked.default, asked.system)}
     wanted = {key: _policy(race, key, asked.default) for key in keys.values() if key is not None}
@@ -111,12 +111,14 @@ def _simulated(
     return _Fresh(known, sum(each.completed for each in runs.values()), simulations, ran)
 
 
-def _rival(race: Race, rows: list[tuple[Row, str]]) -> str | None:
-    """Return the key of the best candidate that is not tied with the winner."""
-    for row, key in rows:
-        if row.status in ("not told", "worse") and race.latest(key) is not None:
-            return key
-    return None
+def _rival(rows: list[tuple[Row, str]]) -> str | None:
+    """Return the key of the candidate nearest to the winner that is not tied with it."""
+    others = [
+        (row, key)
+        for row, key in rows
+        if row.status in ("not told", "worse") and not math.isnan(row.above.value)
+    ]
+    return min(others, key=lambda pair: pair[0].above.value, default=(None, None))[1]
 
 
 def _policy(race: Race, key: str, default: Policy) -> Policy:

@@ -64,7 +64,8 @@ class Tuning:
         metric: "weighted", "mean", "p99" or "max-class".
         rows: all candidates, the best first.
         value: of the winner, seconds.
-        next: label of the best candidate that is not tied with the winner, None if there is none.
+        next: label of the candidate that came nearest to the winner in the race without being tied
+            with it, whether surely worse or not; None if there is none.
         margin: its value less that of the winner, seconds.
         default: spelling of the simple default.
         default_label: its label.
