@@ -129,6 +129,7 @@ def _print(model: str, found: Tuning, *, interrupted: bool) -> None:
     from quickswap._words import counted
     from quickswap.cli.output import explain_unknown, print_table
     from quickswap.tuning.metrics import METRICS
+    from quickswap.tuning.outcome import FRESH
 
     system = found.system
     print(
@@ -159,6 +160,8 @@ def _print(model: str, found: Tuning, *, interrupted: bool) -> None:
             print(f"{_short(each.label)} is unstable: {each.reason}")
         elif each.status == "not told" and each.reason and not each.alike:
             print(f"{_short(each.label)} has run too short: {each.reason}")
+        elif each.reason == FRESH.format(each.status) and not each.alike:
+            print(f"{_short(each.label)} is {each.reason}")
     print(_used(found))
     if interrupted:
         print("interrupted: with --store, run it again and it goes on where it was")
@@ -177,7 +180,8 @@ def _headline(found: Tuning) -> list[str]:
     if found.doubt:
         lines.append(("doubt", found.doubt))
     if found.next is not None:
-        lines.append(("next", f"{_short(found.next)}: {_signed(found.margin)}"))
+        tied = ", tied by the fresh jobs" if found.next in found.tied else ""
+        lines.append(("next", f"{_short(found.next)}: {_signed(found.margin)}{tied}"))
     if (found.default_cost.value, found.default_cost.half_width) == (0, 0):
         lines.append(("simple default", f"{found.default_label}, the best itself"))
     else:

@@ -197,8 +197,8 @@ NUMERIC = ("threshold", "window", *LIMITS)
 def between(best: Iterable[Policy], tried: Iterable[Policy], system: System) -> Iterator[Policy]:
     """Yield policies with parameters midway between those of the best ones and their neighbours.
 
-    Only a parameter of which several values have been tried varies. Beyond the largest risk or share
-    the neighbour is 1, beyond the largest window four times that.
+    Only a parameter of which several values have been tried varies. Beyond the largest risk or
+    share the neighbour is 1, beyond the largest window four times that.
 
     Args:
         best: policies, of each family the first one only counts.
