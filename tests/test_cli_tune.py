@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import math
 import os
 import re
 import select
@@ -19,6 +20,7 @@ import pytest
 import quickswap as qs
 from cli_helpers import run
 from quickswap import simulation, tuning
+from quickswap._words import load_words
 from quickswap.cli.tune import _said, _short
 from quickswap.tuning import Stage
 
@@ -97,6 +99,28 @@ def test_files(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     _, out, _ = run(capsys, "tune", model, *FEW, "--store", store)
     number = data["simulations"]
     assert f"{number} simulations, {number} of which were in the store" in out
+
+
+@pytest.mark.parametrize(
+    ("load", "text"),
+    [
+        (0.8, "0.8"),
+        (0.896875, "0.8969"),
+        (0.99999, "0.99999"),
+        (1.0000004, "1.0000004"),
+        (1 - 1e-15, "1"),
+        (1.3, "1.3"),
+        (math.nan, "nan"),
+    ],
+)
+def test_a_load_below_one_does_not_look_like_one(load: float, text: str) -> None:
+    assert load_words(load) == text
+
+
+def test_a_load_close_to_one(capsys: pytest.CaptureFixture[str]) -> None:
+    words = ("--load", ".99999", "--policies", "msfq:threshold=3")
+    _, out, _ = run(capsys, "tune", "one-or-all:k=4", *words)
+    assert out.splitlines()[0].endswith(" per second, load 0.99999")
 
 
 @pytest.mark.parametrize(

@@ -126,15 +126,16 @@ def _said(stage: Stage) -> str:
 
 
 def _print(model: str, found: Tuning, *, interrupted: bool) -> None:
-    from quickswap._words import counted
+    from quickswap._words import counted, load_words
     from quickswap.cli.output import explain_unknown, print_table
     from quickswap.tuning.metrics import METRICS
     from quickswap.tuning.outcome import FRESH
 
     system = found.system
+    rate = counted(system.arrival_rate, "arrival", ".6g")
     print(
         f"{model}: {counted(system.servers, 'server')}, {counted(len(system.classes), 'class')}, "
-        f"{counted(system.arrival_rate, 'arrival', '.6g')} per second, load {system.load:.4g}"
+        f"{rate} per second, load {load_words(system.load)}"
     )
     print(f"{METRICS[found.metric]}, seconds, ± is the 95 % half-width\n")
     for line in _headline(found):

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from quickswap._check import items
+from quickswap._words import load_words
 from quickswap.errors import QuickswapError, shown
 from quickswap.estimates import Estimate
 from quickswap.experiments.axes import ChartAxis, axis_of, is_parameter
@@ -175,7 +176,7 @@ def _lines(
             drawn.left_out[f"without a number for {axis.name}"] += 1
             continue
         label = labels[spell(point.policy)]
-        label = f"{label}, load {point.load:.4g}" if several else label
+        label = f"{label}, load {load_words(point.load)}" if several else label
         x = math.nan if value is None else value
         places = grouped.setdefault(label, {})
         places.setdefault(next((each for each in places if _same(each, x)), x), []).append(point)
