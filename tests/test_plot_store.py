@@ -413,15 +413,41 @@ class TestMistakes:
     def test_two_models(self, tmp_path: Path) -> None:
         path, other = tmp_path / "s.db", one_or_all(4, 1.0, 0.2)
         qs.sweep(qs.Grid(["four-class", other], "msf", loads=[0.3, 0.5], jobs=2000), path)
-        names = r"choose the model '4 servers, 2 classes' or 'four-class'|'four-class' or '4 serv"
-        with pytest.raises(qs.QuickswapError, match=names):
+        with pytest.raises(qs.QuickswapError) as caught:
             plot_store(path)
+        (sentence,) = str(caught.value).splitlines()
+        assert f"'{chart_of(path, model=other).model}' (load 0.3 to 0.5)" in sentence
+        assert "'four-class' (load 0.3 to 0.5)" in sentence
+        assert sentence.endswith(", by that name, its preset or its file.")
         by_name: list[Chart] = [chart_of(path, model=name) for name in ("four-class", other)]
         assert [chart.model for chart in by_name] == [
             "four-class",
             chart_of(path, model=other).model,
         ]
         assert by_name[0].left_out == {"of another model": 2}
+
+    def test_models_without_a_name_are_told_apart(self, tmp_path: Path) -> None:
+        def system(mean: float, share: float) -> qs.System:
+            size = qs.Exponential(mean=mean)
+            return qs.System(
+                12, [qs.JobClass(need, rate, size) for need, rate in ((5, 0.1), (1, share))]
+            )
+
+        (tmp_path / "m.toml").write_text(system(1.0, 2.0).to_toml(), encoding="utf-8")
+        models = [system(1.0, 1.0), tmp_path / "m.toml", system(3.0, 1.0)]
+        grid = qs.Grid(models, "msf", loads=[0.4, 0.5], jobs=400)
+        qs.sweep(grid, tmp_path / "s.db")
+        names = [
+            "12 servers, needs 1, 5, mean sizes 1, 1 s, shares 90.9 %, 9.09 %",
+            "12 servers, needs 1, 5, mean sizes 1, 1 s, shares 95.2 %, 4.76 %",
+            "12 servers, needs 1, 5, mean sizes 3, 3 s",
+        ]
+        with pytest.raises(qs.QuickswapError) as caught:
+            chart_of(tmp_path / "s.db")
+        for name in names:
+            assert f"'{name}' (load 0.4 to 0.5)" in str(caught.value)
+            assert chart_of(tmp_path / "s.db", model=name).model == name
+        assert chart_of(tmp_path / "s.db", model=tmp_path / "m.toml").model == names[1]
 
     def test_too_many_lines(self, tmp_path: Path) -> None:
         grid = qs.Grid(FOUR, "smash:window=[1..16]", loads=[0.3, 0.4], jobs=400)

@@ -57,7 +57,8 @@ def plot(
     per_class
         A panel for each class; for the lightest and the heaviest if there are more than six.
     model
-        The model to draw if there are several.
+        The model to draw if there are several: a preset, a model file, or the name that the error
+        lists, as a store holds no names.
     policies
         The policies to draw, in this order, separated by spaces or semicolons, in quotes.
     loads

@@ -15,7 +15,7 @@ from quickswap._check import items, real
 from quickswap._core import VERSION
 from quickswap._words import load_words
 from quickswap.errors import QuickswapError, shown
-from quickswap.experiments.families import chosen_model, model_names, shape
+from quickswap.experiments.families import chosen_model, loads_of, model_names, shape
 from quickswap.experiments.point import Point
 from quickswap.experiments.record import Failure
 from quickswap.experiments.spread import spread
@@ -122,8 +122,9 @@ def drawn_from(
         QuickswapError: there is nothing, or something is asked for that is not there.
     """
     found = _of_one_version(store)
-    names = model_names(_distinct(found.points))
-    key = chosen_model(model, names)
+    systems = _distinct(found.points)
+    names = model_names(systems)
+    key = chosen_model(model, names, loads_of(systems))
     found.model = names[key]
     shapes = cache(shape)
     found.points = _kept(found, "of another model", lambda each: shapes(each.system) == key)
