@@ -373,6 +373,10 @@ class TestMistakes:
                 "unknown axis: 'window'; known: load, rate, jobs, replications, warmup",
             ),
             ({"x": "precision"}, "no point has a number for precision"),
+            (
+                {"x": "jobs"},
+                "no axis to draw: jobs is 20000 at all points that have one; draw against",
+            ),
             ({"model": "borg-b"}, "no points of the model borg-b.*those of 'four-class'"),
             ({"model": "four-clas"}, "unknown model in the store.*did you mean 'four-class'"),
             ({"loads": [0.5]}, "no points of four-class at load 0.5: there are those at 0.4, 0.6"),
@@ -409,6 +413,22 @@ class TestMistakes:
         (tmp_path / "old.db").write_bytes(data)
         with pytest.raises(qs.QuickswapError, match="is a store of format 7, and this version"):
             plot_store(tmp_path / "old.db")
+
+    def test_an_axis_on_which_nothing_varies(self, thresholds: Path) -> None:
+        sentence = "backfill is 0 at all points that have one; draw against threshold"
+        with pytest.raises(qs.QuickswapError, match=sentence):
+            plot_store(thresholds, x="backfill")
+        with pytest.raises(qs.QuickswapError, match="that have one; leave the axis out"):
+            plot_store(thresholds, policies=["msf"], x="jobs")
+
+    def test_runs_too_short_for_a_value(self, tmp_path: Path) -> None:
+        grid = qs.Grid("borg-b", ["msf", "first-fit"], loads=[0.3, 0.4], jobs=40)
+        qs.sweep(grid, tmp_path / "s.db")
+        with pytest.raises(
+            qs.QuickswapError,
+            match="a value of weighted; of 4 places 4 ran too short: simulate more jobs at each",
+        ):
+            plot_store(tmp_path / "s.db")
 
     def test_two_models(self, tmp_path: Path) -> None:
         path, other = tmp_path / "s.db", one_or_all(4, 1.0, 0.2)

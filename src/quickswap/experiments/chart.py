@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from quickswap._check import items
-from quickswap._words import load_words
+from quickswap._words import counted, load_words
 from quickswap.errors import QuickswapError, shown
 from quickswap.estimates import Estimate
 from quickswap.experiments.axes import ChartAxis, axis_of, is_parameter
@@ -273,8 +273,15 @@ def _check_values(lines: Sequence[ChartLine], panels: Sequence[ChartPanel]) -> N
         numbers = [number for number, panel in enumerate(panels) if panel.metric == metric]
         if not any(has_values(lines, number) for number in numbers):
             raise QuickswapError(
-                f"there is nothing to draw: no point has a value of {metric.name}."
+                f"there is nothing to draw: no point has a value of {metric.name}{_short(marks)}."
             )
+
+
+def _short(marks: Sequence[Mark]) -> str:
+    """Return how many places ran too short, and what to do; "" if none did."""
+    short = sum(mark.verdict == "too short" for mark in marks)
+    where = f"; of {counted(len(marks), 'place', ',')} {short:,} ran too short"
+    return f"{where}: simulate more jobs at each, or draw another metric" if short else ""
 
 
 def has_values(lines: Sequence[ChartLine], number: int) -> bool:
