@@ -540,6 +540,30 @@ class TestCommand:
         assert sentence in err
         assert list(tmp_path.iterdir()) == []
 
+    @pytest.mark.parametrize("ending", ["svg", "pdf", "png"])
+    def test_letters_that_the_font_lacks(
+        self,
+        curves: tuple[Path, qs.Grid],
+        ending: str,
+        tmp_path: Path,
+        capsys: pytest.CaptureFixture[str],
+    ) -> None:
+        file = tmp_path / f"a.{ending}"
+        words = ["--output", str(file), "--title", "Four 日本 日 Größe"]
+        code, _, err = run(capsys, "plot", str(curves[0]), *words)
+        assert code == 0
+        assert err == (
+            "quickswap: the font of figures lacks 日, 本: a box stands for each of them.\n"
+        )
+        assert file.stat().st_size > 1000
+
+    def test_a_title_is_text(
+        self, curves: tuple[Path, qs.Grid], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        words = ["--output", str(tmp_path / "a.svg"), "--title", r"$\nothing$, 5 $"]
+        code, _, err = run(capsys, "plot", str(curves[0]), *words)
+        assert (code, err) == (0, "")
+
     def test_a_store_is_no_output(
         self, curves: tuple[Path, qs.Grid], capsys: pytest.CaptureFixture[str]
     ) -> None:

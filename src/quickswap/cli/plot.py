@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sys
 from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -87,8 +88,12 @@ def plot(
         policies=None if policies is None else policies.replace(";", " ").split(),
         loads=None if loads is None else numbers("--loads", loads),
     )
-    draw_chart(chart, files, title=title, linear=linear)
+    draw_chart(chart, files, title=title, linear=linear, tell=_tell)
     _print(chart, files)
+
+
+def _tell(sentence: str) -> None:
+    print(f"quickswap: {sentence}", file=sys.stderr)
 
 
 def _print(chart: Chart, files: list[Path]) -> None:
