@@ -42,7 +42,7 @@ def test_the_page(capsys: pytest.CaptureFixture[str]) -> None:
     assert re.search(r"^simple default +Adaptive Quickswap", out, re.M)
     for each in found.rows:
         assert re.search(rf"^{re.escape(each.label)} .*{each.status}", out, re.M)
-    assert "the table is from the race, the lines above it from fresh jobs" in out
+    assert "the values in the table are from the race, those above it from fresh jobs" in out
     used = f"{found.jobs:,} jobs of at most 400,000 in {found.rounds} round"
     assert used in out
     assert f"{found.simulations} simulations" in lines[-1]

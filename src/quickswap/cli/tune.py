@@ -154,7 +154,7 @@ def _print(model: str, found: Tuning, *, interrupted: bool) -> None:
     if alike:
         print("+ 2 alike: two more decided alike on all jobs and left the race, see --csv")
     if found.checked and not found.exact:
-        print("the table is from the race, the lines above it from fresh jobs")
+        print("the values in the table are from the race, those above it from fresh jobs")
     explain_unknown(cell for row in rows for cell in row)
     for each in found.rows:
         if each.status == "unstable":
