@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import math
 import os
 import re
 import select
@@ -19,6 +20,7 @@ import pytest
 import quickswap as qs
 from cli_helpers import run
 from quickswap import simulation, tuning
+from quickswap._words import load_words
 from quickswap.cli.tune import _said, _short
 from quickswap.tuning import Stage
 
@@ -40,7 +42,7 @@ def test_the_page(capsys: pytest.CaptureFixture[str]) -> None:
     assert re.search(r"^simple default +Adaptive Quickswap", out, re.M)
     for each in found.rows:
         assert re.search(rf"^{re.escape(each.label)} .*{each.status}", out, re.M)
-    assert "the table is from the race, the lines above it from fresh jobs" in out
+    assert "the values in the table are from the race, those above it from fresh jobs" in out
     used = f"{found.jobs:,} jobs of at most 400,000 in {found.rounds} round"
     assert used in out
     assert f"{found.simulations} simulations" in lines[-1]
@@ -97,6 +99,28 @@ def test_files(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     _, out, _ = run(capsys, "tune", model, *FEW, "--store", store)
     number = data["simulations"]
     assert f"{number} simulations, {number} of which were in the store" in out
+
+
+@pytest.mark.parametrize(
+    ("load", "text"),
+    [
+        (0.8, "0.8"),
+        (0.896875, "0.8969"),
+        (0.99999, "0.99999"),
+        (1.0000004, "1.0000004"),
+        (1 - 1e-15, "1"),
+        (1.3, "1.3"),
+        (math.nan, "nan"),
+    ],
+)
+def test_a_load_below_one_does_not_look_like_one(load: float, text: str) -> None:
+    assert load_words(load) == text
+
+
+def test_a_load_close_to_one(capsys: pytest.CaptureFixture[str]) -> None:
+    words = ("--load", ".99999", "--policies", "msfq:threshold=3")
+    _, out, _ = run(capsys, "tune", "one-or-all:k=4", *words)
+    assert out.splitlines()[0].endswith(" per second, load 0.99999")
 
 
 @pytest.mark.parametrize(

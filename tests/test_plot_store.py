@@ -373,6 +373,10 @@ class TestMistakes:
                 "unknown axis: 'window'; known: load, rate, jobs, replications, warmup",
             ),
             ({"x": "precision"}, "no point has a number for precision"),
+            (
+                {"x": "jobs"},
+                "no axis to draw: jobs is 20000 at all points that have one; draw against",
+            ),
             ({"model": "borg-b"}, "no points of the model borg-b.*those of 'four-class'"),
             ({"model": "four-clas"}, "unknown model in the store.*did you mean 'four-class'"),
             ({"loads": [0.5]}, "no points of four-class at load 0.5: there are those at 0.4, 0.6"),
@@ -410,18 +414,60 @@ class TestMistakes:
         with pytest.raises(qs.QuickswapError, match="is a store of format 7, and this version"):
             plot_store(tmp_path / "old.db")
 
+    def test_an_axis_on_which_nothing_varies(self, thresholds: Path) -> None:
+        sentence = "backfill is 0 at all points that have one; draw against threshold"
+        with pytest.raises(qs.QuickswapError, match=sentence):
+            plot_store(thresholds, x="backfill")
+        with pytest.raises(qs.QuickswapError, match="that have one; leave the axis out"):
+            plot_store(thresholds, policies=["msf"], x="jobs")
+
+    def test_runs_too_short_for_a_value(self, tmp_path: Path) -> None:
+        grid = qs.Grid("borg-b", ["msf", "first-fit"], loads=[0.3, 0.4], jobs=40)
+        qs.sweep(grid, tmp_path / "s.db")
+        with pytest.raises(
+            qs.QuickswapError,
+            match="a value of weighted; of 4 places 4 ran too short: simulate more jobs at each",
+        ):
+            plot_store(tmp_path / "s.db")
+
     def test_two_models(self, tmp_path: Path) -> None:
         path, other = tmp_path / "s.db", one_or_all(4, 1.0, 0.2)
         qs.sweep(qs.Grid(["four-class", other], "msf", loads=[0.3, 0.5], jobs=2000), path)
-        names = r"choose the model '4 servers, 2 classes' or 'four-class'|'four-class' or '4 serv"
-        with pytest.raises(qs.QuickswapError, match=names):
+        with pytest.raises(qs.QuickswapError) as caught:
             plot_store(path)
+        (sentence,) = str(caught.value).splitlines()
+        assert f"'{chart_of(path, model=other).model}' (load 0.3 to 0.5)" in sentence
+        assert "'four-class' (load 0.3 to 0.5)" in sentence
+        assert sentence.endswith(", by that name, its preset or its file.")
         by_name: list[Chart] = [chart_of(path, model=name) for name in ("four-class", other)]
         assert [chart.model for chart in by_name] == [
             "four-class",
             chart_of(path, model=other).model,
         ]
         assert by_name[0].left_out == {"of another model": 2}
+
+    def test_models_without_a_name_are_told_apart(self, tmp_path: Path) -> None:
+        def system(mean: float, share: float) -> qs.System:
+            size = qs.Exponential(mean=mean)
+            return qs.System(
+                12, [qs.JobClass(need, rate, size) for need, rate in ((5, 0.1), (1, share))]
+            )
+
+        (tmp_path / "m.toml").write_text(system(1.0, 2.0).to_toml(), encoding="utf-8")
+        models = [system(1.0, 1.0), tmp_path / "m.toml", system(3.0, 1.0)]
+        grid = qs.Grid(models, "msf", loads=[0.4, 0.5], jobs=400)
+        qs.sweep(grid, tmp_path / "s.db")
+        names = [
+            "12 servers, needs 1, 5, mean sizes 1, 1 s, shares 90.9 %, 9.09 %",
+            "12 servers, needs 1, 5, mean sizes 1, 1 s, shares 95.2 %, 4.76 %",
+            "12 servers, needs 1, 5, mean sizes 3, 3 s",
+        ]
+        with pytest.raises(qs.QuickswapError) as caught:
+            chart_of(tmp_path / "s.db")
+        for name in names:
+            assert f"'{name}' (load 0.4 to 0.5)" in str(caught.value)
+            assert chart_of(tmp_path / "s.db", model=name).model == name
+        assert chart_of(tmp_path / "s.db", model=tmp_path / "m.toml").model == names[1]
 
     def test_too_many_lines(self, tmp_path: Path) -> None:
         grid = qs.Grid(FOUR, "smash:window=[1..16]", loads=[0.3, 0.4], jobs=400)
@@ -493,6 +539,30 @@ class TestCommand:
         assert (code, out) == (2, "")
         assert sentence in err
         assert list(tmp_path.iterdir()) == []
+
+    @pytest.mark.parametrize("ending", ["svg", "pdf", "png"])
+    def test_letters_that_the_font_lacks(
+        self,
+        curves: tuple[Path, qs.Grid],
+        ending: str,
+        tmp_path: Path,
+        capsys: pytest.CaptureFixture[str],
+    ) -> None:
+        file = tmp_path / f"a.{ending}"
+        words = ["--output", str(file), "--title", "Four 日本 日 Größe"]
+        code, _, err = run(capsys, "plot", str(curves[0]), *words)
+        assert code == 0
+        assert err == (
+            "quickswap: the font of figures lacks 日, 本: a box stands for each of them.\n"
+        )
+        assert file.stat().st_size > 1000
+
+    def test_a_title_is_text(
+        self, curves: tuple[Path, qs.Grid], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        words = ["--output", str(tmp_path / "a.svg"), "--title", r"$\nothing$, 5 $"]
+        code, _, err = run(capsys, "plot", str(curves[0]), *words)
+        assert (code, err) == (0, "")
 
     def test_a_store_is_no_output(
         self, curves: tuple[Path, qs.Grid], capsys: pytest.CaptureFixture[str]

@@ -10,9 +10,14 @@ import pytest
 from scipy.stats import t as student
 
 import quickswap as qs
+from quickswap.cli.tune import _print
 from quickswap.experiments import Failure, run_points
 from quickswap.tuning.candidates import between, default_policies, distinct, key_of
+from quickswap.tuning.checking import Asked, _rival, tuning_of
+from quickswap.tuning.exact import Exact
 from quickswap.tuning.metrics import excess, gap, measured
+from quickswap.tuning.outcome import Row
+from quickswap.tuning.racing import Race
 from quickswap.tuning.runs import Runs, simulated
 from verification.known import FOUR
 
@@ -204,6 +209,54 @@ class TestMetrics:
         assert isinstance(other, Runs)
         widths = [measured(each, "mean").half_width for each in (one, other)]
         assert gap(one, other, "mean").half_width == pytest.approx(math.hypot(*widths))
+
+
+def row(label: str, status: str, above: float) -> tuple[Row, str]:
+    value, nothing = qs.Estimate(1 + above, 0.1), qs.Estimate(math.nan, math.nan)
+    difference = nothing if status == "best" else qs.Estimate(above, 0.1)
+    return Row(label, label, status, False, value, difference, 1000, "", (), ""), label
+
+
+@pytest.mark.parametrize("nearest", ["worse", "not told"])
+def test_the_next_one_is_the_nearest_whatever_is_told_of_it(nearest: str) -> None:
+    far = "not told" if nearest == "worse" else "worse"
+    ends = [row("a", "best", 0.0), row("b", "tied", 0.01), row("c", "unstable", math.nan)]
+    rows = [*ends, row("far", far, 100.0), row("near", nearest, 0.1), row("?", far, math.nan)]
+    assert _rival(rows) == "near"
+    assert _rival(rows[::-1]) == "near"
+    assert _rival(ends) is None
+
+
+@pytest.mark.parametrize(("indifference", "place"), [(0.001, "worse"), (0.15, "tied")])
+def test_fresh_jobs_tell_what_the_race_did_not(
+    indifference: float, place: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """With 20 % of a drain as overrun jobs respond some 5 % later than with half of it."""
+    system, run = FOUR.with_rate(4), partial(run_points, threads=1)
+    exact, first = Exact(system, "weighted"), qs.AdaptiveQuickswap(overrun=0.2)
+    race = Race(
+        system,
+        "weighted",
+        [first, qs.AdaptiveQuickswap(overrun=0.5)],
+        budget=12_000,
+        indifference=indifference,
+        seed=1,
+        refine=False,
+        exact=exact,
+    )
+    race.run(run, lambda _: None)
+    asked = Asked(system, "weighted", first, indifference, 1, 20_000)
+    before = tuning_of(asked, race, exact, None)
+    assert before.not_told == (before.next,)
+    after = tuning_of(asked, race, exact, run, 1_000_000)
+    assert after.next == before.next
+    assert [each.status for each in after.rows] == ["best", place]
+    assert after.rows[1].reason == f"{place} by the fresh jobs; the race did not tell."
+    assert after.rows[1].above == before.rows[1].above
+    _print("four-class:rate=4", after, interrupted=False)
+    out = capsys.readouterr().out
+    assert f"\n{after.next} is {place} by the fresh jobs; the race did not tell.\n" in out
+    assert (", tied by the fresh jobs\n" in out) == (place == "tied")
 
 
 def test_a_point_that_fails_is_handed_on() -> None:

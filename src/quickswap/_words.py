@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from quickswap.errors import QuickswapError
 
-__all__ = ["counted", "split"]
+__all__ = ["counted", "load_words", "split"]
+
+ROUNDING = 1e-12
+"""Distance from 1 within which a load is 1: what scaling rates back and forth leaves of it."""
 
 
 def split(text: str, what: str, error: type[QuickswapError]) -> tuple[str, dict[str, str]]:
@@ -33,3 +36,11 @@ def counted(number: float, noun: str, form: str = "") -> str:
     text = format(number, form)
     ending = "" if text == "1" else "es" if noun.endswith("s") else "s"
     return f"{text} {noun}{ending}"
+
+
+def load_words(load: float, digits: int = 4) -> str:
+    """Return a load as text, with as many digits as it takes to see that it is not 1."""
+    if abs(load - 1) < ROUNDING:
+        return "1"
+    text = f"{load:.{digits}g}"
+    return text if float(text) != 1 else load_words(load, digits + 1)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from quickswap._check import integer, items, positive
 from quickswap._settings import check_progress, flag, jobs_intended
-from quickswap._words import counted
+from quickswap._words import counted, load_words
 from quickswap.errors import PolicyError, QuickswapError, UnstableError, shown, unknown
 from quickswap.estimates import Estimate, Floats, jackknife
 from quickswap.measure import overall_values
@@ -302,8 +302,8 @@ def _refuse_unstable(systems: list[System]) -> None:
         if each.arrival_rate >= capacity:
             rate = counted(each.arrival_rate, "job", ".6g")
             raise UnstableError(
-                f"at {rate} per second (load {each.load:.4g}) no policy is stable, the capacity is "
-                f"{capacity:.6g}: compare below it, or simulate it all the same with "
+                f"at {rate} per second (load {load_words(each.load)}) no policy is stable, the "
+                f"capacity is {capacity:.6g}: compare below it, or simulate it all the same with "
                 "allow_unstable=True."
             )
 

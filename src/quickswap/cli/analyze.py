@@ -56,6 +56,7 @@ def analyze(
     json
         Print JSON instead of tables.
     """
+    from quickswap._words import load_words
     from quickswap.cli.output import print_json
     from quickswap.cli.run import progress
     from quickswap.errors import ModelError
@@ -75,7 +76,7 @@ def analyze(
         if system.load >= 1 or system.servers // min(system.needs) > MOST_SLOTS:
             raise ModelError(
                 f"--plot is for loads below 1 and up to {MOST_SLOTS} servers, not for a load of "
-                f"{system.load:.4g} on {system.servers} servers."
+                f"{load_words(system.load)} on {system.servers} servers."
             )
     with progress("solving"):
         data = analyzed(system, threshold)
@@ -214,12 +215,12 @@ def _thresholds(scans: Sequence[Thresholds], level: int) -> dict[str, Any]:
 
 
 def _print(model: str, system: System, data: dict[str, Any]) -> None:
-    from quickswap._words import counted
+    from quickswap._words import counted, load_words
     from quickswap.cli.output import print_table
 
     print(
         f"{model}: {counted(system.servers, 'server')}, {counted(len(system.classes), 'class')}, "
-        f"{data['arrival_rate']:.6g} arrivals per second, load {data['load']:.4g}, "
+        f"{data['arrival_rate']:.6g} arrivals per second, load {load_words(data['load'])}, "
         f"capacity {data['capacity']:.6g}\n"
     )
     print("Stability, arrivals per second")

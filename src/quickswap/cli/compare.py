@@ -169,6 +169,8 @@ def mark(label: str, best: tuple[str, ...]) -> str:
 
 
 def _row(each: Result, mark: str, light: int, heavy: int) -> list[str]:
+    from quickswap._words import load_words
+
     system = each.system
     estimates = (
         each.weighted_mean_response_time,
@@ -179,5 +181,5 @@ def _row(each: Result, mark: str, light: int, heavy: int) -> list[str]:
         each.utilisation,
     )
     shown = ["-" if math.isnan(e.value) else str(e) for e in estimates]
-    where = [f"{system.load:.4g}", f"{system.arrival_rate:.4g}"]
+    where = [load_words(system.load), f"{system.arrival_rate:.4g}"]
     return [*where, each.policy_label, mark, *shown, each.verdict.status]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sys
 from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -57,7 +58,8 @@ def plot(
     per_class
         A panel for each class; for the lightest and the heaviest if there are more than six.
     model
-        The model to draw if there are several.
+        The model to draw if there are several: a preset, a model file, or the name that the error
+        lists, as a store holds no names.
     policies
         The policies to draw, in this order, separated by spaces or semicolons, in quotes.
     loads
@@ -86,8 +88,12 @@ def plot(
         policies=None if policies is None else policies.replace(";", " ").split(),
         loads=None if loads is None else numbers("--loads", loads),
     )
-    draw_chart(chart, files, title=title, linear=linear)
+    draw_chart(chart, files, title=title, linear=linear, tell=_tell)
     _print(chart, files)
+
+
+def _tell(sentence: str) -> None:
+    print(f"quickswap: {sentence}", file=sys.stderr)
 
 
 def _print(chart: Chart, files: list[Path]) -> None:

@@ -280,6 +280,7 @@ def _window(first: ReplayResult) -> str:
 
 
 def _row(each: ReplayResult, best: tuple[str, ...], unit: Unit) -> list[str]:
+    from quickswap._words import load_words
     from quickswap.replays.result import AS_LOGGED
 
     overall = each.overall
@@ -290,6 +291,6 @@ def _row(each: ReplayResult, best: tuple[str, ...], unit: Unit) -> list[str]:
     cells += [str(unit.of(time)) for time in means]
     rest = (overall.bounded_slowdown.mean, each.utilisation)
     label = each.policy_label
-    load = "-" if math.isnan(each.load) else f"{each.load:.4g}"
+    load = "-" if math.isnan(each.load) else load_words(each.load)
     verdict = "" if label == AS_LOGGED else each.verdict  # it is no schedule of this machine
     return [load, label, mark(label, best), *cells, *map(str, rest), verdict]

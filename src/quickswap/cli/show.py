@@ -105,7 +105,7 @@ def _policies(system: System) -> list[Policy]:
 
 
 def _print(model: str, system: System, data: dict[str, Any]) -> None:
-    from quickswap._words import counted
+    from quickswap._words import counted, load_words
     from quickswap.cli.output import print_table
 
     servers, classes = counted(system.servers, "server"), counted(len(system.classes), "class")
@@ -127,7 +127,8 @@ def _print(model: str, system: System, data: dict[str, Any]) -> None:
     print_table(
         columns, [*rows, ["all", "", f"{data['arrival_rate']:.6g}", "", "", "", "100%", "100%"]]
     )
-    print(f"\nload      {data['load']:.6g}   share of the servers that the jobs keep busy")
+    load = load_words(data["load"], 6)
+    print(f"\nload      {load}   share of the servers that the jobs keep busy")
     print(f"capacity  {data['capacity']:.6g}   arrivals per second that some policy can carry\n")
     columns = [
         "policy",

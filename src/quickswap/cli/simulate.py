@@ -75,14 +75,14 @@ def simulate(
 
 
 def _print(result: Result) -> None:
-    from quickswap._words import counted
+    from quickswap._words import counted, load_words
     from quickswap.cli.output import explain_unknown, print_table
     from quickswap.cli.run import as_options
 
     system = result.system
     print(
         f"{result.policy_label} on {counted(system.servers, 'server')}, "
-        f"{counted(system.arrival_rate, 'job', '.6g')} per second, load {system.load:.4g}: "
+        f"{counted(system.arrival_rate, 'job', '.6g')} per second, load {load_words(system.load)}: "
         f"{result.verdict.status}"
     )
     print(f"({as_options(result.verdict.reason)})\n")

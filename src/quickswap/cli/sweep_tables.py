@@ -111,8 +111,10 @@ def _where_columns(place: Place, models: bool) -> list[str]:
 
 
 def _where(place: Place, models: bool) -> list[str]:
+    from quickswap._words import load_words
+
     system = place.system
-    numbers = [f"{system.load:.4g}", f"{system.arrival_rate:.4g}"]
+    numbers = [load_words(system.load), f"{system.arrival_rate:.4g}"]
     return [*([place.model] if models else []), *numbers, *map(str, place.settings.values())]
 
 

@@ -126,14 +126,16 @@ def _said(stage: Stage) -> str:
 
 
 def _print(model: str, found: Tuning, *, interrupted: bool) -> None:
-    from quickswap._words import counted
+    from quickswap._words import counted, load_words
     from quickswap.cli.output import explain_unknown, print_table
     from quickswap.tuning.metrics import METRICS
+    from quickswap.tuning.outcome import FRESH
 
     system = found.system
+    rate = counted(system.arrival_rate, "arrival", ".6g")
     print(
         f"{model}: {counted(system.servers, 'server')}, {counted(len(system.classes), 'class')}, "
-        f"{counted(system.arrival_rate, 'arrival', '.6g')} per second, load {system.load:.4g}"
+        f"{rate} per second, load {load_words(system.load)}"
     )
     print(f"{METRICS[found.metric]}, seconds, ± is the 95 % half-width\n")
     for line in _headline(found):
@@ -152,13 +154,15 @@ def _print(model: str, found: Tuning, *, interrupted: bool) -> None:
     if alike:
         print("+ 2 alike: two more decided alike on all jobs and left the race, see --csv")
     if found.checked and not found.exact:
-        print("the table is from the race, the lines above it from fresh jobs")
+        print("the values in the table are from the race, those above it from fresh jobs")
     explain_unknown(cell for row in rows for cell in row)
     for each in found.rows:
         if each.status == "unstable":
             print(f"{_short(each.label)} is unstable: {each.reason}")
         elif each.status == "not told" and each.reason and not each.alike:
             print(f"{_short(each.label)} has run too short: {each.reason}")
+        elif each.reason == FRESH.format(each.status) and not each.alike:
+            print(f"{_short(each.label)} is {each.reason}")
     print(_used(found))
     if interrupted:
         print("interrupted: with --store, run it again and it goes on where it was")
@@ -177,7 +181,8 @@ def _headline(found: Tuning) -> list[str]:
     if found.doubt:
         lines.append(("doubt", found.doubt))
     if found.next is not None:
-        lines.append(("next", f"{_short(found.next)}: {_signed(found.margin)}"))
+        tied = ", tied by the fresh jobs" if found.next in found.tied else ""
+        lines.append(("next", f"{_short(found.next)}: {_signed(found.margin)}{tied}"))
     if (found.default_cost.value, found.default_cost.half_width) == (0, 0):
         lines.append(("simple default", f"{found.default_label}, the best itself"))
     else:

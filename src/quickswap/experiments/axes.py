@@ -97,7 +97,19 @@ def axis_of(given: str | None, points: Sequence[Found]) -> ChartAxis:
     axis = _scaled(name, "parameter" if name in parameters else "setting", points)
     if all(axis.value(each) is None for each in points):
         raise QuickswapError(f"no point has a number for {name}: draw against load or rate.")
+    if len(values := _values(name, axis.kind, points)) == 1:
+        raise QuickswapError(_constant(name, values.pop(), points))
     return axis
+
+
+def _constant(name: str, value: float, points: Sequence[Found]) -> str:
+    """Return the sentence for an axis on which there is a single value."""
+    varied = ["load", "rate"] if len({each.load for each in points}) > 1 else []
+    kinds = [(each, "parameter") for each in _parameters(points)]
+    kinds += [(each, "setting") for each in SETTINGS]
+    varied += [each for each, kind in kinds if len(_values(each, kind, points)) > 1]
+    cure = f"draw against {' or '.join(varied)}" if varied else "leave the axis out"
+    return f"there is no axis to draw: {name} is {value:g} at all points that have one; {cure}."
 
 
 def _plain(given: object) -> str:

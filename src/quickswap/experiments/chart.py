@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from quickswap._check import items
+from quickswap._words import counted, load_words
 from quickswap.errors import QuickswapError, shown
 from quickswap.estimates import Estimate
 from quickswap.experiments.axes import ChartAxis, axis_of, is_parameter
@@ -175,7 +176,7 @@ def _lines(
             drawn.left_out[f"without a number for {axis.name}"] += 1
             continue
         label = labels[spell(point.policy)]
-        label = f"{label}, load {point.load:.4g}" if several else label
+        label = f"{label}, load {load_words(point.load)}" if several else label
         x = math.nan if value is None else value
         places = grouped.setdefault(label, {})
         places.setdefault(next((each for each in places if _same(each, x)), x), []).append(point)
@@ -272,8 +273,15 @@ def _check_values(lines: Sequence[ChartLine], panels: Sequence[ChartPanel]) -> N
         numbers = [number for number, panel in enumerate(panels) if panel.metric == metric]
         if not any(has_values(lines, number) for number in numbers):
             raise QuickswapError(
-                f"there is nothing to draw: no point has a value of {metric.name}."
+                f"there is nothing to draw: no point has a value of {metric.name}{_short(marks)}."
             )
+
+
+def _short(marks: Sequence[Mark]) -> str:
+    """Return how many places ran too short, and what to do; "" if none did."""
+    short = sum(mark.verdict == "too short" for mark in marks)
+    where = f"; of {counted(len(marks), 'place', ',')} {short:,} ran too short"
+    return f"{where}: simulate more jobs at each, or draw another metric" if short else ""
 
 
 def has_values(lines: Sequence[ChartLine], number: int) -> bool:

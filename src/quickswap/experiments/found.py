@@ -13,8 +13,9 @@ from typing import Any
 
 from quickswap._check import items, real
 from quickswap._core import VERSION
+from quickswap._words import load_words
 from quickswap.errors import QuickswapError, shown
-from quickswap.experiments.families import chosen_model, model_names, shape
+from quickswap.experiments.families import chosen_model, loads_of, model_names, shape
 from quickswap.experiments.point import Point
 from quickswap.experiments.record import Failure
 from quickswap.experiments.spread import spread
@@ -121,8 +122,9 @@ def drawn_from(
         QuickswapError: there is nothing, or something is asked for that is not there.
     """
     found = _of_one_version(store)
-    names = model_names(_distinct(found.points))
-    key = chosen_model(model, names)
+    systems = _distinct(found.points)
+    names = model_names(systems)
+    key = chosen_model(model, names, loads_of(systems))
     found.model = names[key]
     shapes = cache(shape)
     found.points = _kept(found, "of another model", lambda each: shapes(each.system) == key)
@@ -193,8 +195,8 @@ def _keep_loads(found: Drawn, loads: Sequence[float]) -> None:
     for load in loads:
         if not any(_close(load, each) for each in there):
             raise QuickswapError(
-                f"there are no points of {found.model} at load {load:g}: there are those at "
-                f"{', '.join(f'{each:.6g}' for each in there)}."
+                f"there are no points of {found.model} at load {load_words(load, 6)}: there are "
+                f"those at {', '.join(load_words(each, 6) for each in there)}."
             )
     found.points = _kept(
         found, "at a load not asked for", lambda p: any(_close(p.load, each) for each in loads)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+import warnings
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -12,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from quickswap.experiments.chart import Chart, ChartLine, ChartPanel, chart_of, has_values
 from quickswap.files import write_with
 from quickswap.plotting.marks import draw_marks, explain_marks, log_scale, look_of, mark_unstable
-from quickswap.plotting.style import STYLE, check_format, save
+from quickswap.plotting.style import STYLE, check_format, letters_told, save
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -95,9 +96,22 @@ def plot_store(
 
 
 def draw_chart(
-    chart: Chart, paths: Sequence[Path] = (), *, title: str | None = None, linear: bool = False
+    chart: Chart,
+    paths: Sequence[Path] = (),
+    *,
+    title: str | None = None,
+    linear: bool = False,
+    tell: Callable[[str], object] = warnings.warn,
 ) -> Figure:
-    """Draw a chart; write it into files, each whole or not at all."""
+    """Draw a chart; write it into files, each whole or not at all.
+
+    Args:
+        chart: what is drawn.
+        paths: of the files.
+        title: above it.
+        linear: times on a linear axis.
+        tell: called with a sentence if the font lacks letters.
+    """
     import matplotlib
     from matplotlib.figure import Figure
 
@@ -119,7 +133,7 @@ def draw_chart(
         for axes in grid.flat:
             known |= dict(zip(*reversed(axes.get_legend_handles_labels()), strict=True))
         handles = [known[label] for label in labels]
-        figure.legend(
+        legend = figure.legend(
             handles,
             labels,
             loc="outside upper center",
@@ -127,10 +141,12 @@ def draw_chart(
             title=title,
             title_fontsize=9,
         )
+        legend.get_title().set_parse_math(False)  # a title is text, and $ a letter
         marks = ((mark.verdict, mark.reached) for line in chart.lines for mark in line.marks)
         explain_marks(figure, marks, limit=chart.limit is not None)
-        for path in paths:
-            write_with(path, partial(save, figure))
+        with letters_told(tell):
+            for path in paths:
+                write_with(path, partial(save, figure))
     return figure
 
 

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import re
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -10,8 +14,10 @@ from quickswap.errors import QuickswapError
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["COLOURS", "DASHES", "MARKERS", "STYLE", "check_format", "save"]
+__all__ = ["COLOURS", "DASHES", "MARKERS", "STYLE", "check_format", "letters_told", "save"]
 
+MISSING = re.compile(r"Glyph (\d+) .*missing from")
+"""What matplotlib warns of for each letter."""
 FORMATS = (".svg", ".pdf", ".png")
 STYLE: Any = {
     "font.size": 9,
@@ -46,6 +52,22 @@ def check_format(path: str | Path) -> None:
 def save(figure: Figure, path: Path) -> None:
     """Write a figure; its format is what the file's ending says."""
     figure.savefig(path, dpi=200, metadata=_no_date(path))
+
+
+@contextmanager
+def letters_told(tell: Callable[[str], object]) -> Iterator[None]:
+    """Tell in one sentence which letters the font lacks; boxes are drawn in their place."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        yield
+    missing: dict[str, None] = {}
+    for each in caught:
+        if found := MISSING.match(str(each.message)):
+            missing[chr(int(found[1]))] = None
+        else:
+            warnings.warn_explicit(each.message, each.category, each.filename, each.lineno)
+    if missing:
+        tell(f"the font of figures lacks {', '.join(missing)}: a box stands for each of them.")
 
 
 def _no_date(path: Path) -> dict[str, Any] | None:

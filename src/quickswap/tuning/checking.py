@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from quickswap.estimates import Estimate
 from quickswap.policies import Policy, spell
@@ -11,8 +11,8 @@ from quickswap.system import System
 from quickswap.tuning.candidates import key_of
 from quickswap.tuning.entry import Entry
 from quickswap.tuning.exact import Exact
-from quickswap.tuning.metrics import Known, excess, gap, measured
-from quickswap.tuning.outcome import Row, Tuning
+from quickswap.tuning.metrics import Known, excess, gap, measured, place, trusted
+from quickswap.tuning.outcome import FRESH, Row, Tuning
 from quickswap.tuning.racing import RISK, Race
 from quickswap.tuning.runs import Run, Runs, even, seeds_of, simulated
 
@@ -45,8 +45,8 @@ def tuning_of(asked: Asked, race: Race, exact: Exact, run: Run | None, jobs: int
         jobs: of each of these simulations.
     """
     metric, winner = asked.metric, race.winner()
-    rows = _rows(race, winner, metric)
-    rival = _rival(race, rows)
+    rows = _rows(race, winner, metric, {})
+    rival = _rival(rows)
     keys = {"best": None if winner is None else race.key(winner)}
     keys |= {"next": rival, "default": key_of(asked.default, asked.system)}
     wanted = {key: _policy(race, key, asked.default) for key in keys.values() if key is not None}
@@ -57,6 +57,8 @@ def tuning_of(asked: Asked, race: Race, exact: Exact, run: Run | None, jobs: int
         fresh = _Fresh({key: race.latest(key) for key in wanted}, 0, 0, 0)
     known = {name: fresh.known.get(key or "") for name, key in keys.items()}
     best, simple = known["best"], known["default"]
+    if run is not None and (told := _told(asked, race, fresh.known, keys["best"])):
+        rows = _rows(race, winner, metric, told)
     return Tuning(
         system=asked.system,
         metric=metric,
@@ -111,12 +113,31 @@ def _simulated(
     return _Fresh(known, sum(each.completed for each in runs.values()), simulations, ran)
 
 
-def _rival(race: Race, rows: list[tuple[Row, str]]) -> str | None:
-    """Return the key of the best candidate that is not tied with the winner."""
-    for row, key in rows:
-        if row.status in ("not told", "worse") and race.latest(key) is not None:
-            return key
-    return None
+def _told(
+    asked: Asked, race: Race, fresh: dict[str, Known | None], best: str | None
+) -> dict[str, str]:
+    """Return who is worse than the best one, or tied with it, by the fresh jobs."""
+    value = fresh.get(best or "")
+    if value is None or not trusted(value):
+        return {}
+    told = {}
+    for key, known in fresh.items():
+        if key == best or known is None or (isinstance(known, Runs) and known.unstable):
+            continue
+        found = place(known, value, asked.metric, asked.indifference, race.final_confidence)
+        if found != "not told":
+            told[key] = found
+    return told
+
+
+def _rival(rows: list[tuple[Row, str]]) -> str | None:
+    """Return the key of the candidate nearest to the winner that is not tied with it."""
+    others = [
+        (row, key)
+        for row, key in rows
+        if row.status in ("not told", "worse") and not math.isnan(row.above.value)
+    ]
+    return min(others, key=lambda pair: pair[0].above.value, default=(None, None))[1]
 
 
 def _policy(race: Race, key: str, default: Policy) -> Policy:
@@ -135,10 +156,30 @@ def _less(a: Known | None, b: Known | None, metric: str, relative: bool = False)
     return excess(a, b, metric) if relative else gap(a, b, metric)
 
 
-def _rows(race: Race, winner: Entry | None, metric: str) -> list[tuple[Row, str]]:
-    """Return a row for each candidate with its key, the best first."""
-    rows = [(_row(race, entry, winner, metric), key) for key, entry in race.entries.items()]
+def _rows(
+    race: Race, winner: Entry | None, metric: str, told: dict[str, str]
+) -> list[tuple[Row, str]]:
+    """Return a row for each candidate with its key, the best first.
+
+    Args:
+        race: that is over.
+        winner: of it.
+        metric: in which.
+        told: places by the fresh jobs, which those have of whom the race has not told.
+    """
+    rows = []
+    for key, entry in race.entries.items():
+        row = _row(race, entry, winner, metric)
+        first = key if entry.twin is None else race.key(_first(entry))
+        if row.status == "not told" and first in told:
+            row = replace(row, status=told[first], reason=FRESH.format(told[first]))
+        rows.append((row, key))
     return sorted(rows, key=lambda pair: _rank(pair[0]))
+
+
+def _first(entry: Entry) -> Entry:
+    """Return the one that stayed in the race of those that decided alike."""
+    return entry if entry.twin is None else _first(entry.twin)
 
 
 def _rank(row: Row) -> tuple[int, float, float]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from quickswap.tuning.candidates import Candidate
-from quickswap.tuning.metrics import Known
+from quickswap.tuning.metrics import Known, bounded, trusted
 from quickswap.tuning.runs import Runs
 
 __all__ = ["Entry"]
@@ -56,10 +56,8 @@ class Entry:
 
     def judged(self, turn: int | None) -> bool:
         """Whether its value can be trusted, so that it may lead."""
-        known = self.known(turn)
-        return isinstance(known, float) or (known is not None and known.stable)
+        return trusted(self.known(turn))
 
     def bounded(self, turn: int | None) -> bool:
         """Whether its value, if not to be trusted, is too low rather than too high."""
-        known = self.known(turn)
-        return self.judged(turn) or (isinstance(known, Runs) and known.fills_up)
+        return bounded(self.known(turn))

@@ -19,7 +19,10 @@ from quickswap.result import Result
 from quickswap.theory.means import Means
 from quickswap.tuning.runs import Runs
 
-__all__ = ["METRICS", "Known", "check_metric", "exactly", "excess", "gap", "measured"]
+__all__ = [
+    *("METRICS", "Known", "bounded", "check_metric", "exactly"),
+    *("excess", "gap", "measured", "place", "trusted"),
+]
 
 METRICS = {
     "weighted": "weighted mean response time",
@@ -31,6 +34,34 @@ METRICS = {
 
 Known = Runs | float
 """What is known of a candidate: simulations, or the exact value."""
+
+
+def trusted(known: Known | None) -> bool:
+    """Whether a value can be trusted, so that its candidate may lead."""
+    return isinstance(known, float) or (known is not None and known.stable)
+
+
+def bounded(known: Known | None) -> bool:
+    """Whether a value, if not to be trusted, is too low rather than too high."""
+    return trusted(known) or (isinstance(known, Runs) and known.fills_up)
+
+
+def place(known: Known, best: Known, metric: str, indifference: float, confidence: float) -> str:
+    """Return "tied", "worse" or "not told": how a candidate compares with the best one.
+
+    Args:
+        known, best: what is known of the two.
+        metric: in which.
+        indifference: relative difference up to which they are tied.
+        confidence: of the interval of their difference.
+    """
+    room = indifference * measured(best, metric).value
+    if isinstance(known, float) and isinstance(best, float):
+        return "tied" if known - best <= room else "worse"
+    difference = gap(known, best, metric, confidence)
+    if trusted(known) and difference.high <= room:
+        return "tied"
+    return "worse" if bounded(known) and difference.low > 0 else "not told"
 
 
 def check_metric(given: object) -> str:

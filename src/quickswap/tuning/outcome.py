@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Row", "Tuning"]
 
+FRESH = "{} by the fresh jobs; the race did not tell."
+"""Why a candidate has its place if the race has not told it."""
 FORMAT = 1
 """Version of the JSON form."""
 
@@ -27,8 +29,9 @@ class Row:
     Attributes:
         label: of the policy, in tables.
         policy: its spelling, which `parse` and the command line read.
-        status: "best"; "tied" (at most `indifference` above the best, surely); "worse" (surely);
-            "unstable"; "not told" (more jobs would tell).
+        status: "best"; "tied" (at most `indifference` above the best, surely); "worse" (surely
+            above it, and not surely within that); "unstable"; "not told" (more jobs would tell).
+            Where the race did not tell, the fresh jobs may, and `reason` says so.
         exact: whether the value comes from theory.
         value: the metric, seconds, from the last round in which it was simulated.
         above: its value less that of the winner on the same jobs, seconds.
@@ -57,14 +60,17 @@ class Tuning:
 
     `value`, `margin`, `default_cost` and `default_excess` come from simulations of jobs that no
     candidate was chosen by; those of the rows from the race, where the best value is a little too
-    good as it is the best.
+    good as it is the best. The fresh jobs also tell the place of `next` and of the default where
+    the race did not.
 
     Attributes:
         system: what was tuned.
         metric: "weighted", "mean", "p99" or "max-class".
         rows: all candidates, the best first.
         value: of the winner, seconds.
-        next: label of the best candidate that is not tied with the winner, None if there is none.
+        next: label of the candidate that came nearest to the winner in the race without being tied
+            with it, whether surely worse or not; None if there is none. If the fresh jobs tie them,
+            it is among `tied` as well.
         margin: its value less that of the winner, seconds.
         default: spelling of the simple default.
         default_label: its label.

@@ -24,7 +24,7 @@ from quickswap.theory.stability import stability
 from quickswap.tuning.candidates import Candidate, between, distinct
 from quickswap.tuning.entry import Entry
 from quickswap.tuning.exact import Exact
-from quickswap.tuning.metrics import Known, gap, measured
+from quickswap.tuning.metrics import Known, gap, measured, place
 from quickswap.tuning.runs import Run, Runs, even, simulated
 
 __all__ = ["RISK", "Race"]
@@ -42,6 +42,8 @@ STRIKES = 2
 After the first one it is simulated to the end."""
 WORTH = 1.5
 """Times the jobs of the last round that the next one must have."""
+AGAIN = 2
+"""Comparisons on fresh jobs, after the race."""
 STAGES = 3
 """Times that parameters between those tried join the race."""
 NEW = 8
@@ -143,9 +145,12 @@ class Race:
 
     @property
     def final_confidence(self) -> float:
-        """Confidence of each comparison with the winner, once the race is over."""
+        """Confidence of each comparison with the winner, once the race is over.
+
+        Two candidates, the next one and the default, may be compared again on fresh jobs.
+        """
         number = sum(each.exact is None for each in self.entries.values())
-        return 1 - RISK / max(1, number)
+        return 1 - RISK / (number + AGAIN)
 
     def place(
         self, entry: Entry, leader: Entry, turn: int | None, confidence: float | None = None
@@ -160,14 +165,8 @@ class Race:
         a, b = entry.known(turn), leader.known(turn) or leader.latest
         if a is None or b is None:
             return "not told"
-        room = self._indifference * measured(b, self._metric).value
-        if isinstance(a, float) and isinstance(b, float):
-            return "tied" if a - b <= room else "worse"
-        difference = gap(a, b, self._metric, confidence or self._confidence)
-        if entry.judged(turn) and difference.high <= room:
-            return "tied"
-        sure = entry.bounded(turn)
-        return "worse" if sure and difference.low > 0 else "not told"
+        sure = confidence or self._confidence
+        return place(a, b, self._metric, self._indifference, sure)
 
     def decided(self) -> bool:
         """Whether nobody is left whose place is not told."""

@@ -10,7 +10,7 @@ from functools import partial
 from pathlib import Path
 
 from quickswap._settings import between, check_progress, flag, whole
-from quickswap._words import counted
+from quickswap._words import counted, load_words
 from quickswap.errors import QuickswapError, UnstableError
 from quickswap.experiments.outcomes import Advance, Outcomes
 from quickswap.experiments.point import Point
@@ -150,8 +150,8 @@ def _refuse_unstable(system: System) -> None:
     if system.arrival_rate >= capacity:
         rate = counted(system.arrival_rate, "job", ".6g")
         raise UnstableError(
-            f"at {rate} per second (load {system.load:.4g}) no policy is stable, the capacity is "
-            f"{capacity:.6g}: tune below it."
+            f"at {rate} per second (load {load_words(system.load)}) no policy is stable, the "
+            f"capacity is {capacity:.6g}: tune below it."
         )
 
 
