@@ -261,13 +261,33 @@ class TestCommand:
             (("GRID", "--against", "fcfs"), "not in the grid"),
             (("GRID", "--loads", "x"), "numbers separated by commas"),
             (("GRID", "--seeds", "1.5"), "whole numbers"),
-            (("GRID", "--seeds", ","), "empty list"),
+            (("GRID", "--seeds", ","), "--seeds is ','; give whole numbers"),
             (("GRID", "--loads", ".5", "--rates", "1"), "not both"),
             (("GRID", "--budget", "100"), "precision"),
             (("GRID", "--parquet=-"), "not text"),
             (("GRID", "--store", "GRID"), "no store of results"),
             (("nowhere.toml",), "cannot be read"),
             (("GRID", "--policies", "mfs"), "did you mean"),
+            (("GRID", "--jobs", "0"), "jobs is 0"),
+            (("GRID", "--precision", "0"), "precision is 0.0"),
+            (("GRID", "--precision-of", ""), "unknown --precision-of: ''"),
+            (("GRID", "--replications", "0"), "replications is 0"),
+            (("GRID", "--max-in-system", "0"), "--max-in-system is 0"),
+            (("GRID", "--slowdown-bound", "0"), "--slowdown-bound is 0.0"),
+            (("GRID", "--warmup", ""), "warmup is ''"),
+            (("GRID", "--engine", ""), "unknown engine: ''"),
+            (("GRID", "--policies", ""), "--policies is ''; give at least one"),
+            (("GRID", "--models", " ; "), "--models is ' ; '; give at least one"),
+            (("GRID", "--loads", ""), "--loads is ''; give numbers"),
+            (("GRID", "--rates", ""), "--rates is ''; give numbers"),
+            (("GRID", "--seeds", ""), "--seeds is ''; give whole numbers"),
+            (("GRID", "--threads", "0"), "threads is 0"),
+            (("GRID", "--budget", "0"), "budget is 0"),
+            (("GRID", "--shard", ""), "third of ten"),
+            (("GRID", "--against", ""), "''"),
+            (("GRID", "--dask", ""), "--dask is empty"),
+            (("--merge", "a.db", "--store", "b.db", "--loads", ".5"), "--loads is for a grid"),
+            (("--merge", "a.db", "--store", "b.db", "--threads", "0"), "--threads is for a grid"),
         ],
     )
     def test_mistakes(
@@ -283,6 +303,116 @@ class TestCommand:
         assert (code, out) == (2, "")
         assert part in err
         assert err.count("\n") == 1
+
+    @pytest.mark.parametrize(
+        "words",
+        [
+            ("--merge", "nosuch.db"),
+            ("nosuch.toml",),
+            ("g.toml", "--policies", "mfs"),
+            ("g.toml", "--threads", "0"),
+            ("g.toml", "--dask", ""),
+            ("g.toml", "--merge", "nosuch.db"),
+        ],
+    )
+    def test_a_mistake_leaves_no_store(
+        self,
+        grid: Path,
+        words: tuple[str, ...],
+        capsys: pytest.CaptureFixture[str],
+        monkeypatch: pytest.MonkeyPatch,
+    ) -> None:
+        monkeypatch.chdir(grid.parent)
+        code, _, err = run(capsys, "sweep", *words, "--store", "new.db")
+        assert (code, err.count("\n")) == (2, 1)
+        assert os.listdir() == ["g.toml"]
+
+    @pytest.mark.skipif(os.name == "nt", reason="links need rights there")
+    @pytest.mark.parametrize("option", ["--csv", "--parquet"])
+    @pytest.mark.parametrize(
+        ("words", "output"),
+        [
+            (("g.toml", "--store", "s.db"), "./s.db"),
+            (("g.toml", "--store", "s.db"), "soft.db"),
+            (("g.toml", "--store", "s.db"), "hard.db"),
+            (("g.toml", "--store", "s.db"), "s.db-journal"),
+            (("g.toml", "--store", "new.db"), "new.db"),
+            (("--merge", "s.db", "r.db", "--store", "new.db"), "r.db"),
+            (("g.toml", "--merge", "s.db", "--store", "new.db"), "s.db"),
+            (("g.toml",), "g.toml"),
+            (("g.toml", "--models", "mine.toml"), "mine.toml"),
+            (("named.toml",), "mine.toml"),
+            (("grids.toml",), "mine.toml"),
+        ],
+    )
+    def test_no_output_takes_the_place_of_what_is_read(
+        self,
+        grid: Path,
+        words: tuple[str, ...],
+        output: str,
+        option: str,
+        capsys: pytest.CaptureFixture[str],
+        monkeypatch: pytest.MonkeyPatch,
+    ) -> None:
+        monkeypatch.chdir(grid.parent)
+        Path("mine.toml").write_text(FOUR.to_toml(), encoding="utf-8")
+        named = GRID.replace('"four-class"', '"mine.toml"')
+        Path("named.toml").write_text(named, encoding="utf-8")
+        of_several = named.replace("model =", "[[grid]]\nmodels =")
+        Path("grids.toml").write_text(of_several, encoding="utf-8")
+        for store in ("s.db", "r.db"):
+            qs.Store(store).close()
+        Path("soft.db").symlink_to("s.db")
+        Path("hard.db").hardlink_to("s.db")
+        before = {path.name: path.read_bytes() for path in Path().iterdir()}
+        code, out, err = run(capsys, "sweep", *words, option, output)
+        assert (code, out) == (2, "")
+        told = f"{Path(output)} is what is read: give an output a file of its own."
+        assert err == f"quickswap: error: {told}\n"
+        assert {path.name: path.read_bytes() for path in Path().iterdir()} == before
+
+    def test_without_a_grid_the_files_hold_what_the_store_holds(
+        self, grid: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        part, whole = str(tmp_path / "part.db"), str(tmp_path / "all.db")
+        run(capsys, "sweep", str(grid), "--loads", ".4", "--store", part)
+        code, out, _ = run(capsys, "sweep", "--merge", part, "--store", whole, "--csv=-")
+        assert code == 0
+        frame = pl.read_csv(io.StringIO(out), infer_schema_length=None)
+        assert frame["key"].n_unique() == 4
+        assert frame.shape == qs.Store(whole).to_frame().shape
+
+    def test_a_model_file_is_no_grid(
+        self, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        model = tmp_path / "mine.toml"
+        model.write_text(FOUR.to_toml(), encoding="utf-8")
+        code, _, err = run(capsys, "sweep", str(model))
+        assert code == 2
+        assert "looks like a model file, and a grid is to be given: a grid names it, as in" in err
+        assert 'models = ["mine.toml"]' in err
+
+    @pytest.mark.parametrize(
+        ("line", "part"),
+        [
+            ("slowdown-bound = 2", "known: models, "),
+            ("slowdown_bound = 0", "slowdown_bound is 0"),
+            ("max_in_system = []", "max_in_system of a grid is an empty list"),
+        ],
+    )
+    def test_keys_of_a_grid_are_not_called_options(
+        self, grid: Path, line: str, part: str, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        grid.write_text(GRID + line, encoding="utf-8")
+        code, _, err = run(capsys, "sweep", str(grid), "--max-in-system", "1000")
+        assert code == (0 if "max" in line else 2)
+        if code:
+            assert part in err
+            assert "--slowdown" not in err
+        code, _, err = run(capsys, "sweep", str(grid))
+        assert code == 2
+        assert part in err
+        assert "--" not in err
 
     def test_without_dask(
         self, grid: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch

@@ -57,14 +57,17 @@ def _sentence(error: Exception) -> str:
     from cyclopts import UnknownOptionError, UnusedCliTokensError
 
     from quickswap.cli.reading import as_log_options
-    from quickswap.cli.run import as_options
+    from quickswap.cli.run import SaidError, as_options
 
     if isinstance(error, UnusedCliTokensError):
         extra = ", ".join(map(repr, error.unused_tokens or []))
         return f"unexpected {extra}; see quickswap --help."
     if isinstance(error, UnknownOptionError) and "-" in (error.token.keyword, error.token.value):
         return "standard input (-) is not read: write it to a file first, and give that."
-    text = as_options(" ".join(str(error).split()))
+    text = " ".join(str(error).split())
+    if isinstance(error, SaidError):
+        return text
+    text = as_options(text)
     return as_log_options(text) if type(error).__module__.startswith("quickswap.logs") else text
 
 
