@@ -11,6 +11,8 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +22,7 @@ import pytest
 import quickswap as qs
 from cli_helpers import run
 from quickswap.cli.points import duration
-from quickswap.experiments import Place, run_points
+from quickswap.experiments import Place, Sweep, run_points
 from verification.known import FOUR, one_or_all
 
 POLICIES = ("msf", "first-fit", "static-quickswap:threshold=[0,2]")
@@ -122,6 +124,83 @@ class TestPlaces:
             place.difference("MSF", "FCFS")
         with pytest.raises(qs.QuickswapError, match="unknown quantity"):
             place.difference("MSF", "MSF", "p99")
+
+
+def interrupt(*_: object) -> None:
+    raise KeyboardInterrupt
+
+
+def three_seeds(store: Path) -> qs.Grid:
+    """Return a grid of which a store holds all at load 0.4, and of load 0.6 MSF with two seeds,
+    First-Fit with two others, and nothing of LSF.
+    """
+    policies, settings = ["msf", "first-fit", "lsf"], {"jobs": 4000}
+    qs.sweep(qs.Grid(FOUR, policies, loads=0.4, seeds=[1, 2, 3], **settings), store)
+    qs.sweep(qs.Grid(FOUR, "msf", loads=0.6, seeds=[2, 3], **settings), store)
+    qs.sweep(qs.Grid(FOUR, "first-fit", loads=0.6, seeds=[1, 3], **settings), store)
+    return qs.Grid(FOUR, policies, loads=[0.4, 0.6], seeds=[1, 2, 3], **settings)
+
+
+class TestInterrupted:
+    def test_what_has_run_is_kept_apart_from_what_has_not(self, tmp_path: Path) -> None:
+        grid = three_seeds(tmp_path / "s.db")
+        with pytest.raises(qs.Interrupted) as caught:
+            qs.sweep(grid, tmp_path / "s.db", progress=interrupt)
+        found = caught.value.result
+        assert isinstance(found, Sweep)
+        whole, place = found.places
+        assert (whole.not_run, whole.failures) == ({}, {})
+        assert whole.best()
+        assert place.not_run == {"MSF": 1, "First-Fit": 1, "LSF": 3}
+        assert list(place.failures) == ["LSF"]
+        assert place.verdict("LSF") == "not run"
+        assert [each.inputs.seed for each in place.results["MSF"]] == [2, 3]
+        assert place.best() == ()
+        assert place.better("MSF", "LSF") == "undecided"
+        shared = place.results["MSF"][1], place.results["First-Fit"][1]
+        gap = qs.difference(*shared, "weighted_mean_response_time")
+        assert place.difference("MSF", "First-Fit") == gap
+
+    def test_the_best_of_those_that_have_run(self, tmp_path: Path) -> None:
+        three_seeds(tmp_path / "s.db")
+        grid = qs.Grid(FOUR, ["msf", "first-fit"], loads=0.6, seeds=[1, 2, 3], jobs=4000)
+        with pytest.raises(qs.Interrupted) as caught:
+            qs.sweep(grid, tmp_path / "s.db", progress=interrupt)
+        found = caught.value.result
+        assert isinstance(found, Sweep)
+        assert found.places[0].best()[0] in ("MSF", "First-Fit")
+
+    @pytest.mark.parametrize("most", [200, 3])
+    def test_what_is_printed(
+        self,
+        most: int,
+        grid: Path,
+        tmp_path: Path,
+        capsys: pytest.CaptureFixture[str],
+        monkeypatch: pytest.MonkeyPatch,
+    ) -> None:
+        @contextmanager
+        def struck(_: str) -> Iterator[Any]:
+            yield interrupt
+
+        three_seeds(tmp_path / "s.db")
+        monkeypatch.setattr("quickswap.cli.sweep.bar", struck)
+        monkeypatch.setattr("quickswap.cli.sweep_tables.MOST", most)
+        words = ["--policies", "msf first-fit lsf", "--seeds", "1,2,3"]
+        words += ["--store", str(tmp_path / "s.db"), "--against", "msf"]
+        code, out, _ = run(capsys, "sweep", str(grid), *words)
+        assert code == 130
+        assert "failed" not in out
+        assert "not run: 5 points; where a policy has not run none is best" in out
+        first, *rest = re.findall(r"^0\.[46] .*", out, re.M)
+        if most == 3:
+            assert "- (1 not run)" in rest[0]
+            return
+        assert first.split()[2] == "MSF"
+        assert sum(" best " in line for line in (first, *rest)) == 1
+        lines = {line.split()[2]: line for line in rest if line.startswith("0.6")}
+        assert lines["MSF"].rstrip().endswith(", 2 of 3 seeds")
+        assert "not run" in lines["LSF"]
 
 
 def test_shards_merge_to_the_whole(tmp_path: Path) -> None:

@@ -182,7 +182,7 @@ def _complete(plan: dict[str, list[Point]], outcomes: object) -> dict[str, list[
             for point in points
             if point in outcomes.store or point.key in outcomes.failures
         ]
-        cut = any(isinstance(each, Failure) and each.kind == "Interrupted" for each in ended)
+        cut = any(isinstance(each, Failure) and each.not_run for each in ended)
         if len(ended) == len(points) and not cut:
             whole_figures[name] = ended
     return whole_figures
