@@ -199,6 +199,8 @@ MISTAKES: list[tuple[list[str], str]] = [
     ([*COMPARE, "--loads", ".5", "--rates", "1"], "give one of --loads, --rates, --load"),
     ([*COMPARE, "--loads", ".5", "--load", ".5"], "give one of --loads, --rates, --load"),
     ([*COMPARE, "--policies="], "no policy is given"),
+    (["compare", "four-class", "--jobs", "0"], "jobs is 0; it must be a whole number from 1"),
+    (["compare", "four-class", "--precision", "0"], "precision is 0.0; it must be above 0"),
     ([*COMPARE, "--policies", "msf msfq"], "MSFQ serves"),
     (["simulate", "four-class", "--jobs", "0"], "jobs is 0; it must be a whole number from 1"),
     (["simulate", "four-class", "--jobs", "1.5"], "1.5"),
@@ -242,6 +244,33 @@ def test_on_the_command_line(
     assert sentence in err
     assert err.count("\n") == 1
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    "tokens",
+    [
+        ("simulate", "--csv"),
+        ("compare", "--plot"),
+        ("analyze", "--plot"),
+    ],
+)
+def test_no_output_takes_the_place_of_a_model(
+    tokens: tuple[str, str],
+    capsys: pytest.CaptureFixture[str],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Whatever the file is called, and by whichever of its names."""
+    monkeypatch.chdir(tmp_path)
+    model, text = Path("model.svg"), FOUR.to_toml()
+    model.write_text(text, encoding="utf-8")
+    Path("other.svg").hardlink_to(model)
+    for output in ("./model.svg", "other.svg"):
+        with pytest.raises(SystemExit) as caught:
+            main([tokens[0], "model.svg", tokens[1], output])
+        assert caught.value.code == 2
+        assert f"{Path(output)} is what is read" in capsys.readouterr().err
+        assert model.read_text(encoding="utf-8") == text
 
 
 def test_an_output_that_cannot_be_a_file_is_refused_before_the_run(

@@ -270,6 +270,27 @@ def test_ctrl_c_before_anything_was_measured(
     assert code == 130
 
 
+@pytest.mark.skipif(os.name == "nt", reason="signals of POSIX")
+@pytest.mark.parametrize("place", ["cyclopts", "quickswap.cli.app"])
+def test_ctrl_c_while_modules_are_imported(place: str) -> None:
+    """The finder raises in code that was compiled from text, which Python ends by the signal."""
+    program = f"""
+import sys
+class Struck:
+    def find_spec(self, name, *_):
+        if name == {place!r}:
+            exec("raise KeyboardInterrupt")
+sys.meta_path.insert(0, Struck())
+from quickswap.cli import main
+main(["show", "four-class"])
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=False
+    )
+    assert (done.returncode, done.stdout) == (130, "")
+    assert done.stderr == "quickswap: interrupted: nothing more is shown\n"
+
+
 @pytest.mark.parametrize("nth", [1, 3, 5], ids=["first look", "third look", "at the end"])
 def test_ctrl_c_between_two_rounds_loses_nothing(nth: int, monkeypatch: pytest.MonkeyPatch) -> None:
     looks = iter(range(1, 100))

@@ -146,6 +146,39 @@ def test_mistakes(words: tuple[str, ...], message: str, capsys: pytest.CaptureFi
     assert len(err.splitlines()) == 1
 
 
+@pytest.mark.parametrize("option", ["--csv", "--json"])
+@pytest.mark.parametrize("output", ["m.toml", "./t.db", "new.db"])
+def test_no_output_takes_the_place_of_what_is_read(
+    option: str,
+    output: str,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("m.toml").write_text(qs.load("four-class").to_toml(), encoding="utf-8")
+    qs.Store("t.db").close()
+    before = {path.name: path.read_bytes() for path in Path().iterdir()}
+    store = output if output.endswith(".db") else "t.db"
+    code, out, err = run(capsys, "tune", "m.toml", "--store", store, option, output)
+    assert (code, out) == (2, "")
+    assert f"{Path(output)} is what is read: give an output a file of its own." in err
+    assert {path.name: path.read_bytes() for path in Path().iterdir()} == before
+
+
+@pytest.mark.parametrize(
+    "words",
+    [("--metric", "p95"), ("--jobs", "0"), ("--policies", ""), ("--threads", "0"), ("--load", "2")],
+)
+def test_a_mistake_leaves_no_store(
+    words: tuple[str, ...], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    store = tmp_path / "t.db"
+    code, _, err = run(capsys, "tune", "four-class", *words, "--store", str(store))
+    assert (code, err.count("\n")) == (2, 1)
+    assert not store.exists()
+
+
 def test_ctrl_c_before_a_round_is_complete(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

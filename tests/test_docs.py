@@ -42,7 +42,8 @@ def shell(example: Example) -> None:
             continue
         tokens = words[1:]
         commands = ("simulate", "compare", "sweep", "tune")
-        if tokens and tokens[0] in commands and "--help" not in tokens:
+        runs = "--help" not in tokens and tokens[:2] != ["sweep", "--merge"]  # that runs nothing
+        if tokens and tokens[0] in commands and runs:
             if "--jobs" in tokens:
                 at = tokens.index("--jobs")
                 del tokens[at : at + 2]

@@ -218,6 +218,9 @@ def test_trajectories_are_drawn_of_one_replication() -> None:
         (["reproduce", "fig33"], ["fig33", "fig3"]),
         (["reproduce", "fig1", "--precision", "2"], ["precision", "below 1"]),
         (["reproduce", "no.json"], ["no.json", "cannot be read"]),
+        (["reproduce", "fig1", "--jobs", "0"], ["jobs is 0"]),
+        (["reproduce", "fig1", "--precision", "0"], ["precision is 0"]),
+        (["reproduce", "fig1", "--threads", "0"], ["threads is 0"]),
     ],
 )
 def test_mistakes_get_a_sentence(
@@ -232,6 +235,20 @@ def test_mistakes_get_a_sentence(
     assert (code, out) == (2, "")
     assert all(word in err for word in words), err
     assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("name", ["fig1.json", "claims.json"])
+def test_the_file_of_an_experiment_is_not_written_over(
+    name: str, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    path = tmp_path / name
+    path.write_text(EXPERIMENTS["fig1"].to_json())
+    before = path.read_bytes()
+    code, out, err = run(capsys, "reproduce", str(path), "-o", str(tmp_path))
+    assert (code, out) == (2, "")
+    assert "is what is read, and would be written over: give another output folder" in err
+    assert path.read_bytes() == before
+    assert [each.name for each in tmp_path.iterdir()] == [name]
 
 
 def test_the_command_line_writes_and_tells(

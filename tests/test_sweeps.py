@@ -11,6 +11,8 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +22,7 @@ import pytest
 import quickswap as qs
 from cli_helpers import run
 from quickswap.cli.points import duration
-from quickswap.experiments import Place, run_points
+from quickswap.experiments import Place, Sweep, run_points
 from verification.known import FOUR, one_or_all
 
 POLICIES = ("msf", "first-fit", "static-quickswap:threshold=[0,2]")
@@ -122,6 +124,83 @@ class TestPlaces:
             place.difference("MSF", "FCFS")
         with pytest.raises(qs.QuickswapError, match="unknown quantity"):
             place.difference("MSF", "MSF", "p99")
+
+
+def interrupt(*_: object) -> None:
+    raise KeyboardInterrupt
+
+
+def three_seeds(store: Path) -> qs.Grid:
+    """Return a grid of which a store holds all at load 0.4, and of load 0.6 MSF with two seeds,
+    First-Fit with two others, and nothing of LSF.
+    """
+    policies, settings = ["msf", "first-fit", "lsf"], {"jobs": 4000}
+    qs.sweep(qs.Grid(FOUR, policies, loads=0.4, seeds=[1, 2, 3], **settings), store)
+    qs.sweep(qs.Grid(FOUR, "msf", loads=0.6, seeds=[2, 3], **settings), store)
+    qs.sweep(qs.Grid(FOUR, "first-fit", loads=0.6, seeds=[1, 3], **settings), store)
+    return qs.Grid(FOUR, policies, loads=[0.4, 0.6], seeds=[1, 2, 3], **settings)
+
+
+class TestInterrupted:
+    def test_what_has_run_is_kept_apart_from_what_has_not(self, tmp_path: Path) -> None:
+        grid = three_seeds(tmp_path / "s.db")
+        with pytest.raises(qs.Interrupted) as caught:
+            qs.sweep(grid, tmp_path / "s.db", progress=interrupt)
+        found = caught.value.result
+        assert isinstance(found, Sweep)
+        whole, place = found.places
+        assert (whole.not_run, whole.failures) == ({}, {})
+        assert whole.best()
+        assert place.not_run == {"MSF": 1, "First-Fit": 1, "LSF": 3}
+        assert list(place.failures) == ["LSF"]
+        assert place.verdict("LSF") == "not run"
+        assert [each.inputs.seed for each in place.results["MSF"]] == [2, 3]
+        assert place.best() == ()
+        assert place.better("MSF", "LSF") == "undecided"
+        shared = place.results["MSF"][1], place.results["First-Fit"][1]
+        gap = qs.difference(*shared, "weighted_mean_response_time")
+        assert place.difference("MSF", "First-Fit") == gap
+
+    def test_the_best_of_those_that_have_run(self, tmp_path: Path) -> None:
+        three_seeds(tmp_path / "s.db")
+        grid = qs.Grid(FOUR, ["msf", "first-fit"], loads=0.6, seeds=[1, 2, 3], jobs=4000)
+        with pytest.raises(qs.Interrupted) as caught:
+            qs.sweep(grid, tmp_path / "s.db", progress=interrupt)
+        found = caught.value.result
+        assert isinstance(found, Sweep)
+        assert found.places[0].best()[0] in ("MSF", "First-Fit")
+
+    @pytest.mark.parametrize("most", [200, 3])
+    def test_what_is_printed(
+        self,
+        most: int,
+        grid: Path,
+        tmp_path: Path,
+        capsys: pytest.CaptureFixture[str],
+        monkeypatch: pytest.MonkeyPatch,
+    ) -> None:
+        @contextmanager
+        def struck(_: str) -> Iterator[Any]:
+            yield interrupt
+
+        three_seeds(tmp_path / "s.db")
+        monkeypatch.setattr("quickswap.cli.sweep.bar", struck)
+        monkeypatch.setattr("quickswap.cli.sweep_tables.MOST", most)
+        words = ["--policies", "msf first-fit lsf", "--seeds", "1,2,3"]
+        words += ["--store", str(tmp_path / "s.db"), "--against", "msf"]
+        code, out, _ = run(capsys, "sweep", str(grid), *words)
+        assert code == 130
+        assert "failed" not in out
+        assert "not run: 5 points; where a policy has not run none is best" in out
+        first, *rest = re.findall(r"^0\.[46] .*", out, re.M)
+        if most == 3:
+            assert "- (1 not run)" in rest[0]
+            return
+        assert first.split()[2] == "MSF"
+        assert sum(" best " in line for line in (first, *rest)) == 1
+        lines = {line.split()[2]: line for line in rest if line.startswith("0.6")}
+        assert lines["MSF"].rstrip().endswith(", 2 of 3 seeds")
+        assert "not run" in lines["LSF"]
 
 
 def test_shards_merge_to_the_whole(tmp_path: Path) -> None:
@@ -261,13 +340,33 @@ class TestCommand:
             (("GRID", "--against", "fcfs"), "not in the grid"),
             (("GRID", "--loads", "x"), "numbers separated by commas"),
             (("GRID", "--seeds", "1.5"), "whole numbers"),
-            (("GRID", "--seeds", ","), "empty list"),
+            (("GRID", "--seeds", ","), "--seeds is ','; give whole numbers"),
             (("GRID", "--loads", ".5", "--rates", "1"), "not both"),
             (("GRID", "--budget", "100"), "precision"),
             (("GRID", "--parquet=-"), "not text"),
             (("GRID", "--store", "GRID"), "no store of results"),
             (("nowhere.toml",), "cannot be read"),
             (("GRID", "--policies", "mfs"), "did you mean"),
+            (("GRID", "--jobs", "0"), "jobs is 0"),
+            (("GRID", "--precision", "0"), "precision is 0.0"),
+            (("GRID", "--precision-of", ""), "unknown --precision-of: ''"),
+            (("GRID", "--replications", "0"), "replications is 0"),
+            (("GRID", "--max-in-system", "0"), "--max-in-system is 0"),
+            (("GRID", "--slowdown-bound", "0"), "--slowdown-bound is 0.0"),
+            (("GRID", "--warmup", ""), "warmup is ''"),
+            (("GRID", "--engine", ""), "unknown engine: ''"),
+            (("GRID", "--policies", ""), "--policies is ''; give at least one"),
+            (("GRID", "--models", " ; "), "--models is ' ; '; give at least one"),
+            (("GRID", "--loads", ""), "--loads is ''; give numbers"),
+            (("GRID", "--rates", ""), "--rates is ''; give numbers"),
+            (("GRID", "--seeds", ""), "--seeds is ''; give whole numbers"),
+            (("GRID", "--threads", "0"), "threads is 0"),
+            (("GRID", "--budget", "0"), "budget is 0"),
+            (("GRID", "--shard", ""), "third of ten"),
+            (("GRID", "--against", ""), "''"),
+            (("GRID", "--dask", ""), "--dask is empty"),
+            (("--merge", "a.db", "--store", "b.db", "--loads", ".5"), "--loads is for a grid"),
+            (("--merge", "a.db", "--store", "b.db", "--threads", "0"), "--threads is for a grid"),
         ],
     )
     def test_mistakes(
@@ -283,6 +382,116 @@ class TestCommand:
         assert (code, out) == (2, "")
         assert part in err
         assert err.count("\n") == 1
+
+    @pytest.mark.parametrize(
+        "words",
+        [
+            ("--merge", "nosuch.db"),
+            ("nosuch.toml",),
+            ("g.toml", "--policies", "mfs"),
+            ("g.toml", "--threads", "0"),
+            ("g.toml", "--dask", ""),
+            ("g.toml", "--merge", "nosuch.db"),
+        ],
+    )
+    def test_a_mistake_leaves_no_store(
+        self,
+        grid: Path,
+        words: tuple[str, ...],
+        capsys: pytest.CaptureFixture[str],
+        monkeypatch: pytest.MonkeyPatch,
+    ) -> None:
+        monkeypatch.chdir(grid.parent)
+        code, _, err = run(capsys, "sweep", *words, "--store", "new.db")
+        assert (code, err.count("\n")) == (2, 1)
+        assert os.listdir() == ["g.toml"]
+
+    @pytest.mark.skipif(os.name == "nt", reason="links need rights there")
+    @pytest.mark.parametrize("option", ["--csv", "--parquet"])
+    @pytest.mark.parametrize(
+        ("words", "output"),
+        [
+            (("g.toml", "--store", "s.db"), "./s.db"),
+            (("g.toml", "--store", "s.db"), "soft.db"),
+            (("g.toml", "--store", "s.db"), "hard.db"),
+            (("g.toml", "--store", "s.db"), "s.db-journal"),
+            (("g.toml", "--store", "new.db"), "new.db"),
+            (("--merge", "s.db", "r.db", "--store", "new.db"), "r.db"),
+            (("g.toml", "--merge", "s.db", "--store", "new.db"), "s.db"),
+            (("g.toml",), "g.toml"),
+            (("g.toml", "--models", "mine.toml"), "mine.toml"),
+            (("named.toml",), "mine.toml"),
+            (("grids.toml",), "mine.toml"),
+        ],
+    )
+    def test_no_output_takes_the_place_of_what_is_read(
+        self,
+        grid: Path,
+        words: tuple[str, ...],
+        output: str,
+        option: str,
+        capsys: pytest.CaptureFixture[str],
+        monkeypatch: pytest.MonkeyPatch,
+    ) -> None:
+        monkeypatch.chdir(grid.parent)
+        Path("mine.toml").write_text(FOUR.to_toml(), encoding="utf-8")
+        named = GRID.replace('"four-class"', '"mine.toml"')
+        Path("named.toml").write_text(named, encoding="utf-8")
+        of_several = named.replace("model =", "[[grid]]\nmodels =")
+        Path("grids.toml").write_text(of_several, encoding="utf-8")
+        for store in ("s.db", "r.db"):
+            qs.Store(store).close()
+        Path("soft.db").symlink_to("s.db")
+        Path("hard.db").hardlink_to("s.db")
+        before = {path.name: path.read_bytes() for path in Path().iterdir()}
+        code, out, err = run(capsys, "sweep", *words, option, output)
+        assert (code, out) == (2, "")
+        told = f"{Path(output)} is what is read: give an output a file of its own."
+        assert err == f"quickswap: error: {told}\n"
+        assert {path.name: path.read_bytes() for path in Path().iterdir()} == before
+
+    def test_without_a_grid_the_files_hold_what_the_store_holds(
+        self, grid: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        part, whole = str(tmp_path / "part.db"), str(tmp_path / "all.db")
+        run(capsys, "sweep", str(grid), "--loads", ".4", "--store", part)
+        code, out, _ = run(capsys, "sweep", "--merge", part, "--store", whole, "--csv=-")
+        assert code == 0
+        frame = pl.read_csv(io.StringIO(out), infer_schema_length=None)
+        assert frame["key"].n_unique() == 4
+        assert frame.shape == qs.Store(whole).to_frame().shape
+
+    def test_a_model_file_is_no_grid(
+        self, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        model = tmp_path / "mine.toml"
+        model.write_text(FOUR.to_toml(), encoding="utf-8")
+        code, _, err = run(capsys, "sweep", str(model))
+        assert code == 2
+        assert "looks like a model file, and a grid is to be given: a grid names it, as in" in err
+        assert 'models = ["mine.toml"]' in err
+
+    @pytest.mark.parametrize(
+        ("line", "part"),
+        [
+            ("slowdown-bound = 2", "known: models, "),
+            ("slowdown_bound = 0", "slowdown_bound is 0"),
+            ("max_in_system = []", "max_in_system of a grid is an empty list"),
+        ],
+    )
+    def test_keys_of_a_grid_are_not_called_options(
+        self, grid: Path, line: str, part: str, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        grid.write_text(GRID + line, encoding="utf-8")
+        code, _, err = run(capsys, "sweep", str(grid), "--max-in-system", "1000")
+        assert code == (0 if "max" in line else 2)
+        if code:
+            assert part in err
+            assert "--slowdown" not in err
+        code, _, err = run(capsys, "sweep", str(grid))
+        assert code == 2
+        assert part in err
+        assert "--" not in err
 
     def test_without_dask(
         self, grid: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch

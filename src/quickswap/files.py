@@ -6,12 +6,12 @@ import errno
 import os
 import tempfile
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from quickswap.errors import QuickswapError, shown
 
-__all__ = ["check_file", "checked_path", "write_text", "write_with"]
+__all__ = ["check_file", "checked_path", "same_file", "write_text", "write_with"]
 
 
 def write_text(path: str | Path, text: str) -> None:
@@ -53,6 +53,14 @@ def checked_path(path: object) -> Path:
     if "\0" in name:
         raise QuickswapError(f"{shown(name)} cannot be the name of a file: it holds a zero byte.")
     return Path(name)
+
+
+def same_file(first: str | Path, second: str | Path) -> bool:
+    """Whether two names, of which neither need exist yet, are of one file, links followed."""
+    with suppress(OSError, ValueError):
+        if os.path.samefile(first, second):
+            return True
+    return os.path.realpath(first) == os.path.realpath(second)
 
 
 def _umask() -> int:

@@ -18,8 +18,25 @@ MISTAKE = 2
 def main(tokens: Sequence[str] | None = None) -> NoReturn:
     """Run the command line on `tokens` (by default `sys.argv[1:]`) and exit.
 
-    A mistake is told in one sentence on standard error, with exit code 2 and no traceback.
+    A mistake is told in one sentence on standard error, with exit code 2 and no traceback; Ctrl-C,
+    also while modules are imported, with exit code 130.
     """
+    try:
+        _run(tokens)
+    except KeyboardInterrupt as struck:
+        shown = getattr(struck, "result", None) is not None
+        _say(
+            "interrupted",
+            "what had been measured until then is shown" if shown else "nothing more is shown",
+        )
+        # Python remembers Ctrl-C in code that was compiled from text, as attrs does, and would end
+        # by the signal in spite of the exit code; the next code from text makes it forget.
+        exec("pass")
+        sys.exit(130)
+    sys.exit(0)
+
+
+def _run(tokens: Sequence[str] | None) -> None:
     from cyclopts import CycloptsError
 
     from quickswap.cli.app import build
@@ -42,14 +59,6 @@ def main(tokens: Sequence[str] | None = None) -> NoReturn:
         _say("error", f"standard output cannot be written: {error.strerror or error}.")
         sys.stderr.close()  # what is left of the output fails once more at the end
         sys.exit(MISTAKE)
-    except KeyboardInterrupt as struck:
-        shown = getattr(struck, "result", None) is not None
-        _say(
-            "interrupted",
-            "what had been measured until then is shown" if shown else "nothing more is shown",
-        )
-        sys.exit(130)
-    sys.exit(0)
 
 
 def _sentence(error: Exception) -> str:
@@ -57,14 +66,17 @@ def _sentence(error: Exception) -> str:
     from cyclopts import UnknownOptionError, UnusedCliTokensError
 
     from quickswap.cli.reading import as_log_options
-    from quickswap.cli.run import as_options
+    from quickswap.cli.run import SaidError, as_options
 
     if isinstance(error, UnusedCliTokensError):
         extra = ", ".join(map(repr, error.unused_tokens or []))
         return f"unexpected {extra}; see quickswap --help."
     if isinstance(error, UnknownOptionError) and "-" in (error.token.keyword, error.token.value):
         return "standard input (-) is not read: write it to a file first, and give that."
-    text = as_options(" ".join(str(error).split()))
+    text = " ".join(str(error).split())
+    if isinstance(error, SaidError):
+        return text
+    text = as_options(text)
     return as_log_options(text) if type(error).__module__.startswith("quickswap.logs") else text
 
 

@@ -58,16 +58,16 @@ def analyze(
     """
     from quickswap._words import load_words
     from quickswap.cli.output import print_json
-    from quickswap.cli.run import progress
+    from quickswap.cli.run import check_writable, progress
     from quickswap.errors import ModelError
-    from quickswap.files import check_file, write_with
+    from quickswap.files import write_with
     from quickswap.plotting import check_format, plot_thresholds
     from quickswap.theory.models import is_exclusive
 
+    check_writable(plot, sources=[model])
     system = chosen(model, scale)
     if plot is not None:
         check_format(plot)
-        check_file(plot)
         if not is_exclusive(system):
             raise ModelError(
                 "--plot draws the mean response time against the threshold of MSFQ, which "

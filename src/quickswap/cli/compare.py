@@ -69,7 +69,7 @@ def compare(
     from quickswap.plotting import check_format, plot_comparison
     from quickswap.simulation import Interrupted
 
-    check_writable(plot, csv, json, parquet, source=model)
+    check_writable(plot, csv, json, parquet, sources=[model])
     if plot is not None:
         check_format(plot)
     if str(parquet) == "-":
@@ -79,7 +79,8 @@ def compare(
     )
     system = chosen(model, scale)
     arguments = keywords(settings)
-    arguments["jobs"] = arguments["jobs"] or (None if arguments["precision"] else JOBS)
+    if arguments["jobs"] is None and arguments["precision"] is None:
+        arguments["jobs"] = JOBS
     points = _points(scale, loads, rates)
     note = interruption = None
     try:

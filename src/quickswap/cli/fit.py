@@ -53,7 +53,7 @@ def fit(
     from quickswap.logs import LogError, goodness
     from quickswap.logs.fitting import fit as fitted
 
-    check_writable(output, csv, source=log)
+    check_writable(output, csv, sources=[log])
     jobs = read_log(log, reading)
     try:
         system = fitted(jobs, classes, size, at_most=at_most)  # type: ignore[arg-type]  # checked

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import Parameter
 
-from quickswap.cli.run import check_writable
+from quickswap.cli.run import check_writable, files_of_stores
 
 if TYPE_CHECKING:
     from quickswap.experiments.chart import Chart, Mark
@@ -75,8 +75,7 @@ def plot(
     from quickswap.plotting.stores import draw_chart
 
     files = output or [Path(f"{store.stem or 'store'}.svg")]
-    for each in (store, *stores):
-        check_writable(*files, source=str(each))
+    check_writable(*files, sources=[*files_of_stores(store, *stores), model])
     for file in files:
         check_format(file)
     chart = chart_of(

@@ -23,6 +23,8 @@ def executor(address: str | None) -> Iterator[Executor | None]:
         return
     from quickswap.errors import QuickswapError
 
+    if not address.strip():
+        raise QuickswapError("--dask is empty: give the address of a scheduler, host and port.")
     try:
         import distributed
     except ImportError:

@@ -105,7 +105,7 @@ def replay(
     from quickswap.report.gains import check_column, check_filled
     from quickswap.simulation import Interrupted
 
-    check_writable(report, outcomes, csv, json, parquet, source=log)
+    check_writable(report, outcomes, csv, json, parquet, sources=[log])
     for option, path in (("report", report), ("outcomes", outcomes), ("parquet", parquet)):
         if str(path) == "-":
             raise QuickswapError(f"--{option} is -, which is standard output: give a file.")

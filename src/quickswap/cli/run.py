@@ -6,7 +6,7 @@ import math
 import os
 import re
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, fields
 from pathlib import Path
@@ -14,12 +14,16 @@ from typing import Annotated, Any
 
 from cyclopts import Parameter
 
+from quickswap.errors import QuickswapError
+
 __all__ = [
     "Output",
+    "SaidError",
     "Settings",
     "Whole",
     "as_options",
     "check_writable",
+    "files_of_stores",
     "keywords",
     "progress",
     "share_or_name",
@@ -116,28 +120,42 @@ def progress(what: str) -> Iterator[Callable[[int, int], None] | None]:
         yield lambda done, total: bar.update(task, completed=done, total=total)
 
 
-def as_options(text: str) -> str:
-    """Return a sentence with the settings called what the command line calls them."""
+class SaidError(QuickswapError):
+    """A mistake whose sentence calls all as the user does: nothing in it is to be renamed."""
+
+
+def as_options(text: str, given: Iterable[str] | None = None) -> str:
+    """Return a sentence with the settings called what the command line calls them.
+
+    `given` are the settings that options gave; None is all of them.
+    """
     text = re.sub(r"\bload_factors?\b", "--load-factors", text)
-    names = "|".join(field.name for field in fields(Settings) if "_" in field.name)
+    known = [field.name for field in fields(Settings) if "_" in field.name]
+    names = "|".join(known if given is None else set(known) & set(given)) or r"\b\B"
     return re.sub(rf"\b({names})(=True)?\b", lambda m: "--" + m[1].replace("_", "-"), text)
 
 
-def check_writable(*paths: Path | None, source: str) -> None:
+def check_writable(*paths: Path | None, sources: Iterable[str | Path | None]) -> None:
     """Refuse files that cannot be written, before any long work is done.
 
-    `source` is what the command reads: a file, or the name of a preset.
+    `sources` is what the command reads, and its store: files, which need not exist yet, or as text
+    files and names of presets.
     """
-    from quickswap.errors import QuickswapError
-    from quickswap.files import check_file
+    from quickswap.files import check_file, same_file
 
-    taken = set()
+    read = [each for each in sources if isinstance(each, Path) or (each and os.path.exists(each))]
+    taken: list[Path] = []
     for path in filter(None, paths):
-        place = "-" if str(path) == "-" else os.path.realpath(path)
-        if place == os.path.realpath(source) and os.path.exists(source):
+        stream = str(path) == "-"
+        if not stream and any(same_file(path, each) for each in read):
             raise QuickswapError(f"{path} is what is read: give an output a file of its own.")
-        if place in taken:
+        if any(path == each or (not stream and same_file(path, each)) for each in taken):
             raise QuickswapError(f"two outputs are to go to {path}: give each a file of its own.")
-        taken.add(place)
-        if place != "-":
+        taken.append(path)
+        if not stream:
             check_file(path)
+
+
+def files_of_stores(*stores: Path | None) -> list[Path]:
+    """Return the files of stores: each has a journal beside it while it is written."""
+    return [file for each in stores if each for file in (each, Path(f"{each}-journal"))]

@@ -53,7 +53,7 @@ def simulate(
     from quickswap.simulation import Interrupted
     from quickswap.simulation import simulate as run
 
-    check_writable(json, csv, trajectory, source=model)
+    check_writable(json, csv, trajectory, sources=[model])
     system = chosen(model, scale)
     arguments = keywords(settings)
     arguments["trajectory"] = POINTS if trajectory is not None else 0

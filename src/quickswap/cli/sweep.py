@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, cast
@@ -9,9 +11,23 @@ from typing import TYPE_CHECKING, Annotated, Any, cast
 from cyclopts import Parameter
 
 from quickswap.cli.points import bar, executor
-from quickswap.cli.run import Output, Whole, check_writable, share_or_name
+from quickswap.cli.run import (
+    Output,
+    SaidError,
+    Whole,
+    as_options,
+    check_writable,
+    files_of_stores,
+    share_or_name,
+)
 
 if TYPE_CHECKING:
+    from concurrent.futures import Executor
+
+    from polars import DataFrame
+
+    from quickswap.experiments.grid import Spot
+    from quickswap.experiments.store import Store
     from quickswap.experiments.sweeping import Sweep
 
 __all__ = ["sweep"]
@@ -97,78 +113,142 @@ def sweep(
     against
         A policy: print for each other one whether it is better, yes, no or undecided.
     csv
-        Write all quantities of the grid's points to this file, one a line (- for standard output).
+        Write all quantities of the grid's points to this file, one a line (- for standard output);
+        without a grid, of all that --store holds.
     parquet
-        Write all quantities of the grid's points to this file.
+        Write all quantities of the grid's points to this file; without a grid, as --csv.
     """
     from quickswap.errors import QuickswapError
     from quickswap.experiments.store import Store
 
+    overrides, where = overrides or Overrides(), where or Where()
     if grid is None and not merge:
         raise QuickswapError("give a grid, a TOML file, or --merge and --store.")
     if merge and store is None:
         raise QuickswapError("--merge puts stores together in --store: give its file.")
     if str(parquet) == "-":
         raise QuickswapError("--parquet is -, and parquet is not text: give a file.")
-    check_writable(csv, parquet, source="" if grid is None else str(grid))
-    with Store(store) as opened:
-        if merge:
-            added = opened.merge(*merge)
+    sources = [grid, *files_of_stores(store, *(merge or ()))]
+    check_writable(csv, parquet, sources=sources)
+    if grid is None:
+        _check_only_merge(vars(overrides) | vars(where) | {"against": against})
+    plan = None if grid is None else _planned(grid, overrides, where, against)
+    if plan is not None:
+        check_writable(csv, parquet, sources=[*sources, *plan.models])
+    with ExitStack() as opened, executor(where.dask) as chosen:
+        others = [opened.enter_context(Store(each, create=False)) for each in merge or ()]
+        kept = opened.enter_context(Store(store))  # made once nothing else can be wrong
+        if others:
+            added = kept.merge(*others)
             if str(csv) != "-":
-                print(f"{added:,} rows are new in {store}, which holds {len(opened):,} results")
-        if grid is not None:
-            _run(grid, opened, overrides or Overrides(), where or Where(), against, csv, parquet)
+                print(f"{added:,} rows are new in {store}, which holds {len(kept):,} results")
+        if plan is not None:
+            _run(plan, kept, chosen, csv, parquet)
+        else:
+            _write(kept.to_frame, csv, parquet)
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What is to be run, once all of it has been checked."""
+
+    spots: list[Spot]
+    models: list[Path]
+    """Files that the grid names."""
+    against: str | None
+    threads: int | None
+
+
+def _planned(grid: Path, overrides: Overrides, where: Where, against: str | None) -> Plan:
+    """Read a grid and check all that can be wrong with it."""
+    from quickswap.cli.sweep_tables import spelling_of
+    from quickswap.experiments.grid import model_files, read_grids
+    from quickswap.experiments.running import check_where
+    from quickswap.experiments.sweeping import spots_of
+
+    changes = _given(overrides)
+    with _as_written(changes):
+        grids = read_grids(grid, changes)
+        models = model_files(grid, changes)
+        spelling = None if against is None else spelling_of(against, grids)
+        spots = spots_of(grids, where.budget, where.shard)
+        return Plan(spots, models, spelling, check_where(None, where.threads))
 
 
 def _run(
-    grid: Path,
-    store: Any,
-    overrides: Overrides,
-    where: Where,
-    against: str | None,
-    csv: Path | None,
-    parquet: Path | None,
+    plan: Plan, store: Store, chosen: Executor | None, csv: Path | None, parquet: Path | None
 ) -> None:
-    from quickswap.cli.output import emit
-    from quickswap.cli.sweep_tables import frame_of, print_sweep, spelling_of
-    from quickswap.experiments.grid import read_grids
-    from quickswap.experiments.sweeping import sweep as run
-    from quickswap.files import write_with
+    from quickswap.cli.sweep_tables import frame_of, print_sweep
+    from quickswap.experiments.sweeping import run_spots
     from quickswap.simulation import Interrupted
 
-    grids = read_grids(grid, _given(overrides))
-    spelling = None if against is None else spelling_of(against, grids)
     interruption = None
     try:
-        with executor(where.dask) as chosen, bar("sweeping") as report:
-            found = run(
-                grids,
-                store,
-                executor=chosen,
-                threads=where.threads,
-                shard=where.shard,
-                budget=where.budget,
-                progress=report,
+        with bar("sweeping") as report:
+            found = run_spots(
+                plan.spots, store, executor=chosen, threads=plan.threads, progress=report
             )
     except Interrupted as interrupted:
         found, interruption = cast("Sweep", interrupted.result), interrupted
-    emit(csv, lambda: frame_of(found).write_csv())
-    if parquet is not None:
-        write_with(parquet, lambda path: frame_of(found).write_parquet(path))
+    _write(lambda: frame_of(found), csv, parquet)
     if str(csv) != "-":
-        print_sweep(found, spelling, interrupted=interruption is not None)
+        print_sweep(found, plan.against, interrupted=interruption is not None)
     if interruption is not None:
         raise interruption
+
+
+def _write(frame: Callable[[], DataFrame], csv: Path | None, parquet: Path | None) -> None:
+    from quickswap.cli.output import emit
+    from quickswap.files import write_with
+
+    emit(csv, lambda: frame().write_csv())
+    if parquet is not None:
+        write_with(parquet, lambda path: frame().write_parquet(path))
+
+
+def _check_only_merge(options: dict[str, Any]) -> None:
+    """Refuse options that change how a grid runs where there is none."""
+    from quickswap.errors import QuickswapError
+
+    for name, value in options.items():
+        if _is_given(value):
+            option = "--" + name.replace("_", "-")
+            raise QuickswapError(
+                f"{option} is for a grid, and without one stores are only merged: give a grid too, "
+                f"or leave {option} out."
+            )
+
+
+@contextmanager
+def _as_written(changes: dict[str, Any]) -> Iterator[None]:
+    """Call settings in a sentence as they were given: as options, or as keys of the grid."""
+    from quickswap.errors import QuickswapError
+
+    try:
+        yield
+    except QuickswapError as error:
+        raise SaidError(as_options(str(error), changes)) from error
+
+
+def _is_given(value: object) -> bool:
+    """Whether an option was given, be it as nothing or as 0."""
+    return value is not None and value is not False
 
 
 def _given(overrides: Overrides) -> dict[str, Any]:
     """Return the overrides that were given, as keys of a grid."""
     from quickswap.cli.compare import numbers
+    from quickswap.errors import QuickswapError
 
-    values: dict[str, Any] = {key: value for key, value in vars(overrides).items() if value}
-    for key in ("models", "policies"):
+    values = {key: value for key, value in vars(overrides).items() if _is_given(value)}
+    for key, example in (("models", "borg-a borg-b"), ("policies", "msf first-fit")):
         if key in values:
-            values[key] = values[key].replace(";", " ").split()
+            words = values[key].replace(";", " ").split()
+            if not words:
+                raise QuickswapError(
+                    f'--{key} is {values[key]!r}; give at least one, as in "{example}".'
+                )
+            values[key] = words
     for key in ("loads", "rates"):
         if key in values:
             values[key] = numbers(f"--{key}", values[key])
@@ -183,7 +263,11 @@ def _seeds(text: str) -> list[int]:
     from quickswap.errors import QuickswapError
 
     try:
-        return [int(word) for word in text.replace(",", " ").split()]
+        found = [int(word) for word in text.replace(",", " ").split()]
     except ValueError:
-        message = f"--seeds is {text!r}; give whole numbers separated by commas, as in 1,2,3."
-        raise QuickswapError(message) from None
+        found = []
+    if not found:
+        raise QuickswapError(
+            f"--seeds is {text!r}; give whole numbers separated by commas, as in 1,2,3."
+        )
+    return found

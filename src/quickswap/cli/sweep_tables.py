@@ -78,12 +78,15 @@ def print_sweep(found: Sweep, against: str | None, *, interrupted: bool) -> None
     explain_unknown(chain(*rows))
     _tell_wide(found)
     failures = list(found.outcomes.failures.values())
-    for message in dict.fromkeys(each.message for each in failures if each.kind != "Interrupted"):
+    for message in dict.fromkeys(each.message for each in failures if not each.not_run):
         number = sum(each.message == message for each in failures)
         print(f"{counted(number, 'point')} without a result: {as_options(message)}")
     ran, points = found.outcomes.ran, len(found.spots)
     others = ", the others were in the store" if ran < points and not interrupted else ""
     print(f"{ran:,} of {counted(points, 'point', ',')} run now{others}")
+    waiting = sum(each.not_run for each in failures)
+    if waiting:
+        print(f"not run: {counted(waiting, 'point', ',')}; where a policy has not run none is best")
     if interrupted:
         print("interrupted: with --store, run it again and it goes on where it was")
 
@@ -99,6 +102,11 @@ def _tell_wide(found: Sweep) -> None:
             f"wide: {counted(wide, 'point', ',')} of {len(found.spots):,} used all jobs allowed "
             "before the precision asked for was reached; allow more with --budget or --jobs"
         )
+
+
+def _not_run(place: Place) -> list[str]:
+    """Return the policies that have no result for want of time."""
+    return [policy for policy, each in place.failures.items() if each.not_run]
 
 
 def _where_columns(place: Place, models: bool) -> list[str]:
@@ -130,10 +138,17 @@ def _long(
         best = place.best()
         for policy in (*place.policies, *place.failures):
             cells = [*_where(place, models), policy, mark(policy, best), *_values(place, policy)]
-            cells.append(place.verdict(policy) + ("" if place.reached(policy) else WIDE))
+            cells.append(_verdict(place, policy))
             rows.append(cells + ([] if baseline is None else _against(place, policy, baseline)))
         rows.append([""] * len(columns))
     return columns, rows[:-1]
+
+
+def _verdict(place: Place, policy: str) -> str:
+    """Return the verdict, and what is to be known about it."""
+    words = place.verdict(policy) + ("" if place.reached(policy) else WIDE)
+    ran, waiting = len(place.results.get(policy, ())), place.not_run.get(policy, 0)
+    return f"{words}, {ran} of {ran + waiting} seeds" if ran and waiting else words
 
 
 def _values(place: Place, policy: str) -> list[str]:
@@ -171,7 +186,8 @@ def _short(
     rows = []
     for place in places:
         best = place.best()
-        cells = [*_where(place, models), best[0] if best else "-", ", ".join(best[1:])]
+        none = f"- ({len(waiting)} not run)" if (waiting := _not_run(place)) else "-"
+        cells = [*_where(place, models), best[0] if best else none, ", ".join(best[1:])]
         cells += _values(place, best[0])[:2] if best else ["-", "-"]
         if baseline is not None:
             cells += _against(place, best[0], baseline) if best else ["-", "undecided"]

@@ -13,7 +13,7 @@ from cyclopts import Parameter
 
 from quickswap.cli.options import Scale, chosen
 from quickswap.cli.points import bar, duration, executor
-from quickswap.cli.run import Output, Whole, check_writable
+from quickswap.cli.run import Output, Whole, check_writable, files_of_stores
 
 if TYPE_CHECKING:
     from quickswap.estimates import Estimate
@@ -82,35 +82,33 @@ def tune(
         Write all that was found to this file (- for standard output).
     """
     from quickswap.cli.output import emit
-    from quickswap.experiments.store import Store
     from quickswap.simulation import Interrupted
     from quickswap.tuning import tune as search
 
-    check_writable(csv, json, source=model)
-    system = chosen(model, scale)
     how = how or How()
+    check_writable(csv, json, sources=[model, *files_of_stores(how.store)])
+    system = chosen(model, scale)
     given = None if policies is None else policies.replace(";", " ").split()
     interruption = None
-    with Store(how.store) as store:
-        try:
-            with executor(how.dask) as where, bar("tuning", _said) as report:
-                found = search(
-                    system,
-                    given,
-                    metric=metric,
-                    jobs=how.jobs,
-                    indifference=how.indifference,
-                    seed=how.seed,
-                    refine=how.refine,
-                    executor=where,
-                    threads=how.threads,
-                    store=store,
-                    progress=report,
-                )
-        except Interrupted as interrupted:
-            if interrupted.result is None:
-                raise
-            found, interruption = cast("Tuning", interrupted.result), interrupted
+    try:
+        with executor(how.dask) as where, bar("tuning", _said) as report:
+            found = search(
+                system,
+                given,
+                metric=metric,
+                jobs=how.jobs,
+                indifference=how.indifference,
+                seed=how.seed,
+                refine=how.refine,
+                executor=where,
+                threads=how.threads,
+                store=how.store,
+                progress=report,
+            )
+    except Interrupted as interrupted:
+        if interrupted.result is None:
+            raise
+        found, interruption = cast("Tuning", interrupted.result), interrupted
     emit(csv, lambda: found.to_frame().write_csv())
     emit(json, found.to_json)
     if "-" not in {str(csv), str(json)}:

@@ -18,12 +18,14 @@ from quickswap.models import as_system
 from quickswap.policies import Policy, spell
 from quickswap.system import System
 
-__all__ = ["Grid", "Spot", "read_grids"]
+__all__ = ["Grid", "Spot", "model_files", "read_grids"]
 
 AXES = ("models", "policies", "loads", "rates", "seeds")
 SINGLE = {"model": "models", "policy": "policies", "load": "loads", "rate": "rates"}
 """Names for an axis of one value; a seed is a setting like any other."""
 KEYS = (*AXES, *SINGLE, *SETTINGS)
+MODEL = {"servers", "classes"}
+"""Keys of a model file."""
 MOST = 1_000_000
 """Points of a grid."""
 
@@ -151,6 +153,32 @@ def read_grids(path: str | Path, overrides: Mapping[str, Any]) -> tuple[Grid, ..
     Raises:
         QuickswapError: a mistake in the file, or in the overrides.
     """
+    file, common, parts = _document(path)
+    try:
+        return tuple(_grid(common, part, overrides, file.parent) for part in parts)
+    except QuickswapError as error:
+        raise type(error)(f"{file}: {error}") from None
+
+
+def model_files(path: str | Path, overrides: Mapping[str, Any]) -> list[Path]:
+    """Return the model files that the grids of a TOML file name, or the overrides.
+
+    Raises:
+        QuickswapError: a mistake in the file.
+    """
+    file, common, parts = _document(path)
+    named = [
+        each
+        for layer in (common, *parts, overrides)
+        for key in ("model", "models")
+        for each in _several(layer.get(key, ""), key)
+        if isinstance(each, str) and each
+    ]
+    return [found for each in named if (found := Path(_beside(each, file.parent))).is_file()]
+
+
+def _document(path: str | Path) -> tuple[Path, dict[str, Any], list[dict[str, Any]]]:
+    """Return a file, its keys at the top, and its `[[grid]]` tables, or one that is empty."""
     file = checked_path(path)
     try:
         document = tomllib.loads(file.read_text(encoding="utf-8"))
@@ -164,10 +192,12 @@ def read_grids(path: str | Path, overrides: Mapping[str, Any]) -> tuple[Grid, ..
     parts = document.pop("grid", [{}])
     if not isinstance(parts, list) or not all(isinstance(part, dict) for part in parts):
         raise QuickswapError(f"{file}: grid must be an array of tables, as in [[grid]].")
-    try:
-        return tuple(_grid(document, part, overrides, file.parent) for part in parts)
-    except QuickswapError as error:
-        raise type(error)(f"{file}: {error}") from None
+    if MODEL & document.keys() and not {"model", "models"} & document.keys():
+        raise QuickswapError(
+            f"{file} looks like a model file, and a grid is to be given: a grid names it, as in "
+            f'models = ["{file.name}"].'
+        )
+    return file, document, parts
 
 
 def _grid(

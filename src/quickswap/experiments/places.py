@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from quickswap.comparison import difference, independent
@@ -31,8 +31,10 @@ class Place:
         model: its name in the grid.
         system: at this rate.
         settings: that have several values in the grid, the seed left out.
-        results: by the label of the policy, one for each seed.
+        results: by the label of the policy, one for each seed that has run.
         failures: by the label of the policy, why there is no result.
+        not_run: by the label of the policy, for how many seeds Ctrl-C came before they had run;
+            policies of which all seeds have run are left out.
     """
 
     model: str
@@ -40,6 +42,7 @@ class Place:
     settings: dict[str, Any]
     results: dict[str, tuple[Result, ...]]
     failures: dict[str, Failure]
+    not_run: dict[str, int] = field(default_factory=dict)
 
     @property
     def policies(self) -> tuple[str, ...]:
@@ -47,9 +50,10 @@ class Place:
         return tuple(self.results)
 
     def verdict(self, policy: str) -> str:
-        """Return "stable", or the worst verdict over the seeds; "failed" without a result."""
+        """Return the worst verdict over the seeds; without a result "failed" or "not run"."""
         if policy in self.failures:
-            return "unstable" if self.failures[policy].unstable else "failed"
+            failure = self.failures[policy]
+            return "unstable" if failure.unstable else "not run" if failure.not_run else "failed"
         return worst(each.verdict.status for each in self._results(policy))
 
     def reached(self, policy: str) -> bool:
@@ -88,7 +92,7 @@ class Place:
         """
         if quantity not in PAIRED:
             unknown("quantity", quantity, PAIRED, QuickswapError)
-        pairs = zip(self._results(first), self._results(second), strict=False)
+        pairs = _paired(self._results(first), self._results(second))
         return mean_of([_difference(a, b, quantity) for a, b in pairs])
 
     def better(self, first: str, second: str, quantity: str = "weighted_mean_response_time") -> str:
@@ -110,8 +114,11 @@ class Place:
     def best(self, quantity: str = "weighted_mean_response_time") -> tuple[str, ...]:
         """Return the policy with the least value, then those that are tied with it.
 
-        Only policies with the verdict "stable" for every seed count; () if there are none.
+        Only policies with the verdict "stable" for every seed count; () if there are none, and
+        after Ctrl-C where a policy has not run with any seed.
         """
+        if any(each.not_run for each in self.failures.values()):
+            return ()
         known = {
             policy: value
             for policy in self.policies
@@ -144,9 +151,9 @@ def places_of(spots: Sequence[Spot], outcomes: Outcomes) -> list[Place]:
     places = []
     for key, found in groups.items():
         failed = {
-            label: next(each for each in outcomes if isinstance(each, Failure))
+            label: failure
             for label, outcomes in found.items()
-            if any(isinstance(each, Failure) for each in outcomes)
+            if (failure := _failure(outcomes)) is not None
         }
         results = {
             label: tuple(each for each in outcomes if isinstance(each, Result))
@@ -154,14 +161,35 @@ def places_of(spots: Sequence[Spot], outcomes: Outcomes) -> list[Place]:
             if label not in failed
         }
         settings = dict(zip(varied, key[2:], strict=True))
-        places.append(Place(key[0], where[key].point.system, settings, results, failed))
+        waiting = {
+            label: sum(isinstance(each, Failure) and each.not_run for each in outcomes)
+            for label, outcomes in found.items()
+        }
+        waiting = {label: number for label, number in waiting.items() if number}
+        places.append(Place(key[0], where[key].point.system, settings, results, failed, waiting))
     return places
+
+
+def _failure(outcomes: Sequence[Result | Failure]) -> Failure | None:
+    """Return why a policy has no result at a place; seeds that have run do without the others."""
+    failures = [each for each in outcomes if isinstance(each, Failure)]
+    mistakes = [each for each in failures if not each.not_run]
+    if mistakes:
+        return mistakes[0]
+    return failures[0] if len(failures) == len(outcomes) else None
 
 
 def _varied(spots: Sequence[Spot]) -> list[str]:
     """Return the settings that have several values, the seed and the engine chosen left out."""
     kept = [name for name in SETTINGS if name not in ("seed", "engine")]
     return [name for name in kept if len({getattr(spot.point.inputs, name) for spot in spots}) > 1]
+
+
+def _paired(first: Sequence[Result], second: Sequence[Result]) -> Sequence[tuple[Result, Result]]:
+    """Return the results of equal seeds side by side; without any, those of each in their order."""
+    of_seed = {each.inputs.seed: each for each in second}
+    pairs = [(each, of_seed[each.inputs.seed]) for each in first if each.inputs.seed in of_seed]
+    return pairs or list(zip(first, second, strict=False))
 
 
 def _difference(first: Result, second: Result, quantity: str) -> Estimate:

@@ -22,7 +22,8 @@ class Failure:
 
     Attributes:
         point: the point.
-        kind: name of the error, "UnstableError" where no policy can be stable.
+        kind: name of the error, "UnstableError" where no policy can be stable; "Interrupted" if
+            Ctrl-C came before the point had run.
         message: one sentence.
     """
 
@@ -34,6 +35,11 @@ class Failure:
     def unstable(self) -> bool:
         """Whether it was not simulated because no policy can be stable there."""
         return self.kind == "UnstableError"
+
+    @property
+    def not_run(self) -> bool:
+        """Whether the sweep was ended before the point had run."""
+        return self.kind == "Interrupted"
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,7 +20,7 @@ from quickswap.experiments.record import Failure, Record
 from quickswap.experiments.store import Store
 from quickswap.simulation import Interrupted, cores
 
-__all__ = ["compute", "run_points"]
+__all__ = ["check_where", "compute", "run_points"]
 
 TICK = 0.2
 """Seconds between calls of `progress` if no point ends."""
@@ -60,13 +60,7 @@ def run_points(
         store = Store()
     elif not isinstance(store, Store):
         raise QuickswapError(f"results are kept in a Store, not in {shown(store)}.")
-    if threads is not None:
-        threads = whole(threads, "threads", 1, 10_000)
-    if executor is not None and not isinstance(executor, Executor):
-        raise QuickswapError(
-            f"executor is {shown(executor)}; it must be one of concurrent.futures, or a Dask "
-            "client's get_executor()."
-        )
+    threads = check_where(executor, threads)
     sweep = _Sweep(chosen, store, progress)
     if not sweep.todo:
         sweep.report()
@@ -75,6 +69,19 @@ def run_points(
         return sweep.run(executor)
     with ThreadPoolExecutor(min(threads or cores(), len(sweep.todo))) as own:
         return sweep.run(own)
+
+
+def check_where(executor: object, threads: int | None) -> int | None:
+    """Return the number of threads; refuse what is none, or no executor.
+
+    Whoever makes a store for `run_points` checks this first, so that a mistake leaves no store.
+    """
+    if executor is not None and not isinstance(executor, Executor):
+        raise QuickswapError(
+            f"executor is {shown(executor)}; it must be one of concurrent.futures, or a Dask "
+            "client's get_executor()."
+        )
+    return None if threads is None else whole(threads, "threads", 1, 10_000)
 
 
 def compute(text: str, watch: Callable[[int, int], object] | None = None) -> Record:

@@ -13,7 +13,7 @@ from quickswap.policies import POLICIES, Policy, parse
 __all__ = ["spread"]
 
 LIST = re.compile(r"\[([^\[\]]*)\]")
-RANGE = re.compile(r"\s*(-?\d+)\s*\.\.\s*(-?\d+)\s*(?:\.\.\s*(\d+)\s*)?")
+RANGE = re.compile(r"\s*(-?\d{1,99})\s*\.\.\s*(-?\d{1,99})\s*(?:\.\.\s*(\d{1,99})\s*)?")
 MOST = 100_000
 """Policies that one description may stand for."""
 
@@ -59,8 +59,13 @@ def _values(inside: str, text: str) -> list[str]:
             values.append(item.strip())
             continue
         first, last, step = int(found[1]), int(found[2]), int(found[3] or 1)
-        if step < 1 or last < first or last - first > MOST:
+        if step < 1 or last < first:
             raise PolicyError(f"range {item.strip()} in policy {shown(text)} does not go up.")
+        if (count := (last - first) // step + 1) > MOST:
+            raise PolicyError(
+                f"range {item.strip()} in policy {shown(text)} has {count:,} values: at most "
+                f"{MOST:,} are taken, so give a larger step, as in first..last..step."
+            )
         values += map(str, range(first, last + 1, step))
     if not all(values):
         raise PolicyError(f"a list in policy {shown(text)} has an empty item.")

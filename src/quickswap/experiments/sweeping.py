@@ -10,19 +10,19 @@ from pathlib import Path
 from typing import cast
 
 from quickswap._check import items
-from quickswap._settings import whole
+from quickswap._settings import check_progress, whole
 from quickswap.errors import QuickswapError, shown
 from quickswap.experiments.costs import work
 from quickswap.experiments.grid import Grid, Spot, read_grids
 from quickswap.experiments.outcomes import Advance, Outcomes
 from quickswap.experiments.places import Place, places_of
 from quickswap.experiments.point import Point
-from quickswap.experiments.running import run_points
+from quickswap.experiments.running import check_where, run_points
 from quickswap.experiments.shards import dealt
 from quickswap.experiments.store import Store
 from quickswap.simulation import Interrupted
 
-__all__ = ["Sweep", "spots_of", "sweep"]
+__all__ = ["Sweep", "run_spots", "spots_of", "sweep"]
 
 LEAST = 10_000
 """Jobs that a budget leaves each point at least."""
@@ -77,32 +77,54 @@ def sweep(
         QuickswapError: a mistake in the grid, a file that is no store, a full disk.
         Interrupted: Ctrl-C; its `result` is the `Sweep` as far as it had come.
     """
-    spots = spots_of(grid, budget)
-    if shard is not None:
-        keys = {point.key for point in dealt([spot.point for spot in spots], shard)}
-        spots = [spot for spot in spots if spot.point.key in keys]
+    spots = spots_of(grid, budget, shard)
+    check_progress(progress)
+    threads = check_where(executor, threads)
     opened = store if isinstance(store, Store) else Store(store)
+    return run_spots(spots, opened, executor=executor, threads=threads, progress=progress)
+
+
+def run_spots(
+    spots: Sequence[Spot],
+    store: Store,
+    *,
+    executor: Executor | None = None,
+    threads: int | None = None,
+    progress: Callable[[Advance], object] | None = None,
+) -> Sweep:
+    """Run the points of a grid that a store does not hold yet, as `sweep` does.
+
+    Raises:
+        QuickswapError, Interrupted: as `sweep`.
+    """
     points = [spot.point for spot in spots]
     try:
-        outcomes = run_points(points, opened, executor=executor, threads=threads, progress=progress)
+        outcomes = run_points(points, store, executor=executor, threads=threads, progress=progress)
     except Interrupted as interrupted:
         found = cast("Outcomes", interrupted.result)
         raise Interrupted(Sweep(tuple(spots), found)) from None
     return Sweep(tuple(spots), outcomes)
 
 
-def spots_of(grid: Grid | str | Path | Iterable[Grid], budget: int | None = None) -> list[Spot]:
-    """Return the points of grids, each once, with their places.
+def spots_of(
+    grid: Grid | str | Path | Iterable[Grid], budget: int | None = None, shard: str | None = None
+) -> list[Spot]:
+    """Return the points of grids, each once, with their places; of one shard if it is given.
 
     Raises:
-        QuickswapError: it is no grid, or the budget does not suit it.
+        QuickswapError: it is no grid, the budget does not suit it, or the shard is none.
     """
     distinct: dict[str, Spot] = {}
     for each in _grids(grid):
         for spot in each.spots():
             distinct.setdefault(spot.point.key, spot)
     spots = _told_apart(list(distinct.values()))
-    return spots if budget is None else _within(spots, whole(budget, "budget", 1))
+    if budget is not None:
+        spots = _within(spots, whole(budget, "budget", 1))
+    if shard is None:
+        return spots
+    keys = {point.key for point in dealt([spot.point for spot in spots], shard)}
+    return [spot for spot in spots if spot.point.key in keys]
 
 
 def _grids(given: object) -> Sequence[Grid]:

@@ -9,14 +9,14 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 from quickswap._core import VERSION
-from quickswap._settings import between, flag, whole
+from quickswap._settings import between, check_progress, flag, whole
 from quickswap.errors import QuickswapError, shown
 from quickswap.experiments.outcomes import Advance, Outcomes
 from quickswap.experiments.point import Point
 from quickswap.experiments.record import Failure
-from quickswap.experiments.running import run_points
+from quickswap.experiments.running import check_where, run_points
 from quickswap.experiments.store import Store
-from quickswap.files import checked_path, write_text, write_with
+from quickswap.files import checked_path, same_file, write_text, write_with
 from quickswap.reproduction.catalogue import EXPERIMENTS, chosen
 from quickswap.reproduction.claims import CLAIMS, as_markdown, judged
 from quickswap.reproduction.experiment import Effort, Experiment
@@ -86,13 +86,14 @@ def reproduce(
         name: (record, _effort(record, wanted, flag(quick, "quick"), precision, jobs))
         for name, (record, wanted) in chosen(names).items()
     }
-    if threads is not None:  # before anything is written
-        threads = whole(threads, "threads", 1, 10_000)
-    folder = _made(folder)
+    threads = check_where(executor, threads)
+    check_progress(progress)
+    _check_apart(names, efforts, checked_path(folder))
     plan = {
         name: [point for _, _, point in record.points(effort)]
         for name, (record, effort) in efforts.items()
     }
+    folder = _made(folder)
     with Store(folder / STORE) as store:
         try:
             outcomes = run_points(
@@ -112,6 +113,16 @@ def reproduce(
     if findings:
         _write_claims(folder, findings)
     return Reproduction(folder, found, findings, outcomes.ran)
+
+
+def _check_apart(names: Iterable[str], written: Iterable[str], folder: Path) -> None:
+    """Refuse a file of an experiment that would be written over."""
+    outputs = [folder / f"{name}.json" for name in (*written, "claims")]
+    for name in names:
+        if name.endswith(".json") and any(same_file(name, each) for each in outputs):
+            raise QuickswapError(
+                f"{name} is what is read, and would be written over: give another output folder."
+            )
 
 
 def _write_claims(folder: Path, findings: Sequence[Finding]) -> None:
@@ -151,8 +162,6 @@ def _effort(
 
 def _made(folder: str | Path) -> Path:
     path = checked_path(folder)
-    if not str(folder):
-        raise QuickswapError("the folder to write into has no name: give one, or . for this one.")
     try:
         path.mkdir(parents=True, exist_ok=True)
     except OSError as error:
@@ -173,7 +182,7 @@ def _complete(plan: dict[str, list[Point]], outcomes: object) -> dict[str, list[
             for point in points
             if point in outcomes.store or point.key in outcomes.failures
         ]
-        cut = any(isinstance(each, Failure) and each.kind == "Interrupted" for each in ended)
+        cut = any(isinstance(each, Failure) and each.not_run for each in ended)
         if len(ended) == len(points) and not cut:
             whole_figures[name] = ended
     return whole_figures

@@ -14,7 +14,7 @@ from quickswap._words import counted, load_words
 from quickswap.errors import QuickswapError, UnstableError
 from quickswap.experiments.outcomes import Advance, Outcomes
 from quickswap.experiments.point import Point
-from quickswap.experiments.running import run_points
+from quickswap.experiments.running import check_where, run_points
 from quickswap.experiments.store import Store
 from quickswap.models import as_system
 from quickswap.policies import Policy
@@ -134,6 +134,7 @@ def tune(
         exact=exact,
     )
     _check_start(race, budget)
+    threads = check_where(executor, threads)
     opened = store if isinstance(store, Store) else Store(store)
     runner = _Runner(race, budget, opened, executor, threads, progress)
     asked = Asked(system, metric, simple_default(system), indifference, seed, budget)
@@ -143,6 +144,9 @@ def tune(
     except KeyboardInterrupt:
         known = race.turn is not None or any(each.exact is not None for each in race.left)
         raise Interrupted(tuning_of(asked, race, exact, None) if known else None) from None
+    finally:
+        if opened is not store:
+            opened.close()
 
 
 def _refuse_unstable(system: System) -> None:
