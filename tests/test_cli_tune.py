@@ -7,18 +7,13 @@ import json
 import math
 import os
 import re
-import select
-import signal
-import subprocess
-import sys
-import time
 from pathlib import Path
 
 import polars as pl
 import pytest
 
 import quickswap as qs
-from cli_helpers import run
+from cli_helpers import run, struck
 from quickswap import simulation, tuning
 from quickswap._words import load_words
 from quickswap.cli.tune import _said, _short
@@ -202,33 +197,10 @@ def test_words() -> None:
 @pytest.mark.skipif(os.name == "nt", reason="there are no pseudo-terminals")
 def test_ctrl_c_on_a_terminal(tmp_path: Path) -> None:
     """The bar is shown; what is known is printed at once; the store keeps what has ended."""
-    import pty
-
-    leader, follower = pty.openpty()
     store = tmp_path / "t.db"
-    words = [sys.executable, "-m", "quickswap", "tune", "four-class:rate=4.9"]
-    words += ["--jobs", "1e11", "--indifference", "1e-6", "--store", str(store)]
-    process = subprocess.Popen(
-        [*words, "--policies", "adaptive-quickswap static-quickswap"],
-        stdout=subprocess.PIPE,
-        stderr=follower,
-        start_new_session=True,
-    )
-    os.close(follower)
-    shown = b""
-    deadline = time.monotonic() + 120
-    try:
-        while b"round 3" not in shown and time.monotonic() < deadline:
-            if select.select([leader], [], [], 1)[0]:
-                shown += os.read(leader, 65536)
-        process.send_signal(signal.SIGINT)
-        begun = time.monotonic()
-        out, _ = process.communicate(timeout=60)
-    finally:
-        process.kill()
-        os.close(leader)
-    assert process.returncode == 130
-    assert time.monotonic() - begun < 30
+    words = ["tune", "four-class:rate=4.9", "--jobs", "1e11", "--indifference", "1e-6"]
+    words += ["--policies", "adaptive-quickswap static-quickswap", "--store", str(store)]
+    shown, out = struck(words, b"round 3")
     assert b"of 2 candidates left" in shown
     assert b"interrupted: with --store, run it again and it goes on where it was" in out
     assert len(qs.Store(store)) >= 4
