@@ -99,7 +99,7 @@ PICTURES = {
     "static-quickswap-exclusive": (SEVERAL, "static-quickswap:drain=exclusive"),
     "adaptive-quickswap": (SEVERAL, "adaptive-quickswap"),
     "adaptive-quickswap-drain": (DRAINED, "adaptive-quickswap"),
-    "adaptive-quickswap-backfill": (DRAINED, "adaptive-quickswap:overrun=.2"),
+    "adaptive-quickswap-backfill": (DRAINED, "adaptive-quickswap:overrun=.9"),
     "nmsr": (SEVERAL, "nmsr:cycle=10"),
     "nmsr-backfill": (SEVERAL, "nmsr:cycle=10,backfill=true"),
     "randomized-timers": (BACKFILLED, "randomized-timers:rate=1.5"),

@@ -157,22 +157,19 @@ def test_the_size_exceeded_with_a_probability_is_the_least_one(
     assert above(law, size * (1 - 1e-9) - 1e-12) >= probability * (1 - 1e-6) - 1e-12
 
 
-@given(any_law, st.floats(0, 100), st.floats(1e-3, 10))
-def test_the_overrun_falls_by_the_tail(law: Distribution, x: float, step: float) -> None:
-    """Its derivative at x is -P(S > x), at 0 it is the mean."""
-    assert law.overrun(0.0) == pytest.approx(law.mean, rel=1e-12)
-    fall, slack = law.overrun(x) - law.overrun(x + step), 1e-9 * (law.mean + x)
-    assert step * above(law, x + step) - slack <= fall <= step * above(law, x) + slack
+@given(any_law, st.floats(0, 100))
+def test_the_survival_function_agrees_with_scipy(law: Distribution, x: float) -> None:
+    assert law.survival(x) == pytest.approx(above(law, x), rel=1e-9, abs=1e-12)
+    assert law.survival(0.0) == pytest.approx(above(law, 0.0))
+    assert law.survival(1e300) == 0 or isinstance(law, Pareto)
 
 
-@pytest.mark.filterwarnings("ignore::quickswap.errors.InfiniteVarianceWarning")
-def test_overruns() -> None:
-    assert Exponential(mean=2).overrun(3) == pytest.approx(2 * math.exp(-1.5), rel=1e-15)
-    assert [Deterministic(3).overrun(x) for x in (1, 4)] == [2, 0]
-    assert [Uniform(1, 3).overrun(x) for x in (2, 0.5)] == [0.25, 1.5]
-    assert Empirical([4, 1, 9], [1, 2, 1]).overrun(3) == (1 + 6) / 4
-    assert Pareto(1.5, 1).overrun(4) == pytest.approx(1.0, rel=1e-15)
-    assert BoundedPareto(1, 1, 4).overrun(2) == pytest.approx((math.log(2) - 0.5) / 0.75)
+@given(any_law, st.floats(1e-6, 0.999))
+def test_a_size_that_is_exceeded_with_a_probability_survives_with_it(
+    law: Distribution, probability: float
+) -> None:
+    size = law.exceeded(probability)
+    assert law.survival(size * (1 + 1e-9)) <= probability * (1 + 1e-6)
 
 
 def test_sizes_exceeded() -> None:

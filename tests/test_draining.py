@@ -74,17 +74,19 @@ class TestByHand:
     JOBS: ClassVar[Jobs] = [(0, 0, 8), (1, 1, 1), (2, 2, 1), (2, 3, 1)]
 
     @pytest.mark.parametrize(
-        ("share", "start"),
+        ("most", "start"),
         [
             (0.0, [0, 8, 9, 9]),
-            (0.002, [0, 8, 9, 9]),  # (1/6 + 1) e^-6 = .0029, for the job of mean 1
-            (0.003, [0, 8, 2, 9]),
-            (0.11, [0, 8, 2, 9]),  # (1/6 + 1) 2 e^-3 = .116, for the job of mean 2
-            (0.12, [0, 8, 2, 2]),
+            (0.06, [0, 8, 9, 9]),  # (1 + 6 * 4) e^-6 = .062, for the job of mean 1
+            (0.07, [0, 8, 2, 9]),
+            (0.67, [0, 8, 2, 9]),  # (1 + 6 * 2) e^-3 + 6 * 2 e^-6 = .677, for the job of mean 2
+            (0.7, [0, 8, 2, 2]),
         ],
     )
-    def test_who_prolongs_the_drain_little_starts(self, share: float, start: list[float]) -> None:
-        assert served(self.SYSTEM, qs.AdaptiveQuickswap(overrun=share), self.JOBS) == start
+    def test_who_is_hardly_expected_to_outlast_the_drain_starts(
+        self, most: float, start: list[float]
+    ) -> None:
+        assert served(self.SYSTEM, qs.AdaptiveQuickswap(overrun=most), self.JOBS) == start
 
     def test_beliefs(self) -> None:
         # believed to be three times as long, job 0 leaves after 18, long after job 3
@@ -174,17 +176,17 @@ class TestEquivalences:
             assert_same_paths(system, qs.MSFQ(threshold, backfill=risk), below)
             assert_same_paths(system, qs.StaticQuickswap(threshold, backfill=risk), below)
 
-    @pytest.mark.parametrize("share", [0.5, 0.2, 0.03])
+    @pytest.mark.parametrize("most", [0.9, 0.5, 0.03])
     @pytest.mark.parametrize("servers", [2, 32])
-    def test_so_does_a_share(self, servers: int, share: float) -> None:
-        rate = 0.6 * servers * 0.9
-        system = one_or_all(servers, rate, 0.4 * 0.9)
+    def test_so_do_overruns(self, servers: int, most: float) -> None:
+        light, heavy = 0.6 * servers * 0.9, 0.4 * 0.9
+        system = one_or_all(servers, light, heavy)
 
         def allowed(time: float) -> bool:
-            return (1 / time + rate) * math.exp(-time) <= share
+            return (1 + time * (light + heavy)) * math.exp(-time) <= most
 
         lower = lowered(servers, allowed)
-        assert_same_paths(system, qs.AdaptiveQuickswap(overrun=share), qs.MSFQ(lower))
+        assert_same_paths(system, qs.AdaptiveQuickswap(overrun=most), qs.MSFQ(lower))
 
     def test_equal_beliefs_in_all_classes_change_no_risk(self) -> None:
         twice = qs.AdaptiveQuickswap(0.3, believed=(2, 2, 2))
@@ -217,9 +219,9 @@ CASES: list[tuple[qs.System, Policy]] = [
     (THREE, qs.StaticQuickswap(backfill=0.2)),
     (THREE, qs.StaticQuickswap(order=(1, 2, 0), drain="exclusive", backfill=0.2)),
     (mixed(4, [(3, 0.3, 2.0), (2, 0.3, 1.0), (1, 0.4, 0.2)], 0.25), qs.AdaptiveQuickswap(0.05)),
-    (THREE, qs.AdaptiveQuickswap(overrun=0.2)),
-    (mixed(8, [(1, 0.7, 0.1), (5, 0.3, 1.0)], 0.3), qs.StaticQuickswap(overrun=0.2)),
-    (mixed(3, [(1, 0.7, 0.5), (3, 0.3, 1.5)], 0.4), qs.MSFQ(2, "always", overrun=0.5)),
+    (THREE, qs.AdaptiveQuickswap(overrun=0.9)),
+    (mixed(8, [(1, 0.7, 0.1), (5, 0.3, 1.0)], 0.3), qs.StaticQuickswap(overrun=0.9)),
+    (mixed(3, [(1, 0.7, 0.5), (3, 0.3, 1.5)], 0.4), qs.MSFQ(2, "always", overrun=0.9)),
 ]
 
 
@@ -258,7 +260,7 @@ def test_many_classes_of_a_need_in_debug_mode(drain: str) -> None:
 def test_it_helps_where_it_should() -> None:
     """Small jobs beside large ones that are a hundred times longer."""
     system = mixed(16, [(1, 0.95, 0.02), (5, 0.04, 2.0), (16, 0.01, 1.0)], 0.6)
-    spellings = [f"adaptive-quickswap{limit}" for limit in ("", ":backfill=.03", ":overrun=.2")]
+    spellings = [f"adaptive-quickswap{limit}" for limit in ("", ":backfill=.03", ":overrun=.9")]
     plain, *backfilled = qs.compare(system, spellings, jobs=1_000_000).results
     for each in backfilled:
         assert each.mean_response_time.high < plain.mean_response_time.low / 2
@@ -266,20 +268,27 @@ def test_it_helps_where_it_should() -> None:
 
 
 @pytest.mark.filterwarnings("ignore::quickswap.errors.InfiniteVarianceWarning")
-@given(law=any_law, rate=st.floats(1e-3, 1e6), share=st.floats(1e-6, 0.999))
-def test_a_horizon_is_the_least_drain_that_is_prolonged_by_the_share(
-    law: Distribution, rate: float, share: float
+@given(
+    classes=st.lists(st.tuples(any_law, st.floats(1e-3, 1e3)), min_size=1, max_size=3),
+    most=st.floats(0.01, 0.99),
+)
+def test_a_horizon_is_the_least_drain_from_which_on_few_jobs_outlast_it(
+    classes: list[tuple[Distribution, float]], most: float
 ) -> None:
-    """The jobs to come over the drain, times their mean overrun, are that share of it."""
-    policy = qs.AdaptiveQuickswap(overrun=share)
-    horizon = policy.resolve(qs.System(1, [qs.JobClass(1, rate, law)]))["horizons"][0]  # type: ignore[index] # a list
+    laws, rates = zip(*classes, strict=True)
+    system = qs.System(1, [qs.JobClass(1, rate, law) for law, rate in classes])
+    horizons = qs.AdaptiveQuickswap(overrun=most).resolve(system)["horizons"]
+    for law, horizon in zip(laws, horizons, strict=True):  # type: ignore[call-overload] # a list
 
-    def prolonged(time: float) -> float:
-        """By which share a drain of so long is."""
-        return (1 + rate * time) * law.overrun(time) / time
+        def outlast(time: float, law: Distribution = law) -> float:
+            """Expected number of jobs that do, of those that arrive and this one."""
+            tail = law.survival(time)
+            met = (rate * min(other.survival(time), tail) for other, rate in classes)
+            return tail + time * math.fsum(met)
 
-    assert prolonged(horizon) <= share * (1 + 1e-9)
-    assert prolonged(horizon * (1 - 1e-6)) > share * (1 - 1e-9)
+        assert max(outlast(horizon * longer) for longer in (1, 1.02, 1.5, 7, 200)) <= most + 1e-9
+        assert outlast(horizon / 2 ** (1 / 64)) > most - 1e-9 or horizon < 1e-300
+    assert len(horizons) == len(rates)  # type: ignore[arg-type] # a list
 
 
 class TestReplay:
@@ -316,7 +325,7 @@ def test_what_is_no_risk_is_refused(wrong: object, sentence: str) -> None:
 
 
 MISTAKES: list[tuple[dict[str, object], str]] = [
-    ({"overrun": 1}, "overrun of MSFQ must be a share of the drain from 0 .* such as 0.2, not 1"),
+    ({"overrun": 1}, "overrun of MSFQ must be a number of jobs from 0 .* such as 0.9, not 1"),
     ({"overrun": 0.2, "backfill": 0.03}, "MSFQ takes backfill or overrun, not both"),
     ({"believed": [1, 2]}, "MSFQ believes in sizes for backfilling: give overrun as well"),
     ({"overrun": 0.2, "believed": 2}, "must be a list of factors, one for each class, not 2"),
@@ -338,7 +347,7 @@ def test_mistakes(mistake: dict[str, object], sentence: str) -> None:
         (qs.AdaptiveQuickswap(True), "Adaptive Quickswap (backfill .03)"),
         (qs.MSFQ(3, "always", 1e-5), "MSFQ(3, always, backfill 1e-05)"),
         (qs.StaticQuickswap(backfill=0.5), "Static Quickswap (backfill .5)"),
-        (qs.AdaptiveQuickswap(overrun=True), "Adaptive Quickswap (overrun .2)"),
+        (qs.AdaptiveQuickswap(overrun=True), "Adaptive Quickswap (overrun .9)"),
         (
             qs.StaticQuickswap(overrun=0.1, believed=[2, 0.5]),
             "Static Quickswap (overrun .1, believed 2+0.5)",

@@ -67,6 +67,16 @@ def test_borg_a() -> None:
     assert system.capacity == pytest.approx(708.1605, rel=1e-6)
 
 
+@pytest.mark.parametrize(
+    ("name", "jobs", "days", "load"),
+    [("kth-sp2", 28_489, 340, 0.689), ("nasa-ipsc", 18_239, 92, 0.466)],
+)
+def test_models_of_logs(name: str, jobs: int, days: int, load: float) -> None:
+    system = qs.load(name)
+    assert system.load == pytest.approx(load, rel=2e-3)
+    assert system.arrival_rate * days * 86_400 == pytest.approx(jobs, rel=5e-3)
+
+
 def test_presets_are_listed_with_a_line_each() -> None:
     listed = qs.presets()
     assert set(listed) == {path.stem for path in (PACKAGE / "presets").glob("*.toml")}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
+from functools import partial
 
 import pytest
 
@@ -136,11 +137,15 @@ def test_a_run_that_misses_its_rare_big_jobs_says_so(jobs: int, seed: int) -> No
 
 def test_one_look_does_not_make_a_run_unstable() -> None:
     """After 3,200,000 jobs the number in system has grown steadily; the next look sees it fall."""
-    beliefs = (2, 0.5, 2, 0.5, 0.5, 2, 2, 0.5, 2, 2, 0.5, 2, 0.5, 2, 0.5, 2, *(0.5,) * 5)
-    policy = qs.AdaptiveQuickswap(overrun=0.2, believed=(*beliefs, 2, 0.5, 0.5, 2, 2))
-    system, settings = qs.load("borg-b:rate=4"), {"precision": 0.1, "precision_of": "weighted"}
-    short = qs.simulate(system, policy, jobs=3_200_000, **settings)  # type: ignore[arg-type] # a mapping of several types
-    longer = qs.simulate(system, policy, jobs=10_000_000, **settings)  # type: ignore[arg-type] # likewise
+    run = partial(
+        qs.simulate,
+        qs.load("borg-b:rate=4.4"),
+        qs.AdaptiveQuickswap(overrun=0.9),
+        precision=0.1,
+        precision_of="weighted",
+        seed=34,
+    )
+    short, longer = run(jobs=3_200_000), run(jobs=10_000_000)
     assert (short.verdict.status, longer.verdict.status) == ("unstable", "stable")
     assert longer.completed > 2 * short.completed
 

@@ -33,7 +33,7 @@ DEFAULT_POLICIES = (
     "first-fit",
     "static-quickswap",
     "adaptive-quickswap",
-    "adaptive-quickswap:overrun=.2",
+    "adaptive-quickswap:overrun=.9",
 )
 LOADS = (0.5, 0.6, 0.7, 0.8, 0.9)
 QUANTITIES = ("mean_response_time", "weighted_mean_response_time", "jain_index")

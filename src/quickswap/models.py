@@ -28,6 +28,8 @@ OPTIONS = {
     "four-class": ("rate", "load"),
     "borg-a": ("rate", "load"),
     "borg-b": ("rate", "load"),
+    "kth-sp2": ("rate", "load"),
+    "nasa-ipsc": ("rate", "load"),
 }
 """The presets and their options."""
 TOP_KEYS = ("servers", "arrival_rate", "load", "classes")

@@ -44,8 +44,9 @@ def analyze(
     Parameters
     ----------
     model
-        A preset (one-or-all, four-class, borg-a, borg-b), with options as in one-or-all:k=8,p1=.5,
-        or a TOML file. Arrivals must be Poisson and sizes exponential for most of it.
+        A preset (one-or-all, four-class, borg-a, borg-b, kth-sp2, nasa-ipsc), with options as in
+        one-or-all:k=8,p1=.5, or a TOML file. Arrivals must be Poisson and sizes exponential for
+        most of it.
     threshold
         The threshold l of MSFQ; by default k - 1. Other systems: of Static Quickswap, in servers.
     scale

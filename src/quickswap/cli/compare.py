@@ -39,8 +39,8 @@ def compare(
     Parameters
     ----------
     model
-        A preset (one-or-all, four-class, borg-a, borg-b), with options as in one-or-all:k=8,p1=.5,
-        or a TOML file.
+        A preset (one-or-all, four-class, borg-a, borg-b, kth-sp2, nasa-ipsc), with options as in
+        one-or-all:k=8,p1=.5, or a TOML file.
     policies
         Policies, separated by spaces or semicolons, in quotes: "msf smash:window=10". By default
         MSF, First-Fit, Static Quickswap, and Adaptive Quickswap with and without backfilling.

@@ -27,8 +27,8 @@ def show(
     Parameters
     ----------
     model
-        A preset (one-or-all, four-class, borg-a, borg-b), with options as in one-or-all:k=8,p1=.5,
-        or a TOML file.
+        A preset (one-or-all, four-class, borg-a, borg-b, kth-sp2, nasa-ipsc), with options as in
+        one-or-all:k=8,p1=.5, or a TOML file.
     scale
         Changes to the model.
     json

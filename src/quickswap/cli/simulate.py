@@ -34,8 +34,8 @@ def simulate(
     Parameters
     ----------
     model
-        A preset (one-or-all, four-class, borg-a, borg-b), with options as in one-or-all:k=8,p1=.5,
-        or a TOML file.
+        A preset (one-or-all, four-class, borg-a, borg-b, kth-sp2, nasa-ipsc), with options as in
+        one-or-all:k=8,p1=.5, or a TOML file.
     policy
         A policy, with parameters as in msfq:threshold=31,drain=always.
     scale

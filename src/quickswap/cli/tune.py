@@ -64,8 +64,8 @@ def tune(
     Parameters
     ----------
     model
-        A preset (one-or-all, four-class, borg-a, borg-b), with options as in one-or-all:k=8,p1=.5,
-        or a TOML file.
+        A preset (one-or-all, four-class, borg-a, borg-b, kth-sp2, nasa-ipsc), with options as in
+        one-or-all:k=8,p1=.5, or a TOML file.
     metric
         What to keep small: weighted or mean response time, p99, or max-class, the largest of the
         mean response times of the classes.

@@ -46,8 +46,8 @@ class Distribution(ABC):
         """Return the least x with P(S > x) <= `probability`, in seconds; it is above 0, below 1."""
 
     @abstractmethod
-    def overrun(self, x: float) -> float:
-        """Return E[max(S - x, 0)], the mean time that S goes on after `x` >= 0, all in seconds."""
+    def survival(self, x: float) -> float:
+        """Return P(S > x) for `x` >= 0 seconds."""
 
     @property
     def second_moment(self) -> float:

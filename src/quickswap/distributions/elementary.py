@@ -41,8 +41,8 @@ class Deterministic(Distribution):
     def exceeded(self, probability: float) -> float:
         return self.value
 
-    def overrun(self, x: float) -> float:
-        return max(0.0, self.value - x)
+    def survival(self, x: float) -> float:
+        return float(self.value > x)
 
     def _scaled(self, factor: float) -> Self:
         return type(self)(factor * self.value)
@@ -87,11 +87,10 @@ class Uniform(Distribution):
     def exceeded(self, probability: float) -> float:
         return self.high - probability * (self.high - self.low)
 
-    def overrun(self, x: float) -> float:
-        if x <= self.low:
-            return self.mean - x
-        left = max(0.0, self.high - x)
-        return left * (left / (self.high - self.low) / 2) if left > 0 else 0.0
+    def survival(self, x: float) -> float:
+        if x < self.low:
+            return 1.0
+        return (self.high - x) / (self.high - self.low) if x < self.high else 0.0
 
     def _scaled(self, factor: float) -> Self:
         return type(self)(factor * self.low, factor * self.high)
@@ -158,9 +157,9 @@ class Empirical(Distribution):
                 return value
         return pairs[-1][0]
 
-    def overrun(self, x: float) -> float:
-        above = [(each, w) for each, w in zip(self.values, self.weights, strict=True) if each > x]
-        return _sum(w * (each - x) for each, w in above) / _sum(self.weights)
+    def survival(self, x: float) -> float:
+        above = (w for each, w in zip(self.values, self.weights, strict=True) if each > x)
+        return _sum(above) / _sum(self.weights)
 
     def _scaled(self, factor: float) -> Self:
         return type(self)([factor * x for x in self.values], self.weights)

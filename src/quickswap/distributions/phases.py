@@ -43,8 +43,8 @@ class Exponential(Distribution):
     def exceeded(self, probability: float) -> float:
         return -self.mean * math.log(probability)
 
-    def overrun(self, x: float) -> float:
-        return self.mean * math.exp(-x / self.mean)
+    def survival(self, x: float) -> float:
+        return math.exp(-x / self.mean)
 
     def _scaled(self, factor: float) -> Self:
         return type(self)(mean=factor * self.mean)
@@ -82,8 +82,8 @@ class Erlang(Distribution):
     def exceeded(self, probability: float) -> float:
         return self.mean / self.phases * _gamma_exceeded(self.phases, probability)
 
-    def overrun(self, x: float) -> float:
-        return _gamma_overrun(self.phases, self.mean, x)
+    def survival(self, x: float) -> float:
+        return _gamma_survival(self.phases, x * self.phases / self.mean)
 
     def _scaled(self, factor: float) -> Self:
         return type(self)(self.phases, factor * self.mean)
@@ -135,8 +135,8 @@ class Gamma(Distribution):
     def exceeded(self, probability: float) -> float:
         return self.scale * _gamma_exceeded(self.shape, probability)
 
-    def overrun(self, x: float) -> float:
-        return _gamma_overrun(self.shape, self.mean, x)
+    def survival(self, x: float) -> float:
+        return _gamma_survival(self.shape, x / self.scale)
 
     def _scaled(self, factor: float) -> Self:
         return type(self)(self.shape, factor * self.scale)
@@ -217,9 +217,9 @@ class Hyperexponential(Distribution):
             return longest * highest
         return longest * float(brentq(excess, 0.0, highest, xtol=1e-300, rtol=1e-14))
 
-    def overrun(self, x: float) -> float:
+    def survival(self, x: float) -> float:
         phases = zip(self.probabilities, self.rates, strict=True)
-        return math.fsum(p / r * math.exp(-r * x) for p, r in phases)
+        return math.fsum(p * math.exp(-r * x) for p, r in phases)
 
     def _scaled(self, factor: float) -> Self:
         return type(self)(self.probabilities, [rate / factor for rate in self.rates])
@@ -232,13 +232,11 @@ def _gamma_exceeded(shape: float, probability: float) -> float:
     return float(gammainccinv(shape, probability))
 
 
-def _gamma_overrun(shape: float, mean: float, x: float) -> float:
-    """Return E[max(S - x, 0)] of a gamma law."""
+def _gamma_survival(shape: float, x: float) -> float:
+    """Return the probability that a gamma law of scale 1 exceeds `x`."""
     from scipy.special import gammaincc
 
-    scaled = shape * (x / mean)
-    beyond = float(gammaincc(shape + 1, scaled)), float(gammaincc(shape, scaled))
-    return max(0.0, mean * beyond[0] - x * beyond[1])
+    return float(gammaincc(shape, x))
 
 
 def _balanced(mean: float, scv: float) -> tuple[tuple[float, float], tuple[float, float]]:

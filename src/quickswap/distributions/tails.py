@@ -52,13 +52,8 @@ class LogNormal(Distribution):
 
         return exp(self.mu - self.sigma * float(ndtri(probability)))
 
-    def overrun(self, x: float) -> float:
-        from scipy.special import ndtr
-
-        if x <= 0:
-            return self.mean
-        above = (self.mu - math.log(x)) / self.sigma
-        return max(0.0, self.mean * float(ndtr(above + self.sigma)) - x * float(ndtr(above)))
+    def survival(self, x: float) -> float:
+        return math.erfc((math.log(x) - self.mu) / self.sigma / math.sqrt(2)) / 2 if x > 0 else 1.0
 
     def _scaled(self, factor: float) -> Self:
         return type(self)(self.mu + math.log(factor), self.sigma)
@@ -100,11 +95,8 @@ class Weibull(Distribution):
     def exceeded(self, probability: float) -> float:
         return self.scale * math.pow(-math.log(probability), 1 / self.shape)
 
-    def overrun(self, x: float) -> float:
-        from scipy.special import gammaincc
-
-        left = float(gammaincc(1 / self.shape, math.pow(x / self.scale, self.shape)))
-        return self.mean * left
+    def survival(self, x: float) -> float:
+        return exp(-exp(self.shape * math.log(x / self.scale))) if x > 0 else 1.0
 
     def _scaled(self, factor: float) -> Self:
         return type(self)(self.shape, factor * self.scale)
@@ -156,10 +148,8 @@ class Pareto(Distribution):
     def exceeded(self, probability: float) -> float:
         return self.scale * math.pow(probability, -1 / self.shape)
 
-    def overrun(self, x: float) -> float:
-        if x <= self.scale:
-            return self.mean - x
-        return self.scale / (self.shape - 1) * math.pow(self.scale / x, self.shape - 1)
+    def survival(self, x: float) -> float:
+        return math.pow(self.scale / max(x, self.scale), self.shape)
 
     def _scaled(self, factor: float) -> Self:
         return type(self)(self.shape, factor * self.scale)
@@ -208,15 +198,13 @@ class BoundedPareto(Distribution):
         least = math.pow(self.low / self.high, self.shape)  # P(S > x) + a (1 - P) = (low/x)^shape
         return self.low * math.pow(probability + (1 - probability) * least, -1 / self.shape)
 
-    def overrun(self, x: float) -> float:
-        if x <= self.low:
-            return self.mean - x
+    def survival(self, x: float) -> float:
         if x >= self.high:
             return 0.0
+        x = max(x, self.low)
         left, span = math.log(self.high / x), math.log(self.high / self.low)
-        beyond = _integral(1 - self.shape, left) - _integral(-self.shape, left)
-        above = math.pow(self.low / x, self.shape) / _integral(-self.shape, span)
-        return max(0.0, x * above * beyond)
+        above = math.pow(self.low / x, self.shape)
+        return above * math.expm1(-self.shape * left) / math.expm1(-self.shape * span)
 
     def _scaled(self, factor: float) -> Self:
         return type(self)(self.shape, factor * self.low, factor * self.high)

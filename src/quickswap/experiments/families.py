@@ -12,7 +12,7 @@ from typing import Any
 
 from quickswap._words import counted, load_words
 from quickswap.errors import ModelError, QuickswapError, unknown
-from quickswap.models import as_system, load
+from quickswap.models import as_system, load, presets
 from quickswap.system import System
 
 __all__ = ["chosen_model", "loads_of", "model_names", "shape"]
@@ -21,7 +21,6 @@ DIGITS = 9
 """Significant digits to which rates that were scaled back and forth are compared."""
 FEW = 6
 """Classes whose needs are listed one by one."""
-PRESETS = ("one-or-all", "four-class", "borg-a", "borg-b")
 
 
 def shape(system: System) -> str:
@@ -34,11 +33,11 @@ def model_names(systems: Iterable[System]) -> dict[str, str]:
 
     Names that would be equal go on with what differs: mean sizes, shares of the jobs, or laws.
     """
-    presets = {shape(load(name)): name for name in PRESETS}
+    named = {shape(load(name)): name for name in presets()}
     known: dict[str, System] = {}
     for system in systems:
         known.setdefault(shape(system), system)
-    names = {key: presets.get(key) or _described(each, key) for key, each in known.items()}
+    names = {key: named.get(key) or _described(each, key) for key, each in known.items()}
     for detail in DETAILS:
         for name in [each for each, number in Counter(names.values()).items() if number > 1]:
             more = {key: detail(known[key]) for key in names if names[key] == name}

@@ -12,12 +12,12 @@ must have left completely first (`StaticQuickswap` with drain="exclusive"), D is
 
 Who is likely to be gone in time is told by one of two rules:
 
-- `overrun`, a share: (1 / D + lambda_j) E[max(S_j - D, 0)] <= overrun. One job of the class, and
-  the lambda_j D that are expected during the drain, prolong it by their overruns; these are at most
-  so large a share of D, taken together. As it counts the jobs to come, one share suits systems with
-  few jobs a drain and with a million.
-- `backfill`, a risk: P(S_j > D) <= backfill, whatever the number of jobs; for exponential sizes it
-  is E[S_j] <= D / ln(1 / backfill).
+- `overrun`, a number of jobs: P_j + D sum_i lambda_i min(P_i, P_j) <= overrun, for D and all that
+  is longer, with P_i = P(S_i > D). So many jobs are expected to outlast the drain: this one, and of
+  those that arrive until its end the ones that are let in as well. As it counts the jobs to come,
+  one number suits systems with few jobs a drain and with a million.
+- `backfill`, a risk: P_j <= backfill, whatever the number of jobs; for exponential sizes it is
+  E[S_j] <= D / ln(1 / backfill).
 
 Sizes without a second moment have no mean residual size: D is infinite while b needs the servers of
 such jobs, and everybody who fits may start.
@@ -25,7 +25,7 @@ such jobs, and everybody who fits may start.
 Only the laws of the classes and their arrival rates are looked at, no size of a job. In a replay
 every job has an estimate: there D is the first time at which b can start if all jobs in service end
 as estimated, as in EASY, and a job may start if its estimated end is not after that, whatever the
-share or the risk.
+limit.
 
 Not in the paper.
 """
@@ -33,8 +33,9 @@ Not in the paper.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from quickswap._check import boolean, items, positive, real
@@ -48,12 +49,12 @@ __all__ = ["OVERRUN", "RISK", "WITH", "Backfilling", "by_estimates"]
 
 RISK = 0.03
 """The risk of a policy that is just told to backfill."""
-OVERRUN = 0.2
-"""The share of a policy that is just told to bound the overrun."""
+OVERRUN = 0.9
+"""The jobs that may be expected to outlast a drain, of a policy that is just told to bound them."""
 WITH = "-with-backfill"
 """What the core adds to the name of a policy; `by_estimates` is for replays."""
-EXACT = 1e-12
-"""Relative error of a horizon."""
+FINE = 64
+"""Lengths of a drain that are looked at, up to each double of the least."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +63,7 @@ class Backfilling:
 
     Attributes:
         backfill: the risk, 0 if it is not limited by one.
-        overrun: the share, 0 if there is none. With both 0 nobody is let in.
+        overrun: the number of jobs, 0 if it does not limit. With both 0 nobody is let in.
         believed: how many times as long as they are the sizes of each class are taken to be.
     """
 
@@ -78,17 +79,17 @@ class Backfilling:
             PolicyError: one is out of range, both limits are given, or beliefs without a limit.
         """
         risk = _limit(backfill, f"backfill of {policy}", "a risk", RISK)
-        share = _limit(overrun, f"overrun of {policy}", "a share of the drain", OVERRUN)
-        if risk and share:
+        most = _limit(overrun, f"overrun of {policy}", "a number of jobs", OVERRUN)
+        if risk and most:
             raise PolicyError(
-                f"{policy} takes backfill or overrun, not both: the one limits the risk of a job, "
-                "the other what all jobs of a class add to the drain."
+                f"{policy} takes backfill or overrun, not both: the one limits the risk that a job "
+                "outlasts the drain, the other how many jobs are expected to."
             )
         if believed is None:
-            return cls(risk, share, None)
-        if not (risk or share):
+            return cls(risk, most, None)
+        if not (risk or most):
             raise PolicyError(f"{policy} believes in sizes for backfilling: give overrun as well.")
-        return cls(risk, share, _factors(believed, f"believed of {policy}"))
+        return cls(risk, most, _factors(believed, f"believed of {policy}"))
 
     def __bool__(self) -> bool:
         """Whether anybody is let in."""
@@ -115,31 +116,13 @@ class Backfilling:
             each.size if factor == 1 else each.size.scaled(factor)
             for each, factor in zip(system.classes, factors, strict=True)
         ]
-        rates = [each.arrival_rate for each in system.classes]
-        horizons = [self._horizon(*each) for each in zip(laws, rates, strict=True)]
+        if self.backfill:
+            horizons = [law.exceeded(self.backfill) for law in laws]
+        else:
+            rates = tuple(each.arrival_rate for each in system.classes)
+            horizons = _horizons(tuple(laws), rates, self.overrun)
         residuals = [law.second_moment / (2 * law.mean) for law in laws]
         return {"horizons": _finite(horizons), "residuals": _finite(residuals)}
-
-    def _horizon(self, law: Distribution, rate: float) -> float:
-        """Return the least D at which jobs of a law, arriving at a rate, are let in."""
-        if self.backfill:
-            return law.exceeded(self.backfill)
-
-        def allowed(time: float) -> bool:
-            return (1 / time + rate) * law.overrun(time) <= self.overrun
-
-        high = law.mean
-        while not allowed(high):
-            high *= 2
-            if not math.isfinite(high):
-                return math.inf
-        low = high / 2
-        while allowed(low):
-            low, high = low / 2, low
-        while high - low > EXACT * high:
-            middle = low + (high - low) / 2
-            low, high = (low, middle) if allowed(middle) else (middle, high)
-        return high
 
     def told(self) -> list[str]:
         """Return the parameters as a label has them, e.g. "overrun .2"."""
@@ -148,6 +131,56 @@ class Backfilling:
         if self.believed is not None:
             words.append("believed " + "+".join(f"{each:g}" for each in self.believed))
         return words
+
+
+@lru_cache(maxsize=16)
+def _horizons(laws: tuple[Distribution, ...], rates: tuple[float, ...], most: float) -> list[float]:
+    """Return for each class the least drain, in seconds, from which on it is let in.
+
+    It is found from above: no more jobs than `most` outlast that drain or any longer one. One out
+    of `FINE` lengths to the double is looked at, so that a value may be 1 % too large.
+    """
+    time, found = _longest(laws, rates, most), [math.inf] * len(laws)
+    shut: set[int] = set()
+    while math.isfinite(time) and time > 0 and len(shut) < len(laws):
+        for j, expected in enumerate(_outlasting(laws, rates, time)):
+            if expected > most:
+                shut.add(j)
+            elif j not in shut:
+                found[j] = time
+        time *= 2 ** (-1 / FINE)
+    return found
+
+
+def _outlasting(laws: Sequence[Distribution], rates: Sequence[float], time: float) -> list[float]:
+    """Return how many jobs are expected to outlast a drain if a class is let in, for each class."""
+    tails = [law.survival(time) for law in laws]
+    expected, below, above = [0.0] * len(laws), 0.0, math.fsum(rates)
+    for j in sorted(range(len(laws)), key=tails.__getitem__):
+        below, above = below + rates[j] * tails[j], above - rates[j]
+        expected[j] = tails[j] + time * (below + max(0.0, above) * tails[j])
+    return expected
+
+
+def _longest(laws: Sequence[Distribution], rates: Sequence[float], most: float) -> float:
+    """Return a drain in seconds that so few jobs outlast, and any longer one too.
+
+    By Chebyshev, P(S > D) <= E[S^2] / D^2. Laws without a second moment have a tail that falls
+    faster than 1 / D.
+    """
+
+    def bound(law: Distribution) -> float:
+        second = law.second_moment
+        return second / time / time if math.isfinite(second) else law.survival(time)
+
+    time = max(law.mean for law in laws)
+    while math.isfinite(time):
+        tails = [bound(law) for law in laws]
+        pairs = zip(rates, tails, strict=True)
+        if max(tails) + time * math.fsum(rate * tail for rate, tail in pairs) <= most:
+            break
+        time *= 2
+    return time
 
 
 def _limit(given: object, what: str, kind: str, default: float) -> float:

@@ -40,8 +40,8 @@ class MSFQ(Policy):
       heavy job waits; then heavies until none is left.
 
     With `overrun` or `backfill`, while lights drain and a heavy job waits, a light starts if it is
-    likely to be gone in time, D, when the lights in service are expected to have left: if
-    (1 / D + lambda) E[max(S - D, 0)] <= overrun, or if P(S > D) <= backfill.
+    likely to be gone in time, D, when the lights in service are expected to have left: if no more
+    than `overrun` jobs are expected to outlast D, or if P(S > D) <= backfill.
 
     Source: the paper, section "Most Servers First Quickswap (MSFQ)".
     """
@@ -109,11 +109,11 @@ class StaticQuickswap(Policy):
         drain: "overlap" or "exclusive".
         backfill, overrun: during a drain for class j, jobs of a class h other than j start that are
             likely to be gone in time, D, when a job of class j is expected to start: those with
-            P(S_h > D) <= backfill, or with (1 / D + lambda_h) E[max(S_h - D, 0)] <= overrun. With
-            "overlap" it is a drain while the class visited waits for servers that others hold. With
-            "exclusive" class j is the next of the cycle with somebody waiting, and as those let in
-            may outlast the drain, a swap is due only if class i is alone in service or nobody of it
-            waits.
+            P(S_h > D) <= backfill, or those of which, with the jobs to come that are let in as
+            well, no more than `overrun` are expected to outlast D. With "overlap" it is a drain
+            while the class visited waits for servers that others hold. With "exclusive" class j is
+            the next of the cycle with somebody waiting, and as those let in may outlast the drain,
+            a swap is due only if class i is alone in service or nobody of it waits.
         believed: factors by which the sizes of the classes are misjudged.
 
     Source: the paper, section "Static Quickswap" ("exclusive" is its text).
@@ -231,9 +231,9 @@ class AdaptiveQuickswap(Policy):
     it starts, back to working.
 
     With `overrun` or `backfill`, while draining for a job b, a job of another class j that fits
-    starts if it is likely to be gone in time, D, when b is expected to fit: if
-    (1 / D + lambda_j) E[max(S_j - D, 0)] <= overrun, or if P(S_j > D) <= backfill. The largest need
-    goes first.
+    starts if it is likely to be gone in time, D, when b is expected to fit: with P_i = P(S_i > D),
+    if P_j + D sum_i lambda_i min(P_i, P_j) <= overrun, the number of jobs that are expected to
+    outlast D, or if P_j <= backfill. The largest need goes first.
 
     Source: the paper, section "Adaptive Quickswap".
     """

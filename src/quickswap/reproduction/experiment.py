@@ -35,7 +35,7 @@ AXES = {
     "load": Axis("load"),
     "threshold": Axis("threshold l"),
     "risk": Axis("risk", log=True),
-    "overrun": Axis("share of the drain by which a class may prolong it", log=True),
+    "overrun": Axis("jobs that may be expected to outlast the drain", log=True),
     "factor": Axis("factor by which mean sizes are misjudged", log=True),
     "scv": Axis("squared coefficient of variation of the sizes"),
 }

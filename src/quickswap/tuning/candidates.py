@@ -26,8 +26,8 @@ from quickswap.theory.models import is_exclusive, markovian
 
 __all__ = ["Candidate", "between", "chosen", "default_policies", "distinct", "simple_default"]
 
-SHARES = (0.03, 0.1, 0.2, 0.5)
-"""Of a drain, by which backfilling may prolong it."""
+OVERRUNS = (0.1, 0.3, 0.6, 0.9)
+"""Numbers of jobs that may be expected to outlast a drain."""
 RISKS = (1e-4, 0.03, 0.3)
 """Risks of backfilling."""
 WINDOWS = (2, 8, 32)
@@ -37,7 +37,7 @@ STATIC_STEPS = 4
 MSFQ_STEPS = 8
 """Steps of the thresholds of MSFQ where they are simulated."""
 CLOSEST = 1.3
-"""Ratio of neighbouring risks, or shares, that are near enough."""
+"""Ratio of neighbouring risks, or overruns, that are near enough."""
 MOST = 1000
 """Candidates that are taken."""
 
@@ -90,7 +90,7 @@ def default_policies(system: System, thresholds: Sequence[int] = ()) -> list[Pol
             policies += [StaticQuickswap(level, order=order) for level in sorted(steps)]
     if not (is_exclusive(system) and markovian(system)):
         for kind in (AdaptiveQuickswap, StaticQuickswap):
-            policies += [kind(overrun=share) for share in SHARES]
+            policies += [kind(overrun=most) for most in OVERRUNS]
             policies += [kind(backfill=risk) for risk in RISKS]
     return [*policies, *map(Smash, WINDOWS)]
 
@@ -198,7 +198,7 @@ def between(best: Iterable[Policy], tried: Iterable[Policy], system: System) -> 
     """Yield policies with parameters midway between those of the best ones and their neighbours.
 
     Only a parameter of which several values have been tried varies. Beyond the largest risk or
-    share the neighbour is 1, beyond the largest window four times that.
+    overrun the neighbour is 1, beyond the largest window four times that.
 
     Args:
         best: policies, of each family the first one only counts.
