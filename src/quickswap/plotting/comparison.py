@@ -6,7 +6,8 @@ import math
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from quickswap.plotting.style import COLOURS, DASHES, MARKERS, STYLE, check_format, save
+from quickswap.plotting.marks import look_of
+from quickswap.plotting.style import STYLE, check_format, save
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -40,7 +41,7 @@ def plot_comparison(comparison: Comparison, path: str | Path) -> None:
 
 def _panel(axes: Axes, comparison: Comparison, quantity: str, label: str) -> None:
     for number, policy in enumerate(comparison.policies):
-        style = number % len(COLOURS)
+        look = look_of(number)
         found = [
             (each.system.load, getattr(each, quantity))
             for each in comparison.results
@@ -57,19 +58,15 @@ def _panel(axes: Axes, comparison: Comparison, quantity: str, label: str) -> Non
             [e.value for _, e in found],
             yerr=[0.0 if math.isnan(e.half_width) else e.half_width for _, e in found],
             label=policy,
-            color=COLOURS[style],
-            marker=MARKERS[style],
-            linestyle=DASHES[style],
             capsize=2,
+            **look,
         )
         axes.plot(
             [load for load, _ in short],
             [e.value for _, e in short],
-            color=COLOURS[style],
-            marker=MARKERS[style],
             markerfacecolor="white",
-            linestyle="none",
             zorder=5,
+            **look | {"linestyle": "none"},
         )
     axes.set_yscale("log")
     axes.set_xlabel("load")

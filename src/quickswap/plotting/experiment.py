@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from quickswap.files import write_with
-from quickswap.plotting.marks import draw_marks, explain_marks, log_scale, mark_unstable
-from quickswap.plotting.style import COLOURS, DASHES, STYLE, save
+from quickswap.plotting.marks import draw_marks, explain_marks, log_scale, look_of, mark_unstable
+from quickswap.plotting.style import STYLE, save
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -74,9 +74,9 @@ def _panel(axes: Axes, rows: Rows, panel: Panel) -> None:
         if series.method == "simulated":
             draw_marks(axes, curve, series.label, style)
             continue
-        look = {"color": COLOURS[style], "linestyle": DASHES[style]}
         x, y = [row.x for row in curve], [row.value for row in curve]
-        axes.plot(x, y, label=series.label, **CURVES.get(series.method, look))
+        look = CURVES.get(series.method, look_of(style) | {"marker": ""})
+        axes.plot(x, y, label=series.label, **look)
     if panel.log:
         log_scale(axes)
     if panel.quantity == "jain_index":
@@ -129,7 +129,7 @@ def _trajectories(axes: Axes, rows: Rows, panel: Panel) -> None:
             result.trajectory.times,
             counts,
             label=series.label,
-            color=COLOURS[style],
+            color=look_of(style)["color"],
             linewidth=1.3 if style == 0 else 0.9,
         )
     axes.set_title(panel.title)
@@ -138,11 +138,11 @@ def _trajectories(axes: Axes, rows: Rows, panel: Panel) -> None:
 
 
 def _styled(experiment: Experiment) -> list[tuple[int, Series]]:
-    """Return the series, each with the number of its colour: those with marks one each."""
+    """Return the series, each with the number of its look: those with marks one each."""
     styles: dict[str, int] = {}
     for series in experiment.series:
         if series.method not in CURVES:
-            styles.setdefault(series.label, len(styles) % len(COLOURS))
+            styles.setdefault(series.label, len(styles))
     return [(styles.get(series.label, 0), series) for series in experiment.series]
 
 

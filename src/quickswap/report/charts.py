@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from quickswap.plotting.style import COLOURS, DASHES, STYLE
+from quickswap.plotting.marks import look_of
+from quickswap.plotting.style import COLOURS, STYLE
 from quickswap.report.markup import Markup
 from quickswap.report.words import Clock
 
@@ -83,9 +84,8 @@ def _inline(text: str, words: str) -> Markup:
     return Markup(re.sub(r"\n\s*", "\n", text).strip())
 
 
-def _style(number: int) -> dict[str, Any]:
-    at = number % len(COLOURS)
-    return {"color": COLOURS[at], "linestyle": DASHES[at]}
+def _line(number: int) -> dict[str, Any]:
+    return look_of(number) | {"marker": ""}
 
 
 def _legend(canvas: _Canvas) -> None:
@@ -101,7 +101,7 @@ def tails(curves: Sequence[Line], name: str, words: str) -> Markup:
     with _drawn(name, words, NARROW, 3.4) as canvas:
         axes = canvas.axes
         for label, style, x, y in curves:
-            axes.plot(x, y, label=label, drawstyle="steps-post", **_style(style))
+            axes.plot(x, y, label=label, drawstyle="steps-post", **_line(style))
         axes.set_xscale("log")
         axes.set_yscale("log")
         ends = [float(x[-1]) for _, _, x, _ in curves if len(x)]
@@ -127,9 +127,7 @@ def lines(
         axes = canvas.axes
         for who, style, x, y in curves:
             kind = "steps-post" if steps else "default"
-            axes.plot(
-                _times(x, clock), y, label=who, drawstyle=kind, linewidth=1.1, **_style(style)
-            )
+            axes.plot(_times(x, clock), y, label=who, drawstyle=kind, linewidth=1.1, **_line(style))
         _time_axis(axes, clock)
         axes.set_ylabel(label)
         axes.set_ylim(bottom=0)
