@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import partial
 from statistics import mean
 
 import pytest
@@ -96,6 +97,18 @@ def test_needs_that_divide_the_servers(policy: qs.Policy) -> None:
     system = qs.System(12, classes).with_load(0.8)
     result = qs.simulate(system, policy, jobs=30_000, seed=3, debug=True)
     assert identities(result) == []
+
+
+@pytest.mark.parametrize("policy", ["msf", "first-fit"])
+def test_arrivals_that_start_at_once_take_a_short_cut(policy: str) -> None:
+    """Not in the debug mode, which finds the same path."""
+    for system in (FOUR.with_rate(4), many(24, 8, 0.7), many(45, 8, 0.7), one_or_all(4, 1.2, 0.2)):
+        run = partial(qs.simulate, system, policy, engine="jumps", jobs=20_000, threads=1)
+        for quick, whole in zip(run().classes, run(debug=True).classes, strict=True):
+            assert quick.response_time == whole.response_time
+            assert quick.waiting_time == whole.waiting_time
+            assert quick.number_in_system == whole.number_in_system
+            assert quick.number_waiting.value == pytest.approx(whole.number_waiting.value)
 
 
 def test_hundreds_of_classes() -> None:

@@ -171,6 +171,15 @@ impl Counters {
         self.present += 1;
     }
 
+    /// A job arrives and starts at once.
+    #[inline]
+    pub fn admit(&mut self, class: u32, now: f64) {
+        let record = &mut self.classes[class as usize];
+        record.arrivals += 1;
+        record.present_shift += now - self.origin;
+        self.present += 1;
+    }
+
     /// A job starts (or goes on).
     #[inline]
     pub fn start(&mut self, class: u32, now: f64) {

@@ -54,10 +54,20 @@ impl Service for Groups {
     }
 
     #[inline]
-    fn arrive(&mut self, _: f64, now: f64, rng: &mut Stream) -> u32 {
-        let class = self.arrivals.sample(rng);
-        self.classes[class].waiting.push_back(now);
-        class as u32
+    fn next_class(&mut self, _: f64, rng: &mut Stream) -> u32 {
+        self.arrivals.sample(rng) as u32
+    }
+
+    #[inline]
+    fn queue(&mut self, class: u32, now: f64) {
+        self.classes[class as usize].waiting.push_back(now);
+    }
+
+    #[inline]
+    fn admit(&mut self, class: u32, now: f64) {
+        let kind = &self.classes[class as usize];
+        self.groups[kind.group as usize].jobs.push((class, (now, now)));
+        self.total += kind.rate;
     }
 
     #[inline]

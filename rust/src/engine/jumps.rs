@@ -58,7 +58,15 @@ impl<P: Policy, S: Service> Jumps<P, S> {
 
     #[inline]
     fn arrive(&mut self, x: f64, now: f64) {
-        let class = self.service.arrive(x, now, &mut self.rng);
+        let class = self.service.next_class(x, &mut self.rng);
+        let short = !P::HOOKS && !self.frame.orders.debug;
+        if short && self.policy.admits(&self.frame.station, class) {
+            self.service.admit(class, now);
+            self.frame.station.admit(class);
+            self.frame.counters.admit(class, now);
+            return;
+        }
+        self.service.queue(class, now);
         self.frame.station.arrive(class, now.to_bits());
         self.frame.counters.arrive(class, now);
         if P::HOOKS {
@@ -94,22 +102,33 @@ impl<P: Policy, S: Service> Jumps<P, S> {
     #[inline(never)]
     fn start(&mut self, class: u32, now: f64) -> bool {
         if self.frame.orders.debug {
-            let view = View { station: &self.frame.station, book: &self.book };
-            let permitted = self.policy.permits(view, class, NOBODY);
-            self.frame.check_rule(class, permitted);
+            return self.start_checked(class, now);
         }
+        self.begin(class, now).is_some()
+    }
+
+    /// The same, in the debug mode.
+    #[cold]
+    fn start_checked(&mut self, class: u32, now: f64) -> bool {
+        let view = View { station: &self.frame.station, book: &self.book };
+        let permitted = self.policy.permits(view, class, NOBODY);
+        self.frame.check_rule(class, permitted);
+        let Some(arrival) = self.begin(class, now) else { return false };
+        self.frame.check_order(class, arrival, &mut self.last_start[class as usize]);
+        true
+    }
+
+    /// The head of line of a class starts; gives its arrival.
+    #[inline(always)]
+    fn begin(&mut self, class: u32, now: f64) -> Option<f64> {
         if P::HOOKS && self.frame.station.can_start(class) {
             self.policy.starting(View { station: &self.frame.station, book: &self.book }, class, NOBODY);
         }
         if !self.frame.station.start(class, || self.service.second(class).map(f64::to_bits)) {
-            return false;
+            return None;
         }
         self.frame.counters.start(class, now);
-        let Some(arrival) = self.service.start(class, now) else { return false };
-        if self.frame.orders.debug {
-            self.frame.check_order(class, arrival, &mut self.last_start[class as usize]);
-        }
-        true
+        self.service.start(class, now)
     }
 }
 

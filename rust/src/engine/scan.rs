@@ -40,6 +40,14 @@ struct Lane {
 }
 
 impl Scan {
+    #[inline(always)]
+    fn serve(&mut self, class: u32, turn: Turn) {
+        let lane = &mut self.lanes[class as usize % SCAN];
+        lane.jobs.push(turn);
+        self.completions[lane.place % TABLE] = f64::from(lane.jobs.len() as u32) * lane.rate;
+        self.total += lane.rate;
+    }
+
     /// The place at which rounding carries a scan beyond the last class.
     #[cold]
     fn last_busy(&self) -> usize {
@@ -77,19 +85,24 @@ impl Service for Scan {
     }
 
     #[inline(always)]
-    fn arrive(&mut self, x: f64, now: f64, _: &mut Stream) -> u32 {
-        let class = self.order[scan(&self.arrivals, x).0];
+    fn next_class(&mut self, x: f64, _: &mut Stream) -> u32 {
+        self.order[scan(&self.arrivals, x).0]
+    }
+
+    #[inline(always)]
+    fn queue(&mut self, class: u32, now: f64) {
         self.lanes[class as usize % SCAN].waiting.push_back(now);
-        class
+    }
+
+    #[inline(always)]
+    fn admit(&mut self, class: u32, now: f64) {
+        self.serve(class, (now, now));
     }
 
     #[inline(always)]
     fn start(&mut self, class: u32, now: f64) -> Option<f64> {
-        let lane = &mut self.lanes[class as usize % SCAN];
-        let arrival = lane.waiting.pop_front()?;
-        lane.jobs.push((arrival, now));
-        self.completions[lane.place % TABLE] = f64::from(lane.jobs.len() as u32) * lane.rate;
-        self.total += lane.rate;
+        let arrival = self.lanes[class as usize % SCAN].waiting.pop_front()?;
+        self.serve(class, (arrival, now));
         Some(arrival)
     }
 

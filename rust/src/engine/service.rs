@@ -14,8 +14,12 @@ pub type Rates = (f64, f64);
 pub trait Service: Clone + Send + Sync {
     /// For classes of these rates, of which some arrive.
     fn new(rates: &[Rates]) -> Self;
-    /// A job arrives and waits; gives its class. `x` is uniform on the total arrival rate.
-    fn arrive(&mut self, x: f64, now: f64, rng: &mut Stream) -> u32;
+    /// Class of the job that arrives next; `x` is uniform on the total arrival rate.
+    fn next_class(&mut self, x: f64, rng: &mut Stream) -> u32;
+    /// A job of a class arrives and waits.
+    fn queue(&mut self, class: u32, now: f64);
+    /// A job of a class arrives and starts at once.
+    fn admit(&mut self, class: u32, now: f64);
     /// The head of line of a class starts; gives its arrival. None if nobody of the class waits.
     fn start(&mut self, class: u32, now: f64) -> Option<f64>;
     /// Arrival of the job of a class that waits behind its head of line.
@@ -55,7 +59,8 @@ mod tests {
         let mut start = |service: &mut S, class, label: f64, rng: &mut Stream| {
             while service.second(class).is_none() {
                 let x = uniform(rng) * 5.0;
-                service.arrive(x, 0.0, rng);
+                let arrived = service.next_class(x, rng);
+                service.queue(arrived, 0.0);
                 arrived += 1;
             }
             assert_eq!(service.start(class, label), Some(0.0));

@@ -35,6 +35,12 @@ impl Policy for FirstFit {
         }
     }
 
+    /// Nobody who waits fits.
+    #[inline]
+    fn admits(&self, station: &Station, class: u32) -> bool {
+        station.need(class) <= station.free()
+    }
+
     #[inline]
     fn next(&mut self, view: View<'_>) -> Choice {
         view.station.oldest_fitting().map_or(Choice::Wait, Choice::Head)

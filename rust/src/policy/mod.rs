@@ -97,6 +97,12 @@ pub trait Policy: Clone + Send + Sync {
     /// law. Asked in between instants, of policies that remember the order.
     fn forget_order(&self, _station: &Station, _order: &mut [u32]) {}
 
+    /// Whether a job of a class that arrives now starts, and nobody else before it: a short cut, which policies with hooks
+    /// and the debug mode do not take.
+    fn admits(&self, _station: &Station, _class: u32) -> bool {
+        false
+    }
+
     /// Which waiting job starts now?
     fn next(&mut self, view: View<'_>) -> Choice;
 

@@ -1,6 +1,7 @@
 //! Most servers first: the oldest job of the largest need that fits.
 
 use super::{Choice, Parameters, Policy, View};
+use crate::station::Station;
 
 /// MSF.
 #[derive(Clone)]
@@ -13,6 +14,12 @@ impl Msf {
 }
 
 impl Policy for Msf {
+    /// Nobody who waits fits.
+    #[inline]
+    fn admits(&self, station: &Station, class: u32) -> bool {
+        station.need(class) <= station.free()
+    }
+
     #[inline]
     fn next(&mut self, view: View<'_>) -> Choice {
         view.station.largest_fitting().map_or(Choice::Wait, Choice::Head)
