@@ -7,6 +7,7 @@ from functools import reduce
 from operator import or_
 from typing import Any
 
+import numpy as np
 import polars as pl
 
 from quickswap.errors import unknown_message
@@ -167,15 +168,15 @@ def _told(moment: float, first: float, clock: float | None) -> str:
 
 def _peak(frame: pl.DataFrame) -> int:
     """Return how many servers were in use at once; 0 where the waits are not known."""
-    known = frame.filter(pl.col("wait").is_not_null())
+    known = frame.select("submit", "wait", "size", "need").drop_nulls("wait")
     if known.height < frame.height / 2:
         return 0
-    start = known["submit"] + known["wait"]
-    events = pl.concat(
-        [
-            pl.DataFrame({"at": start, "change": known["need"]}),
-            pl.DataFrame({"at": start + known["size"], "change": -known["need"]}),
-        ]
-    ).sort("at", "change")
-    most: Any = events["change"].cum_sum().max()
-    return int(most or 0)
+    need = known["need"].to_numpy()
+    start = (known["submit"] + known["wait"]).to_numpy()
+    end = start + known["size"].to_numpy()
+    order = np.argsort(end)
+    end, freed = end[order], np.concatenate([[0], need[order].cumsum()])
+    order = np.argsort(start)
+    used = need[order].cumsum()
+    used -= freed[np.searchsorted(end, start[order], "right")]
+    return int(used.max(initial=0))
