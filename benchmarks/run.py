@@ -21,7 +21,7 @@ from replaying import replaying
 
 HERE = Path(__file__).parent
 README = HERE.parent / "README.md"
-EFFORTS = (Effort(3_000_000, 30), Effort(5_000_000, 4), Effort(20_000_000, 5))
+EFFORTS = (Effort(3_000_000, 30), Effort(5_000_000, 4), Effort(20_000_000, 9))
 """Turns are short beside what else a machine does; large systems take time to fill; what a call
 costs beside its loop is little in a long run."""
 BEGIN, END = "<!-- benchmark:begin -->", "<!-- benchmark:end -->"

@@ -58,7 +58,7 @@ class Trace:
         Its laws, exponential of the `means` by ascending need, are those that a policy believes in.
         """
         rows = zip(sorted(set(self.needs)), self.means, strict=False)
-        classes = [qs.JobClass(need, 0.1, qs.Exponential(mean=mean)) for need, mean in rows]
+        classes = [qs.JobClass(need, 0.5, qs.Exponential(mean=mean)) for need, mean in rows]
         return qs.System(self.servers, classes)
 
 

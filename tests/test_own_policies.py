@@ -108,6 +108,21 @@ class TestDecisions:
         assert replayed([1, 2], WholeSeconds(), jobs) == [1.0, 1.0, 3.0, 5.0, 4.0]
 
 
+def test_the_first_mistake_is_the_same_each_time() -> None:
+    """With eight replications, whose threads would race for it."""
+
+    class Greedy:
+        def start(self, view: qs.View) -> int | None:
+            return 3 if view.waiting[3] else None
+
+    def sentence() -> str:
+        with pytest.raises(qs.PolicyError) as caught:
+            qs.simulate(FOUR, Greedy(), jobs=1000, replications=8, threads=8)
+        return str(caught.value)
+
+    assert len({sentence() for _ in range(6)}) == 1
+
+
 @pytest.mark.parametrize("system", [ONE_OR_ALL, FOUR, shared(0.5)], ids=["2", "4", "shared"])
 def test_a_python_msf_gives_the_estimates_of_the_core_byte_for_byte(system: qs.System) -> None:
     mine, core = (

@@ -248,9 +248,11 @@ class _Session:
             raise QuickswapError(f"{error}.") from None
 
     def _advance(self, core: Simulation, target: int) -> list[str]:
+        # policies in Python run one at a time anyway; in one thread the first mistake is the same
+        threads = self.threads if isinstance(self.policy, Policy) else 1
         begun = time.perf_counter()
         try:
-            return core.advance(target, self.threads, self._report)
+            return core.advance(target, threads, self._report)
         finally:
             self.seconds += time.perf_counter() - begun
 
