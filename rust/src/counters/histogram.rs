@@ -86,6 +86,9 @@ impl Histogram {
         let old_low = if self.counts.is_empty() { first } else { self.low };
         let low = old_low.min(first);
         let end = (old_low + self.counts.len() as u64).max(first + octave);
+        if end - low == self.counts.len() as u64 {
+            return;
+        }
         let mut counts = vec![0; (end - low) as usize];
         let at = (old_low - low) as usize;
         counts[at..at + self.counts.len()].copy_from_slice(&self.counts);

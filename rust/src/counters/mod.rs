@@ -21,6 +21,9 @@ pub const PER_CLASS: usize = 2 + 2 * METRICS + 2;
 /// Numbers about the whole system in the row of a block: duration, idle servers while jobs wait times time, number in system at the end.
 pub const OVERALL: usize = 3;
 
+/// Completions of a class in a segment up to which its next distributions start without a range.
+const FEW: u64 = 100;
+
 /// How much is kept.
 #[derive(Clone, Copy, Debug)]
 pub struct Plan {
@@ -45,14 +48,25 @@ struct Record {
     waiting_shift: f64,
     /// Of the segment that is running.
     histograms: [Histogram; METRICS],
+    /// Completions of the segment that is running, up to this block.
+    before: u64,
 }
 
 impl Record {
     /// A new block begins; the distributions go on.
     fn clear(&mut self) {
+        self.before += self.completions;
         (self.completions, self.arrivals) = (0, 0);
         (self.sums, self.squares) = ([0.0; METRICS], [0.0; METRICS]);
         (self.present_shift, self.waiting_shift) = (0.0, 0.0);
+    }
+
+    /// A new segment begins; gives the distributions of the one that ends. Where jobs are few it is cheaper to find the range
+    /// again than to clear and merge all of it.
+    fn next_segment(&mut self) -> [Histogram; METRICS] {
+        let few = std::mem::take(&mut self.before) < FEW;
+        let fresh = self.histograms.each_ref().map(|old| if few { Histogram::default() } else { old.emptied() });
+        std::mem::replace(&mut self.histograms, fresh)
     }
 
     /// Counts values until one is outside the range of its distribution; gives how many were counted.
@@ -235,11 +249,7 @@ impl Counters {
         self.origin = station.now();
         let blocks = self.rows.len() / self.width();
         if blocks.is_multiple_of(self.segment_blocks) {
-            let taken = self.classes.iter_mut().map(|record| {
-                let empty = std::array::from_fn(|metric| record.histograms[metric].emptied());
-                std::mem::replace(&mut record.histograms, empty)
-            });
-            self.closed_segments.push(taken.collect());
+            self.closed_segments.push(self.classes.iter_mut().map(Record::next_segment).collect());
         }
         if blocks == self.max_blocks {
             self.merge();
