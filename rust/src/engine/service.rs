@@ -59,8 +59,8 @@ mod tests {
         let mut start = |service: &mut S, class, label: f64, rng: &mut Stream| {
             while service.second(class).is_none() {
                 let x = uniform(rng) * 5.0;
-                let arrived = service.next_class(x, rng);
-                service.queue(arrived, 0.0);
+                let next = service.next_class(x, rng);
+                service.queue(next, 0.0);
                 arrived += 1;
             }
             assert_eq!(service.start(class, label), Some(0.0));
