@@ -30,7 +30,7 @@ WORKLOADS = {
     "four classes, rate 4": ("four-class:rate=4", None, 10_000_000),
     "four classes, rate 4.75": ("four-class:rate=4.75", None, 10_000_000),
     "the same at rate 4, deterministic": ("four-class:rate=4", 0.0, 10_000_000),
-    "the same at rate 4, lognormal, scv 16": ("four-class:rate=4", 16.0, 10_000_000),
+    "the same at rate 4, lognormal, scv 16": ("four-class:rate=4", 16.0, 80_000_000),
     "a model of KTH's SP2, load .69": ("kth-sp2", None, 10_000_000),
     "a model of NASA's iPSC, load .47": ("nasa-ipsc", None, 10_000_000),
     "Borg A, load .7": ("borg-a:load=.7", None, 20_000_000),

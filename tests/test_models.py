@@ -177,6 +177,12 @@ IN_FILES = [
     ("share = 0.9", "shar = 0.9", "line 6, key classes[0].shar: unknown key of a class: 'shar'"),
     ("share = 0.9", "", "line 4, key classes[0]: either all classes give their share or none"),
     ("share = 0.9", "share = 1\narrival_rate = 1", "line 7, key classes[0].arrival_rate: a class"),
+    (
+        "mean = 1.0",
+        "mean = 1e-320",
+        "line 7, key classes[0].size: the mean size must be from",
+    ),
+    ("mean = 1.0", "mean = 1e300", "to 1e+100 seconds, not 1e+300: measure time in another unit"),
     ("mean = 1.0", "mean = nan", "line 7, key classes[0].size.mean: mean of Exponential"),
     ("mean = 1.0", "men = 1.0", "line 7, key classes[0].size.men: unknown key of the law"),
     ('"exponential"', '"exponental"', "line 7, key classes[0].size.law: unknown law"),

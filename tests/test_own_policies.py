@@ -108,6 +108,17 @@ class TestDecisions:
         assert replayed([1, 2], WholeSeconds(), jobs) == [1.0, 1.0, 3.0, 5.0, 4.0]
 
 
+def test_a_job_is_called_by_its_number() -> None:
+    class Oldest:
+        sees_jobs = True
+
+        def start(self, view: qs.View) -> object:
+            return view.queue[0] if view.queue else None
+
+    with pytest.raises(qs.PolicyError, match=r"answered job \d+ of class \d, a job that does not"):
+        qs.simulate(FOUR, Oldest(), jobs=1000)  # type: ignore[arg-type] # it answers jobs
+
+
 def test_the_first_mistake_is_the_same_each_time() -> None:
     """With eight replications, whose threads would race for it."""
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 from functools import partial
 from statistics import mean
@@ -9,6 +10,7 @@ from statistics import mean
 import pytest
 
 import quickswap as qs
+from quickswap._core import Simulation
 from verification.agreement import near, problems
 from verification.known import FOUR, one_or_all
 from verification.systems import (
@@ -344,3 +346,25 @@ class TestPhases:
 
     def test_other_policies_have_none(self) -> None:
         assert qs.simulate(FOUR, "msf", jobs=1000).phases == ()
+
+
+def test_a_thread_of_the_core_that_dies_ends_the_run() -> None:
+    """Rates that are infinite get past no check but here."""
+    size, arrivals = {"law": "exponential", "mean": 1e-310}, {"process": "poisson", "rate": 1.0}
+    spec = {
+        "system": {
+            "servers": 8,
+            "classes": [{"need": need, "size": size, "arrivals": arrivals} for need in (1, 8)],
+        },
+        "policy": {"name": "fcfs"},
+        "engine": "jumps",
+        "seed": 1,
+        "replications": 1,
+        "block_jobs": 64,
+        "trajectory": 0,
+        "slowdown_bound": 10.0,
+        "crowd": 10**7,
+        "debug": False,
+    }
+    with pytest.raises(ValueError, match="a thread of the core has died"):
+        Simulation(json.dumps(spec)).advance(100_000, 1)

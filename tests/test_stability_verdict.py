@@ -135,6 +135,14 @@ def test_a_run_that_misses_its_rare_big_jobs_says_so(jobs: int, seed: int) -> No
     assert "simulate more jobs" in result.verdict.reason
 
 
+def test_a_class_that_never_starts_is_not_stable() -> None:
+    """First-Fit on Borg cell A: the jobs of need 2998 wait for ever, and are few."""
+    result = qs.simulate(qs.load("borg-a:load=.7"), "first-fit", jobs=16_000_000, engine="jumps")
+    assert result.classes[-1].jobs == 0
+    assert result.verdict.status == "too short"
+    assert "of need 2998 none of the " in result.verdict.reason
+
+
 def test_one_look_does_not_make_a_run_unstable() -> None:
     """After 3,200,000 jobs the number in system has grown steadily; the next look sees it fall."""
     run = partial(

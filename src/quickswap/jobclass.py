@@ -17,6 +17,8 @@ from quickswap.errors import InfiniteVarianceWarning, ModelError, inside, shown,
 __all__ = ["JobClass"]
 
 KEYS = ("name", "need", "size", "arrivals", "arrival_rate")
+LEAST, MOST = 1e-100, 1e100
+"""Mean sizes in seconds, and arrivals per second, of which squares and ratios are numbers too."""
 
 
 @final
@@ -126,19 +128,32 @@ def _arrivals(rate: object, arrivals: object) -> Arrivals:
         raise ModelError("a job class takes either arrival_rate or arrivals, one of the two.")
     if arrivals is None:
         with inside("arrival_rate"):
-            return Poisson(positive(rate, "arrival_rate of a job class"))
+            rate = positive(rate, "arrival_rate of a job class")
+            _in_range(rate, "arrival_rate of a job class", "jobs per second")
+            return Poisson(rate)
     if not isinstance(arrivals, Arrivals):
         with inside("arrivals"):
             raise ModelError(
                 f"arrivals must be a process such as Poisson(1.0), not {shown(arrivals)}."
             )
+    with inside("arrivals"):
+        _in_range(arrivals.rate, "the rate of arrivals", "jobs per second")
     return arrivals
+
+
+def _in_range(value: float, what: str, unit: str) -> None:
+    if not LEAST <= value <= MOST:
+        raise ModelError(
+            f"{what} must be from {LEAST:g} to {MOST:g} {unit}, not {value:g}: measure time in "
+            "another unit."
+        )
 
 
 def _size(size: object) -> Distribution:
     """Return the law of sizes; warn if its variance is infinite."""
     if not isinstance(size, Distribution):
         raise ModelError(f"size must be a law such as Exponential(mean=1.0), not {shown(size)}.")
+    _in_range(size.mean, "the mean size", "seconds")
     if size.variance == math.inf:
         warnings.warn(
             f"the size {size!r} has infinite variance: mean response times may be infinite too, "

@@ -165,7 +165,15 @@ def _outlast(batches: Batches, known: Known) -> NDArray[np.bool_]:
 
 def _seen_little(batches: Batches, known: Known) -> str | None:
     """Return what a run has seen too little of for its values to be trusted."""
-    rare = by_class(batches.whole_and_less(), len(known.needs))[0, :, 0] < ENOUGH
+    jobs = by_class(batches.whole_and_less(), len(known.needs))[0]
+    waiting = np.flatnonzero((jobs[:, 0] == 0) & (jobs[:, 1] >= ENOUGH))
+    if waiting.size:
+        first = waiting[0]
+        return (
+            f"of need {known.needs[first]} none of the {jobs[first, 1]:,.0f} jobs that arrived has "
+            "completed, and they may never start: simulate more jobs."
+        )
+    rare = jobs[:, 0] < ENOUGH
     carried = float(np.array(known.load_shares)[rare].sum())
     if carried > SHARE:
         return (

@@ -194,7 +194,7 @@ fn drive(
     let (finished, over) = (Mutex::new(None), Condvar::new());
     py.detach(|| {
         std::thread::scope(|scope| {
-            scope.spawn(|| {
+            let worker = scope.spawn(|| {
                 let stops = engine::advance(runs, completed, threads, &signals);
                 if let Ok(mut finished) = finished.lock() {
                     *finished = Some(stops);
@@ -203,6 +203,8 @@ fn drive(
             });
             let mut failure = None;
             loop {
+                // asked before the stops are looked for: a worker that has ended well has left them
+                let ended = worker.is_finished();
                 let guard = finished.lock().map_err(|_| refuse("a thread of the core has died".into()))?;
                 let (mut guard, _) = over
                     .wait_timeout_while(guard, Duration::from_millis(50), |finished| finished.is_none())
@@ -221,6 +223,10 @@ fn drive(
                 }
                 if let Some(stops) = stops {
                     return failure.map_or(Ok(stops), Err);
+                }
+                if ended {
+                    let _ = worker.join(); // what it died of has been printed
+                    return Err(refuse("a thread of the core has died".into()));
                 }
             }
         })

@@ -50,6 +50,13 @@ pub struct ViewedJob {
     slot: u32,
 }
 
+#[pymethods]
+impl ViewedJob {
+    fn __repr__(&self) -> String {
+        format!("job {} of class {}", self.number, self.cls)
+    }
+}
+
 /// The system as a policy sees it: a copy, which nothing done to it can harm.
 #[pyclass(frozen, get_all, module = "quickswap._core")]
 pub struct View {
