@@ -359,7 +359,7 @@ def test_a_thread_of_the_core_that_dies_ends_the_run() -> None:
         "policy": {"name": "fcfs"},
         "engine": "jumps",
         "seed": 1,
-        "replications": 1,
+        "replications": 4,
         "block_jobs": 64,
         "trajectory": 0,
         "slowdown_bound": 10.0,
@@ -367,4 +367,4 @@ def test_a_thread_of_the_core_that_dies_ends_the_run() -> None:
         "debug": False,
     }
     with pytest.raises(ValueError, match="a thread of the core has died"):
-        Simulation(json.dumps(spec)).advance(100_000, 1)
+        Simulation(json.dumps(spec)).advance(100_000, 2)
