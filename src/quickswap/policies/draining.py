@@ -54,7 +54,9 @@ OVERRUN = 0.9
 WITH = "-with-backfill"
 """What the core adds to the name of a policy; `by_estimates` is for replays."""
 FINE = 64
-"""Lengths of a drain that are looked at, up to each double of the least."""
+"""Lengths of a drain that are looked at, to each factor of two."""
+SHORT = 2.0**-40
+"""Drains below this share of all mean sizes let nobody in."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,7 +127,7 @@ class Backfilling:
         return {"horizons": _finite(horizons), "residuals": _finite(residuals)}
 
     def told(self) -> list[str]:
-        """Return the parameters as a label has them, e.g. "overrun .2"."""
+        """Return the parameters as a label has them, e.g. "overrun .9"."""
         limits = (("backfill", self.backfill), ("overrun", self.overrun))
         words = [f"{name} {value:g}".replace(" 0.", " .") for name, value in limits if value > 0]
         if self.believed is not None:
@@ -137,12 +139,12 @@ class Backfilling:
 def _horizons(laws: tuple[Distribution, ...], rates: tuple[float, ...], most: float) -> list[float]:
     """Return for each class the least drain, in seconds, from which on it is let in.
 
-    It is found from above: no more jobs than `most` outlast that drain or any longer one. One out
-    of `FINE` lengths to the double is looked at, so that a value may be 1 % too large.
+    It is found from above: no more jobs than `most` outlast that drain or any longer one. As only
+    `FINE` lengths to a factor of two are looked at, it may be 1.1 % too large.
     """
     time, found = _longest(laws, rates, most), [math.inf] * len(laws)
-    shut: set[int] = set()
-    while math.isfinite(time) and time > 0 and len(shut) < len(laws):
+    least, shut = SHORT * min(law.mean for law in laws), set[int]()
+    while math.isfinite(time) and time > least and len(shut) < len(laws):
         for j, expected in enumerate(_outlasting(laws, rates, time)):
             if expected > most:
                 shut.add(j)
