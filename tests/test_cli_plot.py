@@ -13,22 +13,10 @@ import quickswap as qs
 from cli_helpers import run
 from plot_helpers import (
     labels,
-    write_curves,
-    write_thresholds,
 )
 from quickswap.experiments.chart import Chart, chart_of
 from quickswap.plotting import plot_store
 from verification.known import FOUR, one_or_all
-
-
-@pytest.fixture(scope="module")
-def curves(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, qs.Grid]:
-    return write_curves(tmp_path_factory.mktemp("store"))
-
-
-@pytest.fixture(scope="module")
-def thresholds(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return write_thresholds(tmp_path_factory.mktemp("store"))
 
 
 class TestFiles:

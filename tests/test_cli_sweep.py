@@ -15,21 +15,9 @@ import pytest
 
 import quickswap as qs
 from cli_helpers import run, struck
+from conftest import GRID
 from quickswap.cli.points import duration
 from verification.known import FOUR
-
-GRID = """
-model = "four-class"
-policies = ["msf", "first-fit", "static-quickswap:threshold=[0,2]"]
-loads = [0.4, 0.6]
-jobs = 4000
-"""
-
-
-@pytest.fixture
-def grid(tmp_path: Path) -> Path:
-    (tmp_path / "g.toml").write_text(GRID, encoding="utf-8")
-    return tmp_path / "g.toml"
 
 
 class TestCommand:

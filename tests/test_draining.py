@@ -12,11 +12,11 @@ import math
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from typing import ClassVar
+from typing import ClassVar, cast
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
@@ -268,6 +268,7 @@ def test_it_helps_where_it_should() -> None:
 
 
 @pytest.mark.filterwarnings("ignore::quickswap.errors.InfiniteVarianceWarning")
+@settings(deadline=None)  # heavy tails are looked through over many octaves
 @given(
     classes=st.lists(st.tuples(any_law, st.floats(1e-3, 1e3)), min_size=1, max_size=3),
     most=st.floats(0.01, 0.99),
@@ -275,11 +276,10 @@ def test_it_helps_where_it_should() -> None:
 def test_a_horizon_is_the_least_drain_from_which_on_few_jobs_outlast_it(
     classes: list[tuple[Distribution, float]], most: float
 ) -> None:
-    laws, rates = zip(*classes, strict=True)
     system = qs.System(1, [qs.JobClass(1, rate, law) for law, rate in classes])
-    horizons = qs.AdaptiveQuickswap(overrun=most).resolve(system)["horizons"]
-    shortest = 1e-11 * min(law.mean for law in laws)
-    for law, horizon in zip(laws, horizons, strict=True):  # type: ignore[call-overload] # a list
+    found = qs.AdaptiveQuickswap(overrun=most).resolve(system)["horizons"]
+    shortest = 1e-11 * min(law.mean for law, _ in classes)
+    for (law, _), horizon in zip(classes, cast("list[float]", found), strict=True):
 
         def outlast(time: float, law: Distribution = law) -> float:
             """Expected number of jobs that do, of those that arrive and this one."""
@@ -289,7 +289,6 @@ def test_a_horizon_is_the_least_drain_from_which_on_few_jobs_outlast_it(
 
         assert max(outlast(horizon * longer) for longer in (1, 1.02, 1.5, 7, 200)) <= most + 1e-9
         assert outlast(horizon / 2 ** (1 / 64)) > most - 1e-9 or horizon < shortest
-    assert len(horizons) == len(rates)  # type: ignore[arg-type] # a list
 
 
 class TestReplay:

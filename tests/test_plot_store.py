@@ -14,8 +14,6 @@ from plot_helpers import (
     bars,
     crosses,
     labels,
-    write_curves,
-    write_thresholds,
     xs,
     ys,
 )
@@ -23,16 +21,6 @@ from quickswap.experiments.chart import chart_of
 from quickswap.experiments.metrics import METRICS, QUANTITIES, metric_of, value_of
 from quickswap.plotting import plot_store
 from verification.known import FOUR, one_or_all
-
-
-@pytest.fixture(scope="module")
-def curves(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, qs.Grid]:
-    return write_curves(tmp_path_factory.mktemp("store"))
-
-
-@pytest.fixture(scope="module")
-def thresholds(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return write_thresholds(tmp_path_factory.mktemp("store"))
 
 
 class TestDrawn:

@@ -87,7 +87,7 @@ def test_mistakes(
 
 def test_what_is_no_point_is_refused() -> None:
     with pytest.raises(qs.QuickswapError, match="build it with Point"):
-        qs.Point("msf")  # type: ignore[arg-type] # wrong on purpose
+        qs.Point("msf")  # type: ignore[arg-type] # no system: what is wrong on purpose
     with pytest.raises(qs.QuickswapError, match="no JSON of a point"):
         qs.Point.from_json("{}")
     with pytest.raises(qs.PolicyError, match="one of your own"):

@@ -117,7 +117,7 @@ class TestValues:
         with pytest.raises(qs.QuickswapError, match="other inputs"):
             store.put(point, other.run())
         with pytest.raises(qs.QuickswapError, match="takes a Point"):
-            store.put(point, "result")  # type: ignore[arg-type] # wrong on purpose
+            store.put(point, "result")  # type: ignore[arg-type] # no result: what is wrong on purpose
         with pytest.raises(KeyError):
             store[point]
         assert "no key" not in store

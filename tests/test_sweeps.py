@@ -17,18 +17,6 @@ from quickswap.experiments import Place, Sweep, run_points
 from verification.known import FOUR, one_or_all
 
 POLICIES = ("msf", "first-fit", "static-quickswap:threshold=[0,2]")
-GRID = """
-model = "four-class"
-policies = ["msf", "first-fit", "static-quickswap:threshold=[0,2]"]
-loads = [0.4, 0.6]
-jobs = 4000
-"""
-
-
-@pytest.fixture
-def grid(tmp_path: Path) -> Path:
-    (tmp_path / "g.toml").write_text(GRID, encoding="utf-8")
-    return tmp_path / "g.toml"
 
 
 class TestPlaces:
