@@ -16,7 +16,8 @@ from matplotlib.figure import Figure
 
 import quickswap as qs
 from quickswap.plotting import COLOURS, DASHES, MARKERS, STYLE
-from quickswap.theory import best_threshold, msfq
+from quickswap.theory import msfq
+from quickswap.theory.threshold import best_threshold
 
 FOLDER = Path(__file__).parent
 FIGURE = FOLDER / "_static" / "theory" / "msfq.svg"

@@ -14,7 +14,7 @@ from typing import Any
 
 import quickswap as qs
 from quickswap import logs
-from quickswap.comparison import independent
+from quickswap.simulation.comparison import independent
 
 FOLDER = Path(__file__).parent / "measured"
 ADAPTIVE, OVERRUN, RISK = (

@@ -8,7 +8,7 @@ from sphinx.application import Sphinx
 from sphinx.environment import BuildEnvironment
 
 import quickswap
-from quickswap._core import VERSION
+from quickswap.engine._core import VERSION
 
 project = "quickswap"
 author = "The quickswap developers"
@@ -33,7 +33,9 @@ napoleon_use_ivar = True
 
 nitpicky = True
 # Everything outside quickswap is written as text: the site is built without a look at other sites.
-nitpick_ignore = [("py:class", "quickswap.estimates.Batches")]  # kept by results, but not public
+nitpick_ignore = [
+    ("py:class", "quickswap.statistics.estimates.Batches")
+]  # kept by results, but not public
 nitpick_ignore_regex = [
     ("py:.*", r"(?!quickswap).*"),
 ]
@@ -42,7 +44,7 @@ nitpick_ignore_regex = [
 def public(
     app: Sphinx, env: BuildEnvironment, node: pending_xref, contnode: Element
 ) -> Element | None:
-    """Lead `quickswap.system.System` to what the reference calls `quickswap.System`."""
+    """Lead `quickswap.model.system.System` to what the reference calls `quickswap.System`."""
     target: str = node.get("reftarget", "")
     name = target.rpartition(".")[2]
     if node.get("refdomain") != "py" or name not in quickswap.__all__:

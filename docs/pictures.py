@@ -19,7 +19,7 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Patch, Rectangle
 
 import quickswap as qs
-from quickswap._core import replay
+from quickswap.engine._core import replay
 
 FOLDER = Path(__file__).parent / "_static" / "policies"
 UNIT = 1.0

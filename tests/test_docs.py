@@ -20,8 +20,8 @@ from sybil.parsers.myst import CodeBlockParser, PythonCodeBlockParser, SkipParse
 
 import quickswap as qs
 from quickswap.cli import main
-from quickswap.distributions import LAWS
-from quickswap.models import CLASS_KEYS, OPTIONS, TOP_KEYS, read
+from quickswap.model.distributions import LAWS
+from quickswap.model.files import CLASS_KEYS, OPTIONS, TOP_KEYS, read
 from quickswap.policies import POLICIES
 
 ROOT = Path(__file__).parents[1]

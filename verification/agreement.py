@@ -12,8 +12,8 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 
 import quickswap as qs
-from quickswap.estimates import by_class, jackknife
-from quickswap.simulation import _Session
+from quickswap.simulation.simulate import _Session
+from quickswap.statistics.estimates import by_class, jackknife
 
 __all__ = ["Check", "alike", "coverage", "mean_again", "near", "problems", "same_law"]
 

@@ -10,8 +10,8 @@ from multiprocessing import get_context
 from pathlib import Path
 
 import quickswap as qs
-from quickswap.experiments import run_points
-from quickswap.experiments.record import Record
+from quickswap.sweeps import run_points
+from quickswap.sweeps.record import Record
 from verification.known import FOUR
 
 __all__ = ["Crashes", "crash"]
@@ -92,7 +92,7 @@ def crash(folder: Path, kills: int, *, writing: bool = False, seed: int = 1) -> 
         run_points(points(), whole)
     expected = {each.key: _plain(each) for each in whole._records()}
     context = get_context("forkserver")
-    context.set_forkserver_preload(["verification.crashes", "quickswap.simulation"])
+    context.set_forkserver_preload(["verification.crashes", "quickswap.simulation.simulate"])
     while seen.kills < kills:
         path = folder / f"{seen.sweeps}.db"
         before: list[bytes] = []

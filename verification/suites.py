@@ -11,10 +11,10 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 import quickswap as qs
-from quickswap.estimates import QUANTILES
+from quickswap.statistics.estimates import QUANTILES
+from quickswap.statistics.verdict import judge, known_stability
 from quickswap.theory import msfq
 from quickswap.theory.threshold import Thresholds
-from quickswap.verdict import judge, known_stability
 from verification.agreement import Check, coverage, mean_again, near, same_law
 from verification.crashes import crash
 from verification.known import EXACT, FOUR, GOLDEN, Known, one_or_all

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from typing import NoReturn
+from typing import Generic, NoReturn, TypeVar
 
 __all__ = [
     "InfiniteVarianceWarning",
+    "Interrupted",
     "ModelError",
     "PolicyError",
     "QuickswapError",
@@ -46,6 +47,21 @@ class PolicyError(QuickswapError):
 
 class UnstableError(QuickswapError):
     """An arrival rate that the system or the policy cannot carry, so that no mean exists."""
+
+
+Found = TypeVar("Found")
+
+
+class Interrupted(KeyboardInterrupt, Generic[Found]):
+    """Ctrl-C during long work; `result` is what had been measured until then, None if nothing.
+
+    A `Result` from `simulate`, a `Comparison` whose last result is the interrupted one from
+    `compare`, and what was complete from `replay_all`, `sweep` and `tune`.
+    """
+
+    def __init__(self, result: Found | None) -> None:
+        super().__init__("interrupted; what had been measured is in .result")
+        self.result = result
 
 
 class InfiniteVarianceWarning(UserWarning):

@@ -15,7 +15,7 @@ use crate::system::{System, SystemSpec};
 type Vector<'py, T> = Bound<'py, PyArray1<T>>;
 
 /// An exploration of the states of a system under a policy; classes in the user's numbering.
-#[pyclass(module = "quickswap._core")]
+#[pyclass(module = "quickswap.engine._core")]
 pub struct Explorer {
     explore: Box<dyn Explore>,
     given: Vec<usize>,

@@ -1,4 +1,4 @@
-//! What Python sees of the core: `quickswap._core`. The only folder that speaks Python.
+//! What Python sees of the core: `quickswap.engine._core`. The only folder that speaks Python.
 
 mod explore;
 mod policy;
@@ -42,7 +42,7 @@ fn reason(stop: Stop) -> &'static str {
 }
 
 /// Replications of one simulation, which go on where they stopped.
-#[pyclass(module = "quickswap._core")]
+#[pyclass(module = "quickswap.engine._core")]
 struct Simulation {
     runs: Vec<Box<dyn Run>>,
     system: System,

@@ -32,7 +32,7 @@ impl Fault {
 }
 
 /// A job as a policy sees it.
-#[pyclass(frozen, get_all, module = "quickswap._core")]
+#[pyclass(frozen, get_all, module = "quickswap.engine._core")]
 #[derive(Clone)]
 pub struct ViewedJob {
     /// Number in order of arrival.
@@ -58,7 +58,7 @@ impl ViewedJob {
 }
 
 /// The system as a policy sees it: a copy, which nothing done to it can harm.
-#[pyclass(frozen, get_all, module = "quickswap._core")]
+#[pyclass(frozen, get_all, module = "quickswap.engine._core")]
 pub struct View {
     /// Seconds.
     time: f64,

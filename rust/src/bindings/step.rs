@@ -14,7 +14,7 @@ use crate::system::{System, SystemSpec};
 type Parts = (Vec<u32>, Vec<u32>, Option<Vec<usize>>, Vec<i64>);
 
 /// A system under a policy, moved by hand; classes in the user's numbering.
-#[pyclass(module = "quickswap._core")]
+#[pyclass(module = "quickswap.engine._core")]
 pub struct Stepper {
     steps: Box<dyn Steps>,
     given: Vec<usize>,

@@ -13,7 +13,7 @@ from quickswap.cli.options import Scale, chosen
 from quickswap.cli.run import Whole
 
 if TYPE_CHECKING:
-    from quickswap.system import System
+    from quickswap.model.system import System
     from quickswap.theory.means import Means
     from quickswap.theory.threshold import Thresholds
 

@@ -11,8 +11,8 @@ from quickswap.cli.options import Scale, chosen
 from quickswap.cli.run import Output, Settings, check_writable, keywords, progress
 
 if TYPE_CHECKING:
-    from quickswap.comparison import Comparison
-    from quickswap.result import Result
+    from quickswap.simulation.comparison import Comparison
+    from quickswap.simulation.result import Result
 
 __all__ = ["compare", "mark", "numbers"]
 
@@ -62,12 +62,11 @@ def compare(
         Write all quantities to this file.
     """
     from quickswap.cli.output import emit
-    from quickswap.comparison import DEFAULT_POLICIES
-    from quickswap.comparison import compare as run
-    from quickswap.errors import QuickswapError
+    from quickswap.errors import Interrupted, QuickswapError
     from quickswap.files import write_with
     from quickswap.plotting import check_format, plot_comparison
-    from quickswap.simulation import Interrupted
+    from quickswap.simulation.comparison import DEFAULT_POLICIES
+    from quickswap.simulation.comparison import compare as run
 
     check_writable(plot, csv, json, parquet, sources=[model])
     if plot is not None:
@@ -107,8 +106,8 @@ def _points(
     scale: Scale | None, loads: str | None, rates: str | None
 ) -> dict[str, tuple[float, ...] | None]:
     """Return the points as arguments of `quickswap.compare`."""
-    from quickswap.comparison import LOADS
     from quickswap.errors import QuickswapError
+    from quickswap.simulation.comparison import LOADS
 
     single = scale is not None and (scale.rate is not None or scale.load is not None)
     if sum((single, loads is not None, rates is not None)) > 1:

@@ -11,8 +11,9 @@ from quickswap.cli.reading import Reading, as_log_options, given, read_log
 from quickswap.cli.run import Output, Whole, check_writable
 
 if TYPE_CHECKING:
-    from quickswap.logs import Goodness, JobLog
-    from quickswap.system import System
+    from quickswap.logs import JobLog
+    from quickswap.logs.assessing import Goodness
+    from quickswap.model.system import System
 
 __all__ = ["fit"]
 
@@ -50,7 +51,8 @@ def fit(
         How to read the log, and which of its jobs.
     """
     from quickswap.cli.output import emit
-    from quickswap.logs import LogError, goodness
+    from quickswap.logs import LogError
+    from quickswap.logs.assessing import goodness
     from quickswap.logs.fitting import fit as fitted
 
     check_writable(output, csv, sources=[log])

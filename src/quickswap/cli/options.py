@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from cyclopts import Parameter
 
 if TYPE_CHECKING:
-    from quickswap.system import System
+    from quickswap.model.system import System
 
 __all__ = ["Scale", "chosen"]
 
@@ -33,8 +33,8 @@ def chosen(model: str, scale: Scale | None) -> System:
         ModelError: no such model, a mistake in it, or options that do not suit it.
     """
     from quickswap.errors import ModelError
-    from quickswap.models import load
-    from quickswap.system import System
+    from quickswap.model.files import load
+    from quickswap.model.system import System
 
     system = load(model)
     if scale is None:

@@ -13,7 +13,7 @@ from cyclopts import Parameter
 from quickswap.cli.run import check_writable, files_of_stores
 
 if TYPE_CHECKING:
-    from quickswap.experiments.chart import Chart, Mark
+    from quickswap.sweeps.chart import Chart, Mark
 
 __all__ = ["plot"]
 
@@ -70,9 +70,9 @@ def plot(
         Draw times on a linear axis, not on a logarithmic one.
     """
     from quickswap.cli.compare import numbers
-    from quickswap.experiments.chart import chart_of
     from quickswap.plotting import check_format
     from quickswap.plotting.stores import draw_chart
+    from quickswap.sweeps.chart import chart_of
 
     files = output or [Path(f"{store.stem or 'store'}.svg")]
     check_writable(*files, sources=[*files_of_stores(store, *stores), model])

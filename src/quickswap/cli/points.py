@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from concurrent.futures import Executor
 
-    from quickswap.experiments.outcomes import Advance
+    from quickswap.sweeps.outcomes import Advance
 
 __all__ = ["bar", "duration", "executor", "points_done"]
 

@@ -97,13 +97,12 @@ def replay(
     import shlex
 
     from quickswap.cli.output import emit
-    from quickswap.errors import QuickswapError
+    from quickswap.errors import Interrupted, QuickswapError
     from quickswap.files import write_with
     from quickswap.replays import replay_all
     from quickswap.replays.running import DEFAULT_POLICIES
     from quickswap.report import write_report
     from quickswap.report.gains import check_column, check_filled
-    from quickswap.simulation import Interrupted
 
     check_writable(report, outcomes, csv, json, parquet, sources=[log])
     for option, path in (("report", report), ("outcomes", outcomes), ("parquet", parquet)):

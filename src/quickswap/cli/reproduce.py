@@ -48,10 +48,9 @@ def reproduce(
     list_
         Only list the figures.
     """
-    from quickswap.errors import QuickswapError
+    from quickswap.errors import Interrupted, QuickswapError
     from quickswap.reproduction.catalogue import EXPERIMENTS
     from quickswap.reproduction.reproducing import reproduce as run
-    from quickswap.simulation import Interrupted
 
     if list_:
         width = max(map(len, EXPERIMENTS))

@@ -9,8 +9,8 @@ from cyclopts import Parameter
 from quickswap.cli.options import Scale, chosen
 
 if TYPE_CHECKING:
+    from quickswap.model.system import System
     from quickswap.policies import Policy
-    from quickswap.system import System
 
 __all__ = ["show"]
 

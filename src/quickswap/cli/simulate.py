@@ -10,7 +10,8 @@ from quickswap.cli.options import Scale, chosen
 from quickswap.cli.run import Output, Settings, check_writable, keywords, progress
 
 if TYPE_CHECKING:
-    from quickswap.result import ClassResult, Result
+    from quickswap.simulation.result import Result
+    from quickswap.statistics.quantities import ClassResult
 
 __all__ = ["simulate"]
 
@@ -50,8 +51,8 @@ def simulate(
         Write the number in system per class against time to this CSV file (- for standard output).
     """
     from quickswap.cli.output import emit
-    from quickswap.simulation import Interrupted
-    from quickswap.simulation import simulate as run
+    from quickswap.errors import Interrupted
+    from quickswap.simulation.simulate import simulate as run
 
     check_writable(json, csv, trajectory, sources=[model])
     system = chosen(model, scale)

@@ -26,9 +26,9 @@ if TYPE_CHECKING:
 
     from polars import DataFrame
 
-    from quickswap.experiments.grid import Spot
-    from quickswap.experiments.store import Store
-    from quickswap.experiments.sweeping import Sweep
+    from quickswap.sweeps.grid import Spot
+    from quickswap.sweeps.store import Store
+    from quickswap.sweeps.sweeping import Sweep
 
 __all__ = ["sweep"]
 
@@ -119,7 +119,7 @@ def sweep(
         Write all quantities of the grid's points to this file; without a grid, as --csv.
     """
     from quickswap.errors import QuickswapError
-    from quickswap.experiments.store import Store
+    from quickswap.sweeps.store import Store
 
     overrides, where = overrides or Overrides(), where or Where()
     if grid is None and not merge:
@@ -162,9 +162,9 @@ class Plan:
 def _planned(grid: Path, overrides: Overrides, where: Where, against: str | None) -> Plan:
     """Read a grid and check all that can be wrong with it."""
     from quickswap.cli.sweep_tables import spelling_of
-    from quickswap.experiments.grid import model_files, read_grids
-    from quickswap.experiments.running import check_where
-    from quickswap.experiments.sweeping import spots_of
+    from quickswap.sweeps.grid import model_files, read_grids
+    from quickswap.sweeps.running import check_where
+    from quickswap.sweeps.sweeping import spots_of
 
     changes = _given(overrides)
     with _as_written(changes):
@@ -179,8 +179,8 @@ def _run(
     plan: Plan, store: Store, chosen: Executor | None, csv: Path | None, parquet: Path | None
 ) -> None:
     from quickswap.cli.sweep_tables import frame_of, print_sweep
-    from quickswap.experiments.sweeping import run_spots
-    from quickswap.simulation import Interrupted
+    from quickswap.errors import Interrupted
+    from quickswap.sweeps.sweeping import run_spots
 
     interruption = None
     try:

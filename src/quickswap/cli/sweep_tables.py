@@ -13,9 +13,9 @@ from quickswap.cli.run import as_options
 if TYPE_CHECKING:
     import polars
 
-    from quickswap.experiments.grid import Grid
-    from quickswap.experiments.places import Place
-    from quickswap.experiments.sweeping import Sweep
+    from quickswap.sweeps.grid import Grid
+    from quickswap.sweeps.places import Place
+    from quickswap.sweeps.sweeping import Sweep
 
 __all__ = ["frame_of", "print_sweep", "spelling_of"]
 
@@ -46,7 +46,7 @@ def spelling_of(policy: str, grids: Sequence[Grid]) -> str:
 
 def frame_of(found: Sweep) -> polars.DataFrame:
     """Return all quantities of the points of a sweep, one a row."""
-    from quickswap.experiments.frames import frame_of as frame
+    from quickswap.sweeps.frames import frame_of as frame
 
     return frame(found.outcomes.results)
 
@@ -94,7 +94,7 @@ def print_sweep(found: Sweep, against: str | None, *, interrupted: bool) -> None
 def _tell_wide(found: Sweep) -> None:
     """Print how many points ended before they were as precise as was asked for, if any did."""
     from quickswap._words import counted
-    from quickswap.result import Stop
+    from quickswap.simulation.result import Stop
 
     wide = sum(each.stop is Stop.BUDGET for each in found.outcomes.results)
     if wide:

@@ -16,7 +16,7 @@ from quickswap.cli.points import bar, duration, executor
 from quickswap.cli.run import Output, Whole, check_writable, files_of_stores
 
 if TYPE_CHECKING:
-    from quickswap.estimates import Estimate
+    from quickswap.statistics.estimates import Estimate
     from quickswap.tuning import Row, Stage, Tuning
 
 __all__ = ["tune"]
@@ -82,7 +82,7 @@ def tune(
         Write all that was found to this file (- for standard output).
     """
     from quickswap.cli.output import emit
-    from quickswap.simulation import Interrupted
+    from quickswap.errors import Interrupted
     from quickswap.tuning import tune as search
 
     how = how or How()

@@ -10,9 +10,9 @@ import numpy.typing as npt
 import polars as pl
 from scipy.special import stdtrit
 
-from quickswap.estimates import Estimate, jackknife
 from quickswap.logs.joblog import JobLog
 from quickswap.logs.sample import Floats
+from quickswap.statistics.estimates import Estimate, jackknife
 
 __all__ = ["Hours", "Swing", "dispersion"]
 

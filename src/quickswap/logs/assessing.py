@@ -9,9 +9,7 @@ from dataclasses import dataclass, field
 import numpy as np
 import polars as pl
 
-from quickswap.distributions import Distribution
 from quickswap.errors import shown
-from quickswap.estimates import Estimate, jackknife
 from quickswap.logs.arriving import STRETCHES, WEEKDAYS, Hours, Swing, dispersion
 from quickswap.logs.errors import LogError
 from quickswap.logs.fitting import Jobs, as_groups, check_log, need_factor
@@ -19,7 +17,9 @@ from quickswap.logs.grouping import Group, parse_groups
 from quickswap.logs.joblog import JobLog
 from quickswap.logs.laws import Candidate, candidates, ks_distance, quantile
 from quickswap.logs.sample import Floats, Sample
-from quickswap.system import System
+from quickswap.model.distributions import Distribution
+from quickswap.model.system import System
+from quickswap.statistics.estimates import Estimate, jackknife
 
 __all__ = ["ClassGoodness", "Goodness", "goodness"]
 

@@ -10,7 +10,6 @@ import numpy.typing as npt
 
 from quickswap._check import items
 from quickswap.errors import shown
-from quickswap.jobclass import JobClass
 from quickswap.logs.errors import LogError
 from quickswap.logs.grouping import (
     Group,
@@ -23,7 +22,8 @@ from quickswap.logs.grouping import (
 from quickswap.logs.joblog import JobLog
 from quickswap.logs.laws import fitted
 from quickswap.logs.sample import Floats, Sample
-from quickswap.system import System
+from quickswap.model.jobclass import JobClass
+from quickswap.model.system import System
 
 __all__ = ["Jobs", "as_groups", "check_log", "fit", "need_factor"]
 

@@ -15,7 +15,10 @@ import numpy as np
 from scipy.optimize import brentq
 from scipy.special import gammainc, gammaincinv, gammaln, logsumexp, ndtr, ndtri, psi
 
-from quickswap.distributions import (
+from quickswap.errors import unknown
+from quickswap.logs.errors import LogError
+from quickswap.logs.sample import Floats, Sample
+from quickswap.model.distributions import (
     Deterministic,
     Distribution,
     Empirical,
@@ -24,9 +27,6 @@ from quickswap.distributions import (
     Hyperexponential,
     LogNormal,
 )
-from quickswap.errors import unknown
-from quickswap.logs.errors import LogError
-from quickswap.logs.sample import Floats, Sample
 
 __all__ = [
     "SIZES",

@@ -12,9 +12,9 @@ import polars as pl
 
 from quickswap.errors import unknown_message
 from quickswap.logs.errors import LogError
+from quickswap.logs.formats.parsed import Parsed, marked
 from quickswap.logs.joblog import COLUMNS
 from quickswap.logs.options import Options, instant
-from quickswap.logs.parsed import Parsed, marked
 from quickswap.logs.quality import DROP, Tally
 from quickswap.logs.times import FORMS
 

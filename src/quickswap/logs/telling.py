@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from quickswap.estimates import Estimate
+from quickswap.statistics.estimates import Estimate
 
 if TYPE_CHECKING:
     from quickswap.logs.assessing import Against, ClassGoodness, Goodness

@@ -12,7 +12,7 @@ from quickswap.plotting.style import STYLE, check_format, save
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from quickswap.comparison import Comparison
+    from quickswap.simulation.comparison import Comparison
 
 __all__ = ["plot_comparison"]
 

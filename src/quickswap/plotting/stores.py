@@ -10,16 +10,16 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from quickswap.experiments.chart import Chart, ChartLine, ChartPanel, chart_of, has_values
 from quickswap.files import write_with
 from quickswap.plotting.marks import draw_marks, explain_marks, log_scale, look_of, mark_unstable
 from quickswap.plotting.style import STYLE, check_format, letters_told, save
+from quickswap.sweeps.chart import Chart, ChartLine, ChartPanel, chart_of, has_values
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from quickswap.experiments.store import Store
+    from quickswap.sweeps.store import Store
 
 __all__ = ["draw_chart", "plot_store"]
 

@@ -9,8 +9,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar, final
 
+from quickswap.model.system import System
 from quickswap.policies.base import Policy
-from quickswap.system import System
 
 
 @final

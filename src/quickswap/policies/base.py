@@ -7,8 +7,8 @@ from dataclasses import MISSING, fields, is_dataclass
 from typing import ClassVar, final
 
 from quickswap.errors import PolicyError, shown, unknown
+from quickswap.model.system import System
 from quickswap.policies.draining import WITH
-from quickswap.system import System
 
 
 class Policy(ABC):

@@ -12,8 +12,8 @@ from typing import ClassVar, final
 
 from quickswap._check import boolean, positive
 from quickswap.errors import PolicyError, shown
+from quickswap.model.system import System
 from quickswap.policies.base import Policy
-from quickswap.system import System
 
 
 @final

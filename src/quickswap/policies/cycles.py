@@ -12,7 +12,7 @@ from functools import lru_cache
 from itertools import pairwise
 
 from quickswap.errors import PolicyError
-from quickswap.system import System
+from quickswap.model.system import System
 
 __all__ = ["Schedules", "best_cycle", "schedules"]
 
@@ -41,7 +41,7 @@ def schedules(system: System) -> Schedules:
 def _schedules(
     servers: int, needs: tuple[int, ...], works: tuple[float, ...], names: tuple[str, ...]
 ) -> Schedules:
-    from quickswap.theory.capacity import best_mix
+    from quickswap.model.capacity import best_mix
 
     mix = best_mix(servers, needs, works)
     least = (1 - SMALL) * min(_ratios(mix, works))

@@ -42,8 +42,8 @@ from quickswap._check import boolean, items, positive, real
 from quickswap.errors import PolicyError, shown
 
 if TYPE_CHECKING:
-    from quickswap.distributions import Distribution
-    from quickswap.system import System
+    from quickswap.model.distributions import Distribution
+    from quickswap.model.system import System
 
 __all__ = ["OVERRUN", "RISK", "WITH", "Backfilling", "by_estimates"]
 

@@ -8,8 +8,8 @@ from typing import ClassVar, final
 
 from quickswap._check import real, whole
 from quickswap.errors import PolicyError
+from quickswap.model.system import System
 from quickswap.policies.base import Policy
-from quickswap.system import System
 
 
 @final

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import ClassVar, final
 
 from quickswap.errors import PolicyError
+from quickswap.model.system import System
 from quickswap.policies.base import Policy, choice
-from quickswap.system import System
 
 
 @final

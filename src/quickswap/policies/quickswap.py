@@ -18,9 +18,9 @@ from typing import ClassVar, final
 from quickswap._check import items, whole
 from quickswap._words import counted
 from quickswap.errors import PolicyError, shown, unknown
+from quickswap.model.system import System
 from quickswap.policies.base import Policy, choice
 from quickswap.policies.draining import Backfilling
-from quickswap.system import System
 
 
 @final

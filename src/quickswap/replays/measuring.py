@@ -11,10 +11,10 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
-from quickswap.estimates import QUANTILES, Estimate
-from quickswap.replays.bootstrap import Pieces
 from quickswap.replays.schedule import History, Schedule, distinct
-from quickswap.result import SUMMARIES, ClassResult, Quantities, Summary
+from quickswap.statistics.bootstrap import Pieces
+from quickswap.statistics.estimates import QUANTILES, Estimate
+from quickswap.statistics.quantities import SUMMARIES, ClassResult, Quantities, Summary
 
 __all__ = ["Group", "Table", "area", "measure", "tabulate"]
 

@@ -9,11 +9,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from quickswap.errors import QuickswapError, shown, unknown
-from quickswap.estimates import Estimate
 from quickswap.replays.backlog import Backlog, much_work, verdict_of
 from quickswap.replays.measuring import Table
 from quickswap.replays.schedule import Schedule
-from quickswap.result import SUMMARIES, Quantities, plain
+from quickswap.simulation.result import plain
+from quickswap.statistics.estimates import Estimate
+from quickswap.statistics.quantities import SUMMARIES, Quantities
 
 if TYPE_CHECKING:
     import polars
@@ -62,7 +63,8 @@ class ReplayResult(Quantities):
     """What one policy did for the jobs of a log. Intervals are over the weeks of the log.
 
     Percentiles and means are those of the jobs measured, exactly; a half-width (95 %) says how far
-    they might have been off with other weeks of the same kind (see `quickswap.replays.bootstrap`).
+    they might have been off with other weeks of the same kind (see
+    `quickswap.statistics.bootstrap`).
     Classes are the needs, or groups of them where there are many.
 
     Attributes:

@@ -13,22 +13,21 @@ from itertools import pairwise
 from typing import Any
 
 from quickswap._check import items, real
-from quickswap._core import replay as serve
-from quickswap._settings import check_progress, flag
 from quickswap._words import counted
-from quickswap.errors import PolicyError, QuickswapError, shown
+from quickswap.engine._core import replay as serve
+from quickswap.engine._settings import check_progress, flag
+from quickswap.engine.custom import OwnPolicy, as_policy, label, own_name
+from quickswap.errors import Interrupted, PolicyError, QuickswapError, shown
 from quickswap.logs import JobLog
 from quickswap.logs.grouping import group_name
-from quickswap.own import own_name
 from quickswap.policies import Policy, spell
 from quickswap.replays.backlog import Backlog
-from quickswap.replays.bootstrap import Pieces
 from quickswap.replays.measuring import Group, measure
 from quickswap.replays.result import AS_LOGGED, ReplayComparison, ReplayInputs, ReplayResult
 from quickswap.replays.schedule import History, Schedule, check_schedule
 from quickswap.replays.task import Task
-from quickswap.result import Quantities
-from quickswap.simulation import Interrupted, OwnPolicy, as_policy, label
+from quickswap.statistics.bootstrap import Pieces
+from quickswap.statistics.quantities import Quantities
 
 __all__ = ["DEFAULT_POLICIES", "as_logged", "replay", "replay_all"]
 

@@ -12,20 +12,20 @@ from numpy.typing import NDArray
 
 from quickswap._check import factor as check_factor
 from quickswap._check import real, whole
-from quickswap._core import VERSION
-from quickswap._settings import between
 from quickswap._words import counted
-from quickswap.distributions import Exponential
+from quickswap.engine._core import VERSION
+from quickswap.engine._settings import between
+from quickswap.engine.custom import OwnPolicy
 from quickswap.errors import PolicyError, QuickswapError, shown
-from quickswap.jobclass import JobClass
 from quickswap.logs import JobLog
 from quickswap.logs.grouping import group_of, groups_by_load, parse_groups
+from quickswap.model.distributions import Exponential
+from quickswap.model.jobclass import JobClass
+from quickswap.model.system import System
 from quickswap.policies import AdaptiveQuickswap, Policy, StaticQuickswap
 from quickswap.policies.draining import by_estimates
 from quickswap.replays.result import ReplayInputs
 from quickswap.replays.schedule import Schedule, distinct
-from quickswap.simulation import OwnPolicy
-from quickswap.system import System
 
 __all__ = ["Task"]
 

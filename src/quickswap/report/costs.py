@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from quickswap.estimates import Estimate
 from quickswap.replays import ReplayResult
 from quickswap.report.counting import FELT, Counted
 from quickswap.report.gains import Gain, Gains
 from quickswap.report.gains_section import Sides
 from quickswap.report.model import Point, Told
 from quickswap.report.words import certain, percent
+from quickswap.statistics.estimates import Estimate
 
 __all__ = ["balance", "costs", "gainers", "losers", "price", "starving"]
 

@@ -8,9 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from quickswap.replays import ReplayResult
-from quickswap.replays.bootstrap import FEWEST
 from quickswap.report.gains import column_of, measured_rows, owners
 from quickswap.report.model import Point, Told
+from quickswap.statistics.bootstrap import FEWEST
 
 __all__ = ["FELT", "Counted", "counted_at"]
 

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from quickswap._words import counted
-from quickswap.estimates import Estimate
 from quickswap.replays import ReplayResult
-from quickswap.replays.bootstrap import FEWEST
 from quickswap.report.model import Point, Told, difference
 from quickswap.report.words import certain, listed
+from quickswap.statistics.bootstrap import FEWEST
+from quickswap.statistics.estimates import Estimate
 
 __all__ = ["HARDLY", "Decision", "decided", "effective", "gap_told", "important"]
 

@@ -10,11 +10,11 @@ import polars as pl
 from numpy.typing import NDArray
 
 from quickswap.errors import QuickswapError, shown
-from quickswap.estimates import Estimate
 from quickswap.replays import ReplayResult
-from quickswap.replays.bootstrap import FEWEST
 from quickswap.replays.measuring import Table, tabulate
 from quickswap.report.model import METRIC, Point, Told, difference
+from quickswap.statistics.bootstrap import FEWEST
+from quickswap.statistics.estimates import Estimate
 
 __all__ = [
     "COLUMNS",

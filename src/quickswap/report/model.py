@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from quickswap.errors import QuickswapError, shown
-from quickswap.estimates import Estimate
 from quickswap.logs import JobLog
 from quickswap.replays import ReplayComparison, ReplayResult
 from quickswap.replays.result import AS_LOGGED
 from quickswap.report.words import Clock, Unit, common_unit
+from quickswap.statistics.estimates import Estimate
 
 __all__ = ["METRIC", "Point", "Told", "difference"]
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 
-from quickswap.estimates import Estimate
 from quickswap.replays import ReplayResult
 from quickswap.report.costs import balance, costs, gainers, losers, price, starving
 from quickswap.report.counting import counted_at
@@ -16,6 +15,7 @@ from quickswap.report.gains_section import Sides
 from quickswap.report.markup import Markup, section, tag
 from quickswap.report.model import Point, Told, difference
 from quickswap.report.words import amount, certain, duration, listed
+from quickswap.statistics.estimates import Estimate
 
 __all__ = ["summary"]
 

@@ -6,11 +6,11 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from quickswap.estimates import Estimate
 from quickswap.replays import ReplayResult
 from quickswap.report.markup import Markup, folded, joined, section, table, tag
 from quickswap.report.model import Point, Told, difference
 from quickswap.report.words import amount, percent
+from quickswap.statistics.estimates import Estimate
 
 __all__ = ["policies_section"]
 

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, tzinfo
 from zoneinfo import ZoneInfo
 
-from quickswap.estimates import Estimate
 from quickswap.logs import JobLog
 from quickswap.replays import ReplayComparison
+from quickswap.statistics.estimates import Estimate
 
 __all__ = [
     "Clock",

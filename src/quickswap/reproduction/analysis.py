@@ -7,6 +7,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from quickswap.errors import ModelError, PolicyError, UnstableError
+from quickswap.model.system import System
 from quickswap.policies import (
     FCFS,
     MSF,
@@ -16,7 +17,6 @@ from quickswap.policies import (
     ServerFilling,
     StaticQuickswap,
 )
-from quickswap.system import System
 
 if TYPE_CHECKING:
     from quickswap.theory.means import Means

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from itertools import permutations
 
-from quickswap.models import load
+from quickswap.model.files import load
+from quickswap.model.system import System
 from quickswap.reproduction.experiment import Effort, Experiment, Panel, Series
 from quickswap.reproduction.paper import (
     BORG_POLICIES,
@@ -15,7 +16,6 @@ from quickswap.reproduction.paper import (
     WEIGHTED,
     mean_panels,
 )
-from quickswap.system import System
 
 __all__ = ["FIGURES"]
 

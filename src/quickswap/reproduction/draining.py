@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from quickswap.models import load
+from quickswap.model.files import load
+from quickswap.model.system import System
 from quickswap.reproduction.experiment import Effort, Experiment, Panel, Series
 from quickswap.reproduction.paper import MEAN, WEIGHTED
-from quickswap.system import System
 
 __all__ = ["FIGURES"]
 

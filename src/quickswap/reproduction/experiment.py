@@ -9,10 +9,10 @@ from collections.abc import Iterator
 from dataclasses import asdict, dataclass, replace
 from typing import Any, Self, final
 
-from quickswap.distributions import Deterministic, LogNormal
 from quickswap.errors import QuickswapError, shown, unknown
-from quickswap.experiments.point import Point
-from quickswap.system import System
+from quickswap.model.distributions import Deterministic, LogNormal
+from quickswap.model.system import System
+from quickswap.sweeps.point import Point
 
 __all__ = ["AXES", "Axis", "Effort", "Experiment", "Panel", "Series"]
 

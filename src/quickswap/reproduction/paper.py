@@ -6,7 +6,7 @@ that the values between are ours.
 
 from __future__ import annotations
 
-from quickswap.models import load
+from quickswap.model.files import load
 from quickswap.reproduction.experiment import Effort, Experiment, Panel, Series
 
 __all__ = [

@@ -8,22 +8,21 @@ from concurrent.futures import Executor
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
-from quickswap._core import VERSION
-from quickswap._settings import between, check_progress, flag, whole
-from quickswap.errors import QuickswapError, shown
-from quickswap.experiments.outcomes import Advance, Outcomes
-from quickswap.experiments.point import Point
-from quickswap.experiments.record import Failure
-from quickswap.experiments.running import check_where, run_points
-from quickswap.experiments.store import Store
+from quickswap.engine._core import VERSION
+from quickswap.engine._settings import between, check_progress, flag, whole
+from quickswap.errors import Interrupted, QuickswapError, shown
 from quickswap.files import checked_path, same_file, write_text, write_with
 from quickswap.reproduction.catalogue import EXPERIMENTS, chosen
 from quickswap.reproduction.claims import CLAIMS, as_markdown, judged
 from quickswap.reproduction.experiment import Effort, Experiment
 from quickswap.reproduction.judging import Finding
 from quickswap.reproduction.table import Rows, gathered
-from quickswap.result import Result
-from quickswap.simulation import Interrupted
+from quickswap.simulation.result import Result
+from quickswap.sweeps.outcomes import Advance, Outcomes
+from quickswap.sweeps.point import Point
+from quickswap.sweeps.record import Failure
+from quickswap.sweeps.running import check_where, run_points
+from quickswap.sweeps.store import Store
 
 __all__ = ["FORMATS", "STORE", "Reproduction", "reproduce"]
 

@@ -7,12 +7,12 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from quickswap.estimates import Estimate
-from quickswap.experiments.record import Failure
 from quickswap.policies import parse
 from quickswap.reproduction.analysis import APPROXIMATE, computed
 from quickswap.reproduction.experiment import Effort, Experiment, Panel, Series
-from quickswap.result import Result, Stop
+from quickswap.simulation.result import Result, Stop
+from quickswap.statistics.estimates import Estimate
+from quickswap.sweeps.record import Failure
 
 if TYPE_CHECKING:
     import polars

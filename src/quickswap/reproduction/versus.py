@@ -7,8 +7,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from quickswap._words import counted
-from quickswap.estimates import Estimate
 from quickswap.reproduction.table import Row, Rows
+from quickswap.statistics.estimates import Estimate
 
 __all__ = ["Curve", "Duel", "duels", "ratio", "told"]
 

@@ -10,9 +10,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from quickswap._check import positive, whole
-from quickswap.distributions import Distribution
 from quickswap.errors import ModelError, shown
-from quickswap.system import MOST_SERVERS
+from quickswap.model.distributions import Distribution
+from quickswap.model.system import MOST_SERVERS
 from quickswap.theory.models import check_load
 
 __all__ = ["Queue", "mg1", "mg1_exceptional_first", "mmk", "polling_waiting_work"]

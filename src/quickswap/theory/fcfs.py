@@ -11,9 +11,9 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from quickswap.distributions import Exponential
 from quickswap.errors import ModelError, UnstableError
-from quickswap.system import System
+from quickswap.model.distributions import Exponential
+from quickswap.model.system import System
 from quickswap.theory.means import Means
 from quickswap.theory.models import check_system, markovian, one_or_all, poisson
 from quickswap.theory.saturation import MOST, saturated_rate, states

@@ -7,8 +7,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import cast
 
+from quickswap.model.system import System
 from quickswap.policies import StaticQuickswap
-from quickswap.system import System
 from quickswap.theory.means import Means
 from quickswap.theory.models import check_markovian
 from quickswap.theory.visits import Visit, check_finite

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Self
 
-from quickswap.system import System
+from quickswap.model.system import System
 
 __all__ = ["ClassMeans", "Means"]
 

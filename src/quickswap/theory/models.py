@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from quickswap.arrivals import Poisson
-from quickswap.distributions import Exponential
 from quickswap.errors import ModelError, UnstableError, shown
-from quickswap.system import System
+from quickswap.model.arrivals import Poisson
+from quickswap.model.distributions import Exponential
+from quickswap.model.system import System
 
 __all__ = [
     "OneOrAll",

@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 from itertools import pairwise
 
-from quickswap.distributions import Distribution, LogNormal, Pareto, Weibull
 from quickswap.errors import ModelError
-from quickswap.system import System
+from quickswap.model.distributions import Distribution, LogNormal, Pareto, Weibull
+from quickswap.model.system import System
 from quickswap.theory.means import Means
 from quickswap.theory.models import check_load, check_system, one_or_all, poisson
 from quickswap.theory.unsampled import waits

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from quickswap.errors import PolicyError
+from quickswap.model.system import System
 from quickswap.policies import (
     FCFS,
     MSF,
@@ -27,7 +28,6 @@ from quickswap.policies import (
     parse,
 )
 from quickswap.policies.base import no_policy
-from quickswap.system import System
 from quickswap.theory.fcfs import find_limit
 from quickswap.theory.models import is_exclusive, markovian
 from quickswap.theory.saturation import QUICK
@@ -99,7 +99,7 @@ def stability(system: System, policy: Policy | str) -> Stability:
     elif known is None and type(policy) in RULES:
         known = RULES[type(policy)](system, policy, capacity)
     if known is None:
-        source = "quickswap.theory.capacity"
+        source = "quickswap.model.capacity"
         if system.arrival_rate >= capacity:
             reason = "no policy is stable at the capacity or above."
             return Stability(None, capacity, "unstable", reason, source)

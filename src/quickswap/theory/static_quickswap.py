@@ -14,8 +14,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple, cast
 
 from quickswap.errors import ModelError, UnstableError
+from quickswap.model.system import System
 from quickswap.policies import StaticQuickswap
-from quickswap.system import System
 from quickswap.theory.means import Means
 from quickswap.theory.models import check_markovian
 from quickswap.theory.moments import Moments

@@ -8,7 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 from quickswap.errors import ModelError, QuickswapError, unknown_message
-from quickswap.system import System
+from quickswap.model.system import System
 from quickswap.theory.means import Means
 from quickswap.theory.msfq.solution import ExactMSFQ, Solver
 

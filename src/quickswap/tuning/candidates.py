@@ -9,7 +9,7 @@ from typing import Any, cast
 
 from quickswap._check import items
 from quickswap.errors import PolicyError, QuickswapError, shown
-from quickswap.experiments.spread import spread
+from quickswap.model.system import System
 from quickswap.policies import (
     FCFS,
     MSF,
@@ -21,7 +21,7 @@ from quickswap.policies import (
     StaticQuickswap,
     spell,
 )
-from quickswap.system import System
+from quickswap.sweeps.spread import spread
 from quickswap.theory.models import is_exclusive, markovian
 
 __all__ = ["Candidate", "between", "chosen", "default_policies", "distinct", "simple_default"]

@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, replace
 
-from quickswap.estimates import Estimate
+from quickswap.model.system import System
 from quickswap.policies import Policy, spell
-from quickswap.system import System
+from quickswap.statistics.estimates import Estimate
 from quickswap.tuning.candidates import key_of
 from quickswap.tuning.entry import Entry
 from quickswap.tuning.exact import Exact

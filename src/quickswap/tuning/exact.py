@@ -5,10 +5,10 @@ from __future__ import annotations
 from contextlib import suppress
 from functools import cached_property
 
-from quickswap.distributions import Exponential
 from quickswap.errors import ModelError, UnstableError
+from quickswap.model.distributions import Exponential
+from quickswap.model.system import System
 from quickswap.policies import FCFS, Policy, ServerFilling
-from quickswap.system import System
 from quickswap.theory import classical, fcfs, server_filling
 from quickswap.theory.means import Means
 from quickswap.theory.models import is_exclusive, markovian, poisson

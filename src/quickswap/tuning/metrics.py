@@ -13,9 +13,9 @@ import numpy as np
 from scipy.special import stdtrit
 
 from quickswap.errors import QuickswapError, unknown
-from quickswap.estimates import CONFIDENCE, Estimate, Floats, jackknife
-from quickswap.measure import overall_values
-from quickswap.result import Result
+from quickswap.simulation.result import Result
+from quickswap.statistics.estimates import CONFIDENCE, Estimate, Floats, jackknife
+from quickswap.statistics.measure import overall_values
 from quickswap.theory.means import Means
 from quickswap.tuning.runs import Runs
 

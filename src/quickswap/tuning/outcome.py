@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from quickswap.estimates import Estimate
-from quickswap.result import plain
-from quickswap.system import System
+from quickswap.model.system import System
+from quickswap.simulation.result import plain
+from quickswap.statistics.estimates import Estimate
 
 if TYPE_CHECKING:
     import polars

@@ -17,9 +17,9 @@ import math
 from collections.abc import Callable, Iterable, Sequence
 from itertools import islice
 
-from quickswap.experiments.record import Failure
+from quickswap.model.system import System
 from quickswap.policies import Policy
-from quickswap.system import System
+from quickswap.sweeps.record import Failure
 from quickswap.theory.stability import stability
 from quickswap.tuning.candidates import Candidate, between, distinct
 from quickswap.tuning.entry import Entry

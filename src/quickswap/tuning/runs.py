@@ -6,12 +6,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from quickswap.experiments.outcomes import Outcomes
-from quickswap.experiments.point import Point
-from quickswap.experiments.record import Failure
+from quickswap.model.system import System
 from quickswap.policies import Policy
-from quickswap.result import Result
-from quickswap.system import System
+from quickswap.simulation.result import Result
+from quickswap.sweeps.outcomes import Outcomes
+from quickswap.sweeps.point import Point
+from quickswap.sweeps.record import Failure
 
 __all__ = ["Run", "Runs", "even", "seeds_of", "simulated"]
 

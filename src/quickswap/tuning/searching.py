@@ -9,17 +9,16 @@ from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 
-from quickswap._settings import between, check_progress, flag, whole
 from quickswap._words import counted, load_words
-from quickswap.errors import QuickswapError, UnstableError
-from quickswap.experiments.outcomes import Advance, Outcomes
-from quickswap.experiments.point import Point
-from quickswap.experiments.running import check_where, run_points
-from quickswap.experiments.store import Store
-from quickswap.models import as_system
+from quickswap.engine._settings import between, check_progress, flag, whole
+from quickswap.errors import Interrupted, QuickswapError, UnstableError
+from quickswap.model.files import as_system
+from quickswap.model.system import System
 from quickswap.policies import Policy
-from quickswap.simulation import Interrupted
-from quickswap.system import System
+from quickswap.sweeps.outcomes import Advance, Outcomes
+from quickswap.sweeps.point import Point
+from quickswap.sweeps.running import check_where, run_points
+from quickswap.sweeps.store import Store
 from quickswap.tuning.candidates import (
     check_suits,
     chosen,

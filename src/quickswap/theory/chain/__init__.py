@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from quickswap._check import positive, whole
+from quickswap.engine.custom import OwnPolicy, check_policy
 from quickswap.errors import PolicyError, QuickswapError, UnstableError, unknown
-from quickswap.own import OwnPolicy
+from quickswap.model.system import System
 from quickswap.policies import Policy, parse
-from quickswap.system import System
 from quickswap.theory.chain.graph import Graph, explore
 from quickswap.theory.chain.truncation import Level, first_limits, region, solve
 from quickswap.theory.means import Means
@@ -112,8 +112,6 @@ def exact(
         UnstableError: the system has no mean response time under this policy.
         QuickswapError: the error is too large at `max_states`.
     """
-    from quickswap.simulation import check_policy
-
     policy = parse(policy) if isinstance(policy, str) else policy
     check_policy(policy, system)
     if isinstance(policy, Policy) and policy.estimates:

@@ -12,16 +12,16 @@ import numpy as np
 from scipy import sparse
 from scipy.sparse import csgraph
 
-from quickswap._core import Explorer
+from quickswap.engine._core import Explorer
+from quickswap.engine.custom import OwnPolicy, own_name
 from quickswap.errors import PolicyError, QuickswapError
-from quickswap.own import OwnPolicy, own_name
+from quickswap.model.system import System
 from quickswap.policies import Policy
-from quickswap.system import System
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from quickswap.own import View
+    from quickswap.engine._core import View
 
     Vector = NDArray[np.float64]
     Whole = NDArray[np.uint32]

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from quickswap.system import System
+from quickswap.model.system import System
 from quickswap.theory.chain.graph import Graph
 from quickswap.theory.chain.stationary import Solver
 

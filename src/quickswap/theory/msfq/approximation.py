@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 from quickswap._check import whole
 from quickswap.errors import ModelError, PolicyError, unknown
-from quickswap.system import System
+from quickswap.model.system import System
 from quickswap.theory.means import Means
 from quickswap.theory.models import OneOrAll, check_load, one_or_all
 from quickswap.theory.moments import Moments

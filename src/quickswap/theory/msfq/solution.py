@@ -9,9 +9,9 @@ import numpy as np
 
 from quickswap._check import whole
 from quickswap.errors import ModelError, PolicyError
+from quickswap.model.system import System
 from quickswap.policies import MSFQ
 from quickswap.policies.base import choice
-from quickswap.system import System
 from quickswap.theory.means import Means
 from quickswap.theory.models import OneOrAll, check_load, exclusive
 from quickswap.theory.msfq.cycle import Cycle, cycle

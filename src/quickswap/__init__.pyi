@@ -1,0 +1,147 @@
+"""Public names and the modules that define them; imported when they are first used."""
+
+from . import logs, replays, theory
+from .engine.custom import OwnPolicy, View
+from .engine.scheduler import Scheduler, State
+from .errors import (
+    InfiniteVarianceWarning,
+    Interrupted,
+    ModelError,
+    PolicyError,
+    QuickswapError,
+    UnstableError,
+)
+from .model.arrivals import Arrivals, MarkovModulatedPoisson, Poisson, Renewal
+from .model.distributions import (
+    BoundedPareto,
+    Deterministic,
+    Distribution,
+    Empirical,
+    Erlang,
+    Exponential,
+    Gamma,
+    Hyperexponential,
+    LogNormal,
+    Pareto,
+    Uniform,
+    Weibull,
+)
+from .model.files import load, presets
+from .model.jobclass import JobClass
+from .model.system import System
+from .policies import (
+    EASY,
+    FCFS,
+    LSF,
+    MSF,
+    MSFQ,
+    NMSR,
+    AdaptiveQuickswap,
+    Conservative,
+    DivisorFilling,
+    FirstFit,
+    MaxWeight,
+    Policy,
+    RandomizedTimers,
+    ServerFilling,
+    Smash,
+    StaticQuickswap,
+    parse,
+    spell,
+)
+from .replays import ReplayComparison, ReplayResult, replay, replay_all
+from .report import write_report
+from .reproduction.reproducing import Reproduction, reproduce
+from .simulation.comparison import Comparison, compare, difference
+from .simulation.result import Result, Stop, Trajectory
+from .simulation.simulate import rerun, simulate
+from .statistics.estimates import Estimate
+from .statistics.quantities import ClassResult, Summary
+from .statistics.verdict import Verdict
+from .sweeps.grid import Grid
+from .sweeps.point import Point
+from .sweeps.store import Store
+from .sweeps.sweeping import sweep
+from .theory import Stability, stability
+from .tuning import Tuning, tune
+
+__all__ = [
+    "EASY",
+    "FCFS",
+    "LSF",
+    "MSF",
+    "MSFQ",
+    "NMSR",
+    "AdaptiveQuickswap",
+    "Arrivals",
+    "BoundedPareto",
+    "ClassResult",
+    "Comparison",
+    "Conservative",
+    "Deterministic",
+    "Distribution",
+    "DivisorFilling",
+    "Empirical",
+    "Erlang",
+    "Estimate",
+    "Exponential",
+    "FirstFit",
+    "Gamma",
+    "Grid",
+    "Hyperexponential",
+    "InfiniteVarianceWarning",
+    "Interrupted",
+    "JobClass",
+    "LogNormal",
+    "MarkovModulatedPoisson",
+    "MaxWeight",
+    "ModelError",
+    "OwnPolicy",
+    "Pareto",
+    "Point",
+    "Poisson",
+    "Policy",
+    "PolicyError",
+    "QuickswapError",
+    "RandomizedTimers",
+    "Renewal",
+    "ReplayComparison",
+    "ReplayResult",
+    "Reproduction",
+    "Result",
+    "Scheduler",
+    "ServerFilling",
+    "Smash",
+    "Stability",
+    "State",
+    "StaticQuickswap",
+    "Stop",
+    "Store",
+    "Summary",
+    "System",
+    "Trajectory",
+    "Tuning",
+    "Uniform",
+    "UnstableError",
+    "Verdict",
+    "View",
+    "Weibull",
+    "compare",
+    "difference",
+    "load",
+    "logs",
+    "parse",
+    "presets",
+    "replay",
+    "replay_all",
+    "replays",
+    "reproduce",
+    "rerun",
+    "simulate",
+    "spell",
+    "stability",
+    "sweep",
+    "theory",
+    "tune",
+    "write_report",
+]

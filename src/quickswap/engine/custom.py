@@ -1,0 +1,97 @@
+"""Policies of your own, written in Python."""
+
+from __future__ import annotations
+
+from typing import Protocol, runtime_checkable
+
+from quickswap.engine._core import View, ViewedJob
+from quickswap.errors import PolicyError, shown
+from quickswap.model.system import System
+from quickswap.policies import Policy, parse
+from quickswap.policies.base import no_policy
+
+__all__ = ["OwnPolicy", "View", "ViewedJob", "as_policy", "check_policy", "label"]
+
+FLAGS = ("sees_jobs", "remembers_order")
+METHODS = ("start", "wake_at", "save", "restore")
+"""What the core calls, where it is there."""
+
+
+@runtime_checkable
+class OwnPolicy(Protocol):
+    """A nonpreemptive policy of your own: accepted wherever a policy is; slow but right.
+
+    After every instant with events `start` is called again and again until it answers None. It may
+    keep a state of its own in its attributes; each replication works on a deep copy. Optional:
+
+    * `name`: a string for tables and messages; the name of the class if there is none.
+    * `sees_jobs = True`: the view also has `queue` and `in_service`, the single jobs with their
+      estimated sizes. Costs time in proportion to their number.
+    * `wake_at(view) -> float | None`: the time at which to be asked even if nothing happens.
+    * `save() -> list[int]` and `restore(state)`: the state, for `quickswap.Scheduler` and exact
+      chains.
+    * `remembers_order = False`: what it does follows from the numbers of jobs, not from the order
+      of their arrival, so that the order is not part of the state of an exact chain.
+    """
+
+    def start(self, view: View) -> int | ViewedJob | None:
+        """Return the class whose head of line starts now, or one of `view.queue`, or None.
+
+        Classes are numbered as in the system, from 0. An answer that cannot be carried out is
+        reported as a `PolicyError` with the policy's name, the answer and the state.
+        """
+        ...
+
+
+def own_name(policy: OwnPolicy) -> str:
+    """Return the name of a policy for tables and messages."""
+    return str(getattr(policy, "name", type(policy).__name__))
+
+
+def check_own(policy: OwnPolicy) -> None:
+    """Refuse a policy whose optional parts are not what they must be.
+
+    Raises:
+        PolicyError: a name that is no text, a flag that is no boolean, a method that is none.
+    """
+    kind = type(policy).__name__
+    name = getattr(policy, "name", kind)
+    if not isinstance(name, str) or not name.strip():
+        raise PolicyError(
+            f"name of the policy {kind} must be a text that is not empty, not {shown(name)}."
+        )
+    for flag in FLAGS:
+        found = getattr(policy, flag, False)
+        if not isinstance(found, bool):
+            raise PolicyError(f"{flag} of policy {name} must be True or False, not {shown(found)}.")
+    for method in METHODS:
+        found = getattr(policy, method, check_own)
+        if not callable(found):
+            raise PolicyError(f"{method} of policy {name} must be a method, not {shown(found)}.")
+
+
+def label(policy: Policy | OwnPolicy) -> str:
+    """Return the name of a policy in tables."""
+    return policy.label if isinstance(policy, Policy) else own_name(policy)
+
+
+def as_policy(given: object, system: System) -> Policy | OwnPolicy:
+    """Return a policy as it is, or the one that a text spells.
+
+    Raises:
+        PolicyError: it is none, or does not suit the system.
+    """
+    policy = parse(given) if isinstance(given, str) else given
+    check_policy(policy, system)
+    assert isinstance(policy, Policy | OwnPolicy)
+    return policy
+
+
+def check_policy(policy: object, system: System) -> None:
+    """Refuse what is no policy, or does not suit the system."""
+    if isinstance(policy, Policy):
+        policy.resolve(system)
+    elif isinstance(policy, type) or not isinstance(policy, OwnPolicy):
+        raise PolicyError(no_policy(policy))
+    else:
+        check_own(policy)

@@ -1,0 +1,276 @@
+"""Reads plain tables: CSV, with commas, semicolons or tabs, and Parquet."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from quickswap.logs import times
+from quickswap.logs.errors import LogError
+from quickswap.logs.formats import slurm
+from quickswap.logs.formats.lines import Lines, Reader, fields
+from quickswap.logs.formats.parsed import TEXTS, Parsed, complete, judge, marked, unread, unreadable
+from quickswap.logs.formats.source import blocks, head
+from quickswap.logs.joblog import stored
+from quickswap.logs.quality import DROP, MARK, Tally
+from quickswap.logs.rules import bit
+
+__all__ = ["parse_csv", "parse_parquet", "separator"]
+
+KNOWN = ("submit", "need", "size", "estimate", "wait", *TEXTS)
+"""The columns of a table; the first three must be there."""
+
+_MUST = KNOWN[:3]
+_EPOCH = 3e8
+_ADVICE = "give a table with a row for each job"
+_MOST_HELD = 4
+"""Blocks put together for the sake of a quoted field."""
+
+
+def separator(line: str) -> str | None:
+    """Return what separates the fields of a header: the most frequent of comma, `;` and tab."""
+    best = max(",;\t", key=line.count)
+    return best if best in line else None
+
+
+def parse_csv(
+    path: Path, columns: Mapping[str, str] | None, zone: str | None, tally: Tally
+) -> Parsed:
+    """Read a table whose first line names the columns; blank lines are no rows."""
+    text = head(path).removeprefix(b"\xef\xbb\xbf").decode("utf-8", "replace").lstrip("\r\n")
+    line = text.replace("\r", "\n").partition("\n")[0]
+    mark = separator(line) or ","
+    names = [word.strip() for word in next(csv.reader([line.replace("\0", " ")], delimiter=mark))]
+    mapping = _mapping(path, names, columns)
+    reader, first = Reader(lone_cr=True), True
+    parts: list[pl.DataFrame] = []
+    for block in _even(blocks(path, lone_cr=True)):
+        lines = reader.lines(block)
+        rows = _rows(lines, [f"f{i}" for i in range(len(names))], mark, first, path)
+        parts += [judge(_jobs(frame, names, mapping, zone, tally), tally) for frame in rows]
+        first = False
+    if tally.rows == 0:
+        raise LogError(f"{path} has a header, but no jobs: {_ADVICE}.")
+    frame = pl.concat(parts) if parts else judge(unread([]), tally)
+    return Parsed(frame, {}, None, _clock(frame, tally), zone)
+
+
+def parse_parquet(
+    path: Path, columns: Mapping[str, str] | None, zone: str | None, tally: Tally
+) -> Parsed:
+    """Read a Parquet file; of one that `JobLog.write_parquet` wrote, servers and origin too."""
+    facts = stored(path) or {}
+    try:
+        table = pl.scan_parquet(path)
+        names = table.collect_schema().names()
+        mapping = _mapping(path, names, columns)
+        frame = table.select(
+            pl.col(own).alias(f"f{names.index(own)}") for own in mapping.values()
+        ).collect()
+    except (OSError, pl.exceptions.PolarsError) as error:
+        raise LogError(f"{path} cannot be read as Parquet: fetch or write it again.") from error
+    for name, own in mapping.items():
+        kind = frame.schema[f"f{names.index(own)}"]
+        if kind.is_nested() or kind in (pl.Binary, pl.Object, pl.Time):
+            raise LogError(
+                f"{path}: the column {own!r} ({name}) holds {kind}, no numbers or texts."
+            )
+    frame = frame.with_row_index("line", offset=1).with_columns(pl.lit(0, pl.UInt64).alias(MARK))
+    jobs = judge(_jobs(frame, names, mapping, zone, tally), tally)
+    if tally.rows == 0:
+        raise LogError(f"{path} has columns, but no jobs: {_ADVICE}.")
+    clock = facts["origin"] if facts else _clock(jobs, tally)
+    return Parsed(jobs, facts.get("header", {}), facts.get("servers"), clock, zone)
+
+
+def _mapping(path: Path, names: list[str], columns: Mapping[str, str] | None) -> dict[str, str]:
+    """Return the table's name of each known column that it has."""
+    given = dict(columns or {})
+    for name, own in given.items():
+        if name not in KNOWN:
+            raise LogError(f"columns has {name!r}; it may name {', '.join(KNOWN)}.")
+        if own not in names:
+            raise LogError(f"{path}, line 1 has no column {own!r}: it has {_listed(names)}.")
+    result = {name: name for name in KNOWN if name in names} | given
+    for name, own in result.items():
+        if names.count(own) > 1:
+            places = [str(at) for at, each in enumerate(names, 1) if each == own]
+            raise LogError(
+                f"{path}, line 1 has {len(places)} columns {own!r} ({', '.join(places)}): give "
+                f"each a name of its own, so that it is clear which one is the {name}."
+            )
+    for name in _MUST:
+        if name not in result:
+            raise LogError(
+                f"{path}, line 1 has no column {name!r}: it has {_listed(names)}; say which one "
+                f'it is with columns={{"{name}": ...}}.'
+            )
+    return result
+
+
+def _listed(names: list[str]) -> str:
+    shown = ", ".join(repr(name[:40]) for name in names[:20])
+    return shown + (", ..." if len(names) > 20 else "")
+
+
+def _even(text: Iterator[bytes]) -> Iterator[bytes]:
+    """Yield blocks with an even number of quotes, so that no quoted field is cut.
+
+    A quote that stands alone is not waited for without end: no field is as long as a few blocks.
+    """
+    held: list[bytes] = []
+    quotes = 0
+    for block in text:
+        held.append(block)
+        quotes += block.count(b'"')
+        if quotes % 2 == 0 or len(held) == _MOST_HELD:
+            yield b"".join(held)
+            held, quotes = [], 0
+    if held:
+        yield b"".join(held)
+
+
+def _rows(
+    lines: Lines, names: list[str], mark: str, first: bool, path: Path
+) -> Iterator[pl.DataFrame]:
+    """Yield the rows of a block as texts, without the header of the first."""
+    filled = (lines.ends - lines.starts) > 1
+    if b'"' in lines.text:
+        yield from _quoted(lines, names, mark, first, path)
+        return
+    if first and filled.any():
+        filled[int(np.argmax(filled))] = False
+    regular = filled & (lines.count(ord(mark)) == len(names) - 1)
+    bad = lines.numbers[filled & ~regular]
+    if len(bad):
+        yield unread([(int(number), "fields") for number in bad])
+    if regular.any():
+        marks = np.where(lines.odd, bit("line_end"), 0).astype(np.uint64)
+        marks |= np.where(lines.undecodable(), bit("encoding"), 0).astype(np.uint64)
+        frame = fields(lines.pick(regular), names, mark, pl.String)
+        yield frame.with_columns(
+            pl.Series("line", lines.numbers[regular]), pl.Series(MARK, marks[regular], pl.UInt64)
+        )
+
+
+def _quoted(
+    lines: Lines, names: list[str], mark: str, first: bool, path: Path
+) -> Iterator[pl.DataFrame]:
+    """Read a block with quotes by Python's own reader."""
+    reader = csv.reader(io.StringIO(lines.text.decode("utf-8", "replace")), delimiter=mark)
+    bad: list[tuple[int, str]] = []
+    good: list[list[str]] = []
+    where: list[int] = []
+    begins = 0
+    try:
+        for row in reader:
+            index, begins = begins, reader.line_num
+            if not row or first:
+                first = first and not row
+            elif len(row) == len(names):
+                good.append(row)
+                where.append(index)
+            else:
+                bad.append((int(lines.numbers[index]), "fields"))
+    except csv.Error as error:
+        raise LogError(
+            f"{path}, line {lines.numbers[min(begins, len(lines) - 1)]}: a quote is never closed; "
+            f"correct the file."
+        ) from error
+    if bad:
+        yield unread(bad)
+    if good:
+        marks = np.where(lines.odd[where], bit("line_end"), 0).astype(np.uint64)
+        yield pl.DataFrame(good, dict.fromkeys(names, pl.String), orient="row").with_columns(
+            pl.Series("line", lines.numbers[where]), pl.Series(MARK, marks, pl.UInt64)
+        )
+
+
+def _jobs(
+    frame: pl.DataFrame,
+    names: list[str],
+    mapping: dict[str, str],
+    zone: str | None,
+    tally: Tally,
+) -> pl.DataFrame:
+    """Turn the columns of a table into those of a reader."""
+    if DROP in frame.columns:
+        return frame
+    where = zone or "UTC"
+    fields = {name: f"f{names.index(own)}" for name, own in mapping.items()}
+    kinds = {name: frame.schema[field] for name, field in fields.items()}
+    texts = [name for name, kind in kinds.items() if kind == pl.String]
+    frame = frame.select(
+        *(
+            _filled(pl.col(field)).alias(name) if name in texts else pl.col(field).alias(name)
+            for name, field in fields.items()
+        ),
+        "line",
+        MARK,
+    )
+    read = {name: slurm.number(pl.col(name)) for name in texts if name not in TEXTS}
+    skipped = ambiguous = pl.lit(False)
+    wanted = {name: read[name] for name in _MUST if name in read}
+    if "submit" in texts:
+        moment = pl.when(read["submit"].is_null()).then(pl.col("submit"))  # the rest are numbers
+        wanted["submit"] = pl.coalesce(read["submit"], times.seconds(moment, "UTC"))
+        read["submit"] = pl.coalesce(read["submit"], times.seconds(moment, where))
+        skipped, ambiguous = times.skipped(moment, where), times.ambiguous(moment, where)
+    elif isinstance(kinds["submit"], pl.Datetime):
+        skipped = (
+            pl.col("submit").is_not_null()
+            & _numeric(pl.col("submit"), kinds["submit"], where).is_null()
+        )
+    wrong: Any = unreadable(frame, wanted, tally) if wanted else pl.lit(False)
+    drop = pl.when(wrong).then(pl.lit("unreadable")).when(skipped).then(pl.lit("skipped_time"))
+    values = [
+        read[name]
+        if name in read
+        else pl.col(name).cast(pl.String)
+        if name in TEXTS
+        else _numeric(pl.col(name), kinds[name], where)
+        for name in fields
+    ]
+    state = (
+        pl.col("state").cast(pl.String).str.to_lowercase() if "state" in fields else pl.lit(None)
+    )
+    return complete(
+        frame.select(
+            *(value.alias(name) for name, value in zip(fields, values, strict=True)),
+            "line",
+            drop.otherwise(pl.lit(None, pl.String)).alias(DROP),
+            marked(ambiguous_time=ambiguous),
+        ).with_columns(state.alias("state"))
+    )
+
+
+def _filled(text: pl.Expr) -> pl.Expr:
+    """Return a text without blanks around it; null if nothing is left."""
+    return text.cast(pl.String).str.strip_chars().replace("", None)
+
+
+def _numeric(column: pl.Expr, kind: pl.DataType, zone: str) -> pl.Expr:
+    """Return a column of Parquet as seconds, or as a plain number."""
+    if isinstance(kind, pl.Datetime):
+        if kind.time_zone is None:
+            column = column.dt.replace_time_zone(zone, ambiguous="earliest", non_existent="null")
+        return column.dt.epoch("us") / 1e6
+    if kind == pl.Date:
+        return column.cast(pl.Datetime("us")).dt.epoch("us") / 1e6
+    if kind == pl.Duration:
+        return column.dt.total_microseconds() / 1e6
+    return column.cast(pl.Float64, strict=False)
+
+
+def _clock(frame: pl.DataFrame, tally: Tally) -> float | None:
+    first = frame.get_column("submit").min()
+    if isinstance(first, float) and first > _EPOCH:
+        tally.facts.append("Submit times are Unix times.")
+        return 0.0
+    return None

@@ -1,0 +1,241 @@
+"""When the jobs of a class arrive: Poisson, renewal, Markov-modulated Poisson.
+
+Rates are in jobs per second, times in seconds.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import ClassVar, Self, final
+
+from quickswap._check import items, numbers, positive
+from quickswap._words import counted
+from quickswap.errors import ModelError, inside, shown, unknown
+from quickswap.model.distributions import Distribution
+
+__all__ = ["Arrivals", "MarkovModulatedPoisson", "Poisson", "Renewal"]
+
+
+class Arrivals(ABC):
+    """A stationary stream of arrivals, a frozen value; the concrete streams are final."""
+
+    __slots__ = ()
+
+    process: ClassVar[str]
+    """Name of the process in files."""
+    keys: ClassVar[tuple[str, ...]]
+    """Its parameters, all of them needed."""
+
+    @property
+    @abstractmethod
+    def rate(self) -> float:
+        """Long-run arrivals per second, exact."""
+
+    @abstractmethod
+    def _scaled(self, factor: float) -> Self:
+        """Return the stream with `factor` times the rate, for a checked factor."""
+
+    def scaled(self, factor: float) -> Self:
+        """Return a stream of the same kind with `factor` times the rate; the factor is positive."""
+        return self._scaled(positive(factor, "scaling factor"))
+
+    @abstractmethod
+    def to_dict(self) -> dict[str, object]:
+        """Return the form written to JSON and TOML, e.g. `{"process": "poisson", "rate": 1.0}`."""
+
+    @staticmethod
+    def from_dict(data: Mapping[str, object]) -> Arrivals:
+        """Build a stream from the form of `to_dict`; laws inside it may take any of their forms.
+
+        Raises:
+            ModelError: an unknown or missing key, or a value out of range.
+        """
+        if not isinstance(data, Mapping) or "process" not in data:
+            raise ModelError(
+                f"arrivals are a table with the key process, one of {', '.join(PROCESSES)}, "
+                f"and its parameters; given was {shown(data)}."
+            )
+        name = data["process"]
+        if not isinstance(name, str) or name not in PROCESSES:
+            unknown("process", name, PROCESSES, where=("process",))
+        kind = PROCESSES[name]
+        for key in data:
+            if key not in ("process", *kind.keys):
+                unknown(f"key of the process {name}", key, kind.keys, where=(key,))
+        for key in kind.keys:
+            if key not in data:
+                raise ModelError(f"the process {name} needs the key {key}.")
+        build: Callable[..., Arrivals] = kind
+        return build(**{key: _parameter(key, data[key]) for key in kind.keys})
+
+
+def _parameter(key: str, value: object) -> object:
+    """Read one parameter of a process: a law where one belongs, else the value as it is."""
+    if key != "interarrival":
+        return value
+    with inside(key):
+        if not isinstance(value, Mapping):
+            raise ModelError(f"interarrival must be a law, not {shown(value)}.")
+        return Distribution.from_dict(value)
+
+
+@final
+@dataclass(frozen=True, slots=True, init=False)
+class Poisson(Arrivals):
+    """Poisson arrivals at `rate` per second."""
+
+    process: ClassVar[str] = "poisson"
+    keys: ClassVar[tuple[str, ...]] = ("rate",)
+
+    rate: float = field()
+
+    def __init__(self, rate: float) -> None:
+        with inside("rate"):
+            object.__setattr__(self, "rate", positive(rate, "arrival rate"))
+
+    def _scaled(self, factor: float) -> Self:
+        return type(self)(factor * self.rate)
+
+    def to_dict(self) -> dict[str, object]:
+        return {"process": self.process, "rate": self.rate}
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Renewal(Arrivals):
+    """Independent times between arrivals with the law `interarrival`, in seconds.
+
+    `scaled` compresses time: the same law, each time divided by the factor. Times of length zero
+    (an `Empirical` law with a 0) make jobs arrive together.
+    """
+
+    process: ClassVar[str] = "renewal"
+    keys: ClassVar[tuple[str, ...]] = ("interarrival",)
+
+    interarrival: Distribution
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.interarrival, Distribution):
+            raise ModelError(
+                "interarrival must be a law such as Gamma(mean=1.0, scv=4.0), "
+                f"not {shown(self.interarrival)}."
+            )
+
+    @property
+    def rate(self) -> float:
+        return 1 / self.interarrival.mean
+
+    def _scaled(self, factor: float) -> Self:
+        return type(self)(self.interarrival.scaled(1 / factor))
+
+    def to_dict(self) -> dict[str, object]:
+        return {"process": self.process, "interarrival": self.interarrival.to_dict()}
+
+
+@final
+@dataclass(frozen=True, slots=True, init=False)
+class MarkovModulatedPoisson(Arrivals):
+    """Poisson arrivals whose rate follows a Markov chain of n states.
+
+    In state i jobs arrive at `rates[i]` per second (0 allowed, not everywhere); the chain jumps
+    from i to j at `switching[i][j]` per second. The diagonal is ignored and kept as 0. Every state
+    must be reachable from every other. `scaled` multiplies the arrival rates and leaves the
+    switching alone: how long a burst lasts does not depend on the load.
+    """
+
+    process: ClassVar[str] = "mmpp"
+    keys: ClassVar[tuple[str, ...]] = ("rates", "switching")
+
+    rates: tuple[float, ...]
+    switching: tuple[tuple[float, ...], ...]
+    _rate: float = field(init=False, repr=False, compare=False)
+
+    def __init__(self, rates: Iterable[float], switching: Iterable[Iterable[float]]) -> None:
+        with inside("rates"):
+            speeds = numbers(rates, "rates of MarkovModulatedPoisson", 0.0)
+            if max(speeds) == 0:
+                raise ModelError("one of the rates of MarkovModulatedPoisson must be above 0.")
+        with inside("switching"):
+            jumps = _square(switching, len(speeds))
+            shares = _stationary(jumps)
+        rate = sum(share * speed for share, speed in zip(shares, speeds, strict=True))
+        object.__setattr__(self, "rates", speeds)
+        object.__setattr__(self, "switching", jumps)
+        object.__setattr__(self, "_rate", rate)
+
+    @property
+    def rate(self) -> float:
+        return self._rate
+
+    def _scaled(self, factor: float) -> Self:
+        return type(self)([factor * speed for speed in self.rates], self.switching)
+
+    def to_dict(self) -> dict[str, object]:
+        rows = [list(row) for row in self.switching]
+        return {"process": self.process, "rates": list(self.rates), "switching": rows}
+
+
+PROCESSES: dict[str, type[Arrivals]] = {
+    kind.process: kind for kind in (Poisson, Renewal, MarkovModulatedPoisson)
+}
+"""Every process by its name in files."""
+
+
+def _square(rows: object, size: int) -> tuple[tuple[float, ...], ...]:
+    """Return `size` rows of `size` non-negative numbers, with 0 on the diagonal."""
+    wanted = f"switching of MarkovModulatedPoisson must be {counted(size, 'row')} of "
+    wanted += counted(size, "number")
+    given = items(rows)
+    if given is None:
+        raise ModelError(f"{wanted}, one for each of its rates, not {shown(rows)}.")
+    result = []
+    for i, row in enumerate(given):
+        values = numbers(row, f"row {i} of switching")
+        if len(values) != size:
+            raise ModelError(f"{wanted}, but row {i} has {len(values)}.")
+        result.append(tuple(0.0 if i == j else value for j, value in enumerate(values)))
+    if len(result) != size:
+        raise ModelError(f"{wanted}, not {len(result)}.")
+    if any(value < 0 for row in result for value in row):
+        raise ModelError("switching of MarkovModulatedPoisson must not hold negative rates.")
+    return tuple(result)
+
+
+def _stationary(jumps: tuple[tuple[float, ...], ...]) -> list[float]:
+    """Return the stationary probabilities of the chain with these jump rates.
+
+    By state reduction, which subtracts nothing: Grassmann, Taksar, Heyman, Operations Research 33
+    (1985).
+    """
+    size = len(jumps)
+    _refuse_reducible(jumps)
+    rates = [list(row) for row in jumps]
+    for last in range(size - 1, 0, -1):
+        out = sum(rates[last][:last])
+        for i in range(last):
+            rates[i][last] /= out
+            for j in range(last):
+                rates[i][j] += rates[i][last] * rates[last][j]
+    weights = [1.0]
+    for state in range(1, size):
+        weights.append(sum(weights[i] * rates[i][state] for i in range(state)))
+    total = sum(weights)
+    return [weight / total for weight in weights]
+
+
+def _refuse_reducible(jumps: tuple[tuple[float, ...], ...]) -> None:
+    """Raise unless every state leads to every other."""
+    states = range(len(jumps))
+    for forward in (True, False):
+        seen, todo = {0}, [0]
+        while todo:
+            i = todo.pop()
+            new = [j for j in states if (jumps[i][j] if forward else jumps[j][i]) > 0]
+            todo += [j for j in new if j not in seen]
+            seen.update(new)
+        if len(seen) < len(jumps):
+            raise ModelError(
+                "switching of MarkovModulatedPoisson must lead from every state to every other."
+            )

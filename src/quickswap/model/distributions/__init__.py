@@ -1,0 +1,27 @@
+"""Laws of job sizes and of times between arrivals, each with exact moments.
+
+`base` says what a law offers; `elementary`, `phases` and `tails` hold the laws.
+"""
+
+from __future__ import annotations
+
+from quickswap.model.distributions.base import LAWS, Distribution
+from quickswap.model.distributions.elementary import Deterministic, Empirical, Uniform
+from quickswap.model.distributions.phases import Erlang, Exponential, Gamma, Hyperexponential
+from quickswap.model.distributions.tails import BoundedPareto, LogNormal, Pareto, Weibull
+
+__all__ = [
+    "LAWS",
+    "BoundedPareto",
+    "Deterministic",
+    "Distribution",
+    "Empirical",
+    "Erlang",
+    "Exponential",
+    "Gamma",
+    "Hyperexponential",
+    "LogNormal",
+    "Pareto",
+    "Uniform",
+    "Weibull",
+]

@@ -1,0 +1,153 @@
+"""What every law offers: exact moments, scaling, and one dictionary form."""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping
+from typing import ClassVar, Self
+
+from quickswap._check import number, positive
+from quickswap.errors import ModelError, inside, shown, unknown
+
+LAWS: dict[str, type[Distribution]] = {}
+"""Every distribution by its name in files; each enters itself when its module is imported."""
+
+
+class Distribution(ABC):
+    """A law of random times in seconds: the size of a job, or the time between two arrivals.
+
+    Laws are frozen values: equal parameters make equal objects, `repr` gives an expression that
+    builds the same law, and `to_dict` and `from_dict` are each other's inverse. The concrete laws
+    are final; nothing else derives from this class.
+    """
+
+    __slots__ = ()
+
+    law: ClassVar[str]
+    """Name of the law in files."""
+    forms: ClassVar[tuple[tuple[str, ...], ...]]
+    """The sets of parameters that describe the law; the first is the one stored and written."""
+
+    def __init_subclass__(cls) -> None:
+        LAWS[cls.law] = cls  # a dataclass with slots is made twice: the second one counts
+
+    @property
+    @abstractmethod
+    def mean(self) -> float:
+        """E[S] in seconds, finite and positive."""
+
+    @property
+    @abstractmethod
+    def variance(self) -> float:
+        """Var S in seconds squared; `inf` when it does not exist."""
+
+    @property
+    @abstractmethod
+    def mean_inverse(self) -> float:
+        """E[1/S] per second; `inf` when it does not exist, then mean slowdown is infinite too."""
+
+    @abstractmethod
+    def exceeded(self, probability: float) -> float:
+        """Return the least x with P(S > x) <= `probability`, in seconds; it is above 0, below 1."""
+
+    @abstractmethod
+    def survival(self, x: float) -> float:
+        """Return P(S > x) for `x` >= 0 seconds."""
+
+    @property
+    def second_moment(self) -> float:
+        """E[S^2] in seconds squared; `inf` when it does not exist."""
+        return self.variance + self.mean * self.mean
+
+    @property
+    def scv(self) -> float:
+        """Var S / E[S]^2, the squared coefficient of variation: 0 if constant, 1 if exponential."""
+        return self.variance / (self.mean * self.mean)
+
+    @abstractmethod
+    def _scaled(self, factor: float) -> Self:
+        """Return the law of `factor * S` for a checked factor."""
+
+    def scaled(self, factor: float) -> Self:
+        """Return the law of `factor * S`, of the same kind; `factor` is positive and finite."""
+        return self._scaled(positive(factor, "scaling factor"))
+
+    def to_dict(self) -> dict[str, object]:
+        """Return the form written to JSON and TOML, e.g. `{"law": "exponential", "mean": 1.0}`."""
+        data: dict[str, object] = {"law": self.law}
+        for name in self.forms[0]:
+            value = getattr(self, name)
+            data[name] = list(value) if isinstance(value, tuple) else value
+        return data
+
+    @staticmethod
+    def from_dict(data: Mapping[str, object]) -> Distribution:
+        """Build a law from the form of `to_dict` or any other of its forms (`mean`, ...).
+
+        Raises:
+            ModelError: an unknown law or key, or a value out of range.
+        """
+        if not isinstance(data, Mapping) or "law" not in data:
+            raise ModelError(
+                f"a law is a table with its parameters and the key law, one of {', '.join(LAWS)}; "
+                f"given was {shown(data)}."
+            )
+        name = data["law"]
+        if not isinstance(name, str) or name not in LAWS:
+            unknown("law", name, LAWS, where=("law",))
+        law = LAWS[name]
+        parameters = {key: value for key, value in data.items() if key != "law"}
+        allowed = list(dict.fromkeys(name for form in law.forms for name in form))
+        for key in parameters:
+            if key not in allowed:
+                unknown(f"key of the law {law.law}", key, allowed, where=(key,))
+        law._form(**parameters)
+        build: Callable[..., Distribution] = law
+        return build(**parameters)
+
+    @classmethod
+    def _form(cls, **given: object) -> tuple[str, ...]:
+        """Return the form that the parameters given (those not None) make up."""
+        names = {name for name, value in given.items() if value is not None}
+        for form in cls.forms:
+            if names == set(form):
+                return form
+        ways = ", or ".join(" and ".join(form) for form in cls.forms)
+        got = " and ".join(sorted(names)) or "nothing"
+        raise ModelError(f"{cls.__name__} takes {ways}, not {got}.")
+
+    @classmethod
+    def _positive(cls, name: str, value: object) -> float:
+        with inside(name):
+            return positive(value, f"{name} of {cls.__name__}")
+
+    @classmethod
+    def _number(cls, name: str, value: object, low: float = -math.inf) -> float:
+        with inside(name):
+            return number(value, f"{name} of {cls.__name__}", low)
+
+    def _store(self, **values: object) -> None:
+        """Fill the fields of a frozen law, then refuse a law whose mean a float cannot hold."""
+        for name, value in values.items():
+            object.__setattr__(self, name, value)
+        if not 0 < self.mean < math.inf:
+            raise ModelError(
+                f"the mean of {shown(self)} must be positive and finite, not {self.mean:g}."
+            )
+
+
+def exp(x: float) -> float:
+    """e^x, with `inf` where a float overflows."""
+    try:
+        return math.exp(x)
+    except OverflowError:
+        return math.inf
+
+
+def expm1(x: float) -> float:
+    """e^x - 1, with `inf` where a float overflows."""
+    try:
+        return math.expm1(x)
+    except OverflowError:
+        return math.inf

@@ -1,0 +1,173 @@
+"""One class of jobs: what they need, how long they run, when they arrive."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Callable, Mapping
+from copy import copy
+from dataclasses import dataclass
+from typing import Any, Self, final, overload
+
+from quickswap._check import positive, whole
+from quickswap.errors import InfiniteVarianceWarning, ModelError, inside, shown, unknown
+from quickswap.model.arrivals import Arrivals, Poisson
+from quickswap.model.distributions import Distribution
+
+__all__ = ["JobClass"]
+
+KEYS = ("name", "need", "size", "arrivals", "arrival_rate")
+LEAST, MOST = 1e-100, 1e100
+"""Mean sizes in seconds, and arrivals per second, of which squares and ratios are numbers too."""
+
+
+@final
+@dataclass(frozen=True, slots=True, init=False)
+class JobClass:
+    """Jobs that need the same number of servers and draw their sizes from the same law.
+
+    Args:
+        need: servers that a job holds while it runs, from 1 to the servers of the system.
+        arrival_rate: jobs per second, for Poisson arrivals; give this or `arrivals`.
+        size: the law of the job size, in seconds.
+        name: how tables call the class; by default `System` calls it after its need.
+        arrivals: the stream of arrivals, where it is not Poisson.
+
+    Raises:
+        ModelError: a value out of range.
+
+    Warns:
+        InfiniteVarianceWarning: the size has infinite variance.
+    """
+
+    need: int
+    arrivals: Arrivals
+    size: Distribution
+    name: str | None
+
+    @overload
+    def __init__(
+        self, need: int, arrival_rate: float, size: Distribution, name: str | None = None
+    ) -> None: ...
+
+    @overload
+    def __init__(
+        self, need: int, *, size: Distribution, name: str | None = None, arrivals: Arrivals
+    ) -> None: ...
+
+    def __init__(
+        self,
+        need: int,
+        arrival_rate: float | None = None,
+        size: Distribution | None = None,
+        name: str | None = None,
+        arrivals: Arrivals | None = None,
+    ) -> None:
+        with inside("need"):
+            object.__setattr__(self, "need", whole(need, "need of a job class", 1))
+        object.__setattr__(self, "arrivals", _arrivals(arrival_rate, arrivals))
+        with inside("size"):
+            object.__setattr__(self, "size", _size(size))
+        with inside("name"):
+            object.__setattr__(self, "name", _name(name))
+
+    @property
+    def arrival_rate(self) -> float:
+        """Long-run arrivals per second."""
+        return self.arrivals.rate
+
+    def _altered(self, **fields: object) -> Self:
+        """Return a copy with some fields replaced by checked values, without warning again."""
+        other = copy(self)
+        for name, value in fields.items():
+            object.__setattr__(other, name, value)
+        return other
+
+    @property
+    def work(self) -> float:
+        """Server-seconds that arrive per second, need x rate x mean size: the servers kept busy."""
+        return self.need * self.arrival_rate * self.size.mean
+
+    def to_dict(self) -> dict[str, object]:
+        """Return the form written to JSON and TOML; without `name` if it has none."""
+        name = {} if self.name is None else {"name": self.name}
+        parts = {"size": self.size.to_dict(), "arrivals": self.arrivals.to_dict()}
+        return {**name, "need": self.need, **parts}
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, object]) -> Self:
+        """Build a class from the form of `to_dict`, or with `arrival_rate` in place of `arrivals`.
+
+        Raises:
+            ModelError: an unknown or missing key, or a value out of range.
+        """
+        if not isinstance(data, Mapping):
+            raise ModelError(f"a class must be a table, not {shown(data)}.")
+        for key in data:
+            if key not in KEYS:
+                unknown("key of a class", key, KEYS, where=(key,))
+        for key in ("need", "size"):
+            if key not in data:
+                raise ModelError(f"a class needs the key {key}.")
+        parts = dict(data)
+        readers: dict[str, Callable[[Any], object]] = {
+            "size": Distribution.from_dict,
+            "arrivals": Arrivals.from_dict,
+        }
+        for key, read in readers.items():
+            if key in parts:
+                with inside(key):
+                    parts[key] = read(parts[key])
+        build: Callable[..., Self] = cls
+        return build(**parts)
+
+
+def _arrivals(rate: object, arrivals: object) -> Arrivals:
+    """Return the one stream of arrivals given."""
+    if (rate is None) == (arrivals is None):
+        raise ModelError("a job class takes either arrival_rate or arrivals, one of the two.")
+    if arrivals is None:
+        with inside("arrival_rate"):
+            rate = positive(rate, "arrival_rate of a job class")
+            _in_range(rate, "arrival_rate of a job class", "jobs per second")
+            return Poisson(rate)
+    if not isinstance(arrivals, Arrivals):
+        with inside("arrivals"):
+            raise ModelError(
+                f"arrivals must be a process such as Poisson(1.0), not {shown(arrivals)}."
+            )
+    with inside("arrivals"):
+        _in_range(arrivals.rate, "the rate of arrivals", "jobs per second")
+    return arrivals
+
+
+def _in_range(value: float, what: str, unit: str) -> None:
+    if not LEAST <= value <= MOST:
+        raise ModelError(
+            f"{what} must be from {LEAST:g} to {MOST:g} {unit}, not {value:g}: measure time in "
+            "another unit."
+        )
+
+
+def _size(size: object) -> Distribution:
+    """Return the law of sizes; warn if its variance is infinite."""
+    if not isinstance(size, Distribution):
+        raise ModelError(f"size must be a law such as Exponential(mean=1.0), not {shown(size)}.")
+    _in_range(size.mean, "the mean size", "seconds")
+    if size.variance == math.inf:
+        warnings.warn(
+            f"the size {size!r} has infinite variance: mean response times may be infinite too, "
+            "and estimates of them converge too slowly to be trusted.",
+            InfiniteVarianceWarning,
+            stacklevel=3,
+        )
+    return size
+
+
+def _name(name: object) -> str | None:
+    """Return the name of a class, if it has one."""
+    if name is not None and (not isinstance(name, str) or not name.strip()):
+        raise ModelError(
+            f"name of a job class must be a text that is not empty, not {shown(name)}."
+        )
+    return name

@@ -1,0 +1,207 @@
+"""The model: servers, and the classes of jobs that share them.
+
+A job of a class needs `need` servers at once, for as long as its size; sizes are independent draws
+from the law of the class, in seconds; jobs of a class arrive on their own, at `arrival_rate` per
+second.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from itertools import chain, count
+from typing import Any, Self, final
+
+from quickswap._check import items, positive, whole
+from quickswap.errors import ModelError, inside, shown, unknown
+from quickswap.model.jobclass import JobClass
+
+__all__ = ["JobClass", "System"]
+
+KEYS = ("servers", "classes")
+MOST_SERVERS = 2**24
+"""Servers that the core keeps look-up tables for."""
+
+
+@final
+@dataclass(frozen=True, slots=True, init=False)
+class System:
+    """`servers` identical servers and the classes of jobs they serve.
+
+    Classes without a name are called after their need, "need 4", and numbered where several share
+    it, "need 4 (2)". Two systems are equal if servers and classes are, names included.
+
+    Args:
+        servers: k, at least 1.
+        classes: at least one; several may have the same need. Their order is the order of results.
+
+    Raises:
+        ModelError: no class, a need above the servers, or a name given twice.
+    """
+
+    servers: int
+    classes: tuple[JobClass, ...]
+
+    def __init__(self, servers: int, classes: Iterable[JobClass]) -> None:
+        with inside("servers"):
+            object.__setattr__(self, "servers", whole(servers, "servers", 1, MOST_SERVERS))
+        with inside("classes"):
+            object.__setattr__(self, "classes", _named(_fitting(classes, self.servers)))
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Name of each class, no two the same."""
+        return tuple(str(each.name) for each in self.classes)
+
+    @property
+    def needs(self) -> tuple[int, ...]:
+        """Servers needed by a job of each class."""
+        return tuple(each.need for each in self.classes)
+
+    @property
+    def arrival_rate(self) -> float:
+        """Arrivals per second, all classes together."""
+        return math.fsum(each.arrival_rate for each in self.classes)
+
+    @property
+    def class_loads(self) -> tuple[float, ...]:
+        """Share of all servers kept busy by each class if all its jobs are served."""
+        return tuple(each.work / self.servers for each in self.classes)
+
+    @property
+    def load(self) -> float:
+        """Share of the servers that the jobs keep busy, the sum of need x rate x mean size over k.
+
+        Below 1 where any policy is stable; see `capacity` for the exact limit.
+        """
+        return math.fsum(self.class_loads)
+
+    @property
+    def load_shares(self) -> tuple[float, ...]:
+        """Share of each class in the load."""
+        loads = self.class_loads
+        total = math.fsum(loads)
+        return tuple(load / total for load in loads)
+
+    @property
+    def job_shares(self) -> tuple[float, ...]:
+        """Share of each class among the arrivals."""
+        total = self.arrival_rate
+        return tuple(each.arrival_rate / total for each in self.classes)
+
+    @property
+    def capacity(self) -> float:
+        """The total arrival rate, at this mix of classes, below which some policy is stable.
+
+        No policy, preemptive or not, is stable above it. It is `arrival_rate / load` where needs
+        pack the servers without loss, as they do if each divides k, and less where they cannot: see
+        `quickswap.model.capacity`.
+        """
+        from quickswap.model.capacity import largest_rate
+
+        sizes = (each.size.mean for each in self.classes)
+        works = [share * size for share, size in zip(self.job_shares, sizes, strict=True)]
+        return largest_rate(self.servers, self.needs, works)
+
+    @property
+    def one_or_all(self) -> bool:
+        """Whether there are two classes, one that needs one server and one that needs them all."""
+        return sorted(self.needs) == [1, self.servers] and self.servers > 1
+
+    def with_rate(self, total: float) -> System:
+        """Return this system with all classes scaled alike, to `total` arrivals per second."""
+        return self._faster(positive(total, "arrival rate") / self.arrival_rate)
+
+    def with_load(self, rho: float) -> System:
+        """Return this system with all classes scaled alike, to the load `rho`, above 0."""
+        return self._faster(positive(rho, "load") / self.load)
+
+    def _faster(self, factor: float) -> System:
+        faster = (each._altered(arrivals=each.arrivals.scaled(factor)) for each in self.classes)
+        return System(self.servers, faster)
+
+    def to_dict(self) -> dict[str, object]:
+        """Return the form that JSON results, TOML models and the core share."""
+        return {"servers": self.servers, "classes": [each.to_dict() for each in self.classes]}
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, object]) -> Self:
+        """Build a system from the form of `to_dict`.
+
+        Raises:
+            ModelError: an unknown or missing key, or a value out of range.
+        """
+        if not isinstance(data, Mapping):
+            raise ModelError(f"a system must be a table, not {shown(data)}.")
+        for key in data:
+            if key not in KEYS:
+                unknown("key of a system", key, KEYS, where=(key,))
+        for key in KEYS:
+            if key not in data:
+                raise ModelError(f"a system needs the key {key}.")
+        classes: list[JobClass] = []
+        with inside("classes"):
+            for position, each in enumerate(_listed(data["classes"])):
+                with inside(position):
+                    classes.append(JobClass.from_dict(each))
+        build: Callable[..., Self] = cls
+        return build(data["servers"], classes)
+
+    def to_toml(self) -> str:
+        """Return the text of a model file of this system, which `quickswap.load` reads back."""
+        from quickswap.model._toml import write
+
+        return write(self.to_dict())
+
+
+def _listed(classes: object) -> list[Any]:
+    """Return classes as a list that holds at least one."""
+    result = items(classes)
+    if result is None:
+        raise ModelError(f"classes must be a list of job classes, not {shown(classes)}.")
+    if not result:
+        raise ModelError("classes must hold at least one job class; the list is empty.")
+    return result
+
+
+def _fitting(classes: object, servers: int) -> list[JobClass]:
+    """Return classes as a list, once each is a job class whose jobs fit the servers."""
+    result = _listed(classes)
+    for position, each in enumerate(result):
+        if not isinstance(each, JobClass):
+            raise ModelError(f"classes must hold job classes only, not {shown(each)}.", (position,))
+        if each.need > servers:
+            raise ModelError(
+                f"need of class {each.name or position!r} must be a whole number from 1 to "
+                f"{servers}, the servers of the system, not {each.need}.",
+                (position, "need"),
+            )
+    return result
+
+
+def _named(classes: list[JobClass]) -> tuple[JobClass, ...]:
+    """Return the classes with a name each; refuse a name given twice."""
+    taken: set[str] = set()
+    for position, each in enumerate(classes):
+        if each.name in taken:
+            raise ModelError(
+                f"name {each.name!r} is given to two classes: names must differ, or be left out.",
+                (position, "name"),
+            )
+        if each.name is not None:
+            taken.add(each.name)
+    sharing = Counter(each.need for each in classes if each.name is None)
+    result = []
+    for each in classes:
+        if each.name is None:
+            plain = f"need {each.need}"
+            numbered = (f"{plain} ({number})" for number in count(1))
+            choices = chain([plain] if sharing[each.need] == 1 else [], numbered)
+            name = next(name for name in choices if name not in taken)
+            taken.add(name)
+            result.append(each._altered(name=name))
+        else:
+            result.append(each)
+    return tuple(result)

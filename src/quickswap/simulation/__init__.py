@@ -1,0 +1,1 @@
+"""Simulate one policy on a system, or compare several."""

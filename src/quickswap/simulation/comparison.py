@@ -1,0 +1,313 @@
+"""Several policies on the same system, at several rates."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Self
+
+from quickswap._check import integer, items, positive
+from quickswap._words import counted, load_words
+from quickswap.engine._settings import check_progress, flag, jobs_intended
+from quickswap.engine.custom import OwnPolicy, as_policy, label
+from quickswap.errors import Interrupted, PolicyError, QuickswapError, UnstableError, shown, unknown
+from quickswap.model.files import as_system
+from quickswap.model.system import System
+from quickswap.policies import Policy
+from quickswap.simulation.result import Result
+from quickswap.simulation.simulate import simulate
+from quickswap.statistics.estimates import Estimate, Floats, jackknife
+from quickswap.statistics.measure import overall_values
+
+if TYPE_CHECKING:
+    import polars
+
+__all__ = ["DEFAULT_POLICIES", "LOADS", "Comparison", "compare", "difference", "independent"]
+
+DEFAULT_POLICIES = (
+    "msf",
+    "first-fit",
+    "static-quickswap",
+    "adaptive-quickswap",
+    "adaptive-quickswap:overrun=.9",
+)
+LOADS = (0.5, 0.6, 0.7, 0.8, 0.9)
+QUANTITIES = ("mean_response_time", "weighted_mean_response_time", "jain_index")
+FORMAT = 1
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Results of several policies at several points.
+
+    Attributes:
+        results: by point, in the order of the points, then by policy in the order given.
+    """
+
+    results: tuple[Result, ...]
+    seconds: float = field(default=math.nan, compare=False)
+
+    @property
+    def policies(self) -> tuple[str, ...]:
+        """Labels of the policies, in the order given."""
+        return tuple(dict.fromkeys(each.policy_label for each in self.results))
+
+    @property
+    def points(self) -> tuple[tuple[Result, ...], ...]:
+        """The results at each arrival rate."""
+        grouped: dict[float, list[Result]] = {}
+        for each in self.results:
+            grouped.setdefault(each.system.arrival_rate, []).append(each)
+        return tuple(map(tuple, grouped.values()))
+
+    def best(self, point: int, quantity: str = "weighted_mean_response_time") -> tuple[str, ...]:
+        """Return the label of the policy with the least value at a point, then those tied with it.
+
+        Two are tied if the interval of their difference holds 0; results read from a file are
+        compared as if they were independent. Only results with the verdict "stable" count.
+
+        Raises:
+            QuickswapError: there is no such point or quantity.
+        """
+        if not isinstance(quantity, str) or quantity not in QUANTITIES:
+            unknown("quantity", quantity, QUANTITIES, QuickswapError)
+        points, number = self.points, integer(point)
+        if number is None or not -len(points) <= number < len(points):
+            raise QuickswapError(
+                f"point is {shown(point)}; it must be a whole number from 0 to {len(points) - 1}."
+            )
+        known = [
+            each
+            for each in points[number]
+            if each.verdict.status == "stable" and math.isfinite(_value(each, quantity).value)
+        ]
+        if not known:
+            return ()
+        first = min(known, key=lambda each: _value(each, quantity).value)
+        others = (each for each in known if each is not first)
+        tied = (each.policy_label for each in others if _tied(first, each, quantity))
+        return (first.policy_label, *tied)
+
+    def to_frame(self) -> polars.DataFrame:
+        """Return a polars frame with one row for each result, class and quantity."""
+        import polars as pl
+
+        return pl.concat([each.to_frame() for each in self.results])
+
+    def to_json(self) -> str:
+        """Return the comparison as JSON."""
+        results = [json.loads(each.to_json()) for each in self.results]
+        return json.dumps({"quickswap_comparison": FORMAT, "results": results}, indent=1)
+
+    @classmethod
+    def from_json(cls, text: str) -> Self:
+        """Read what `to_json` wrote.
+
+        Raises:
+            QuickswapError: the text is no comparison.
+        """
+        try:
+            data = json.loads(text)
+            results = data["results"] if data["quickswap_comparison"] == FORMAT else None
+        except (ValueError, TypeError, KeyError) as error:
+            raise QuickswapError("this is no JSON of a quickswap comparison.") from error
+        if results is None:
+            raise QuickswapError(f"this comparison is of another format than {FORMAT}.")
+        return cls(tuple(Result.from_json(json.dumps(each)) for each in results))
+
+    def save(self, path: str | Path) -> None:
+        """Write the JSON to a file, whole or not at all."""
+        from quickswap.files import write_text
+
+        write_text(path, self.to_json() + "\n")
+
+
+def compare(
+    system: System | str | Path,
+    policies: Iterable[Policy | OwnPolicy | str] | Policy | str = DEFAULT_POLICIES,
+    *,
+    rates: Sequence[float] | None = None,
+    loads: Sequence[float] | None = None,
+    progress: Callable[[int, int], object] | None = None,
+    **settings: Any,
+) -> Comparison:
+    """Simulate several policies on one system, at several rates, with the same seed.
+
+    With `engine="events"` all policies at a point see the same jobs (common random numbers), and
+    all points see the same sizes, so that differences have narrow intervals; see `difference`.
+
+    Args:
+        system: servers and classes, or the name of a preset or model file.
+        policies: policies, spellings, or policies of your own.
+        rates: total arrival rates, jobs per second.
+        loads: loads, in place of rates; if neither is given, the system as it is.
+        progress: called now and then with the completions so far and those intended.
+        settings: all else that `simulate` takes; each result has its `jobs`.
+
+    Raises:
+        PolicyError, UnstableError, QuickswapError: as `simulate`; also for rates and loads both,
+            and for a policy, a rate or a load given twice.
+        Interrupted: Ctrl-C; its `result` is the comparison as far as it had come.
+    """
+    system = as_system(system)
+    chosen = _chosen(policies, system)
+    systems = _systems(system, rates, loads)
+    if not flag(settings.get("allow_unstable", False), "allow_unstable"):
+        _refuse_unstable(systems)
+    check_progress(progress)
+    results: list[Result] = []
+    expected = jobs_intended(settings.get("jobs"), settings.get("precision"))
+    whole = expected * len(systems) * len(chosen)
+    for each in systems:
+        for policy in chosen:
+            before = len(results) * expected
+
+            def report(done: int, intended: int, before: int = before) -> None:
+                if progress is not None:
+                    progress(before + round(expected * done / intended), whole)
+
+            try:
+                results.append(simulate(each, policy, progress=report, **settings))
+            except KeyboardInterrupt as interrupted:
+                cut = getattr(interrupted, "result", None)
+                if isinstance(cut, Result):
+                    results.append(cut)
+                raise Interrupted(_compared(results) if results else None) from None
+    return _compared(results)
+
+
+def difference(
+    first: Result, second: Result, quantity: str = "mean_response_time", cls: str | None = None
+) -> Estimate:
+    """Return `first` less `second` with an interval that knows what the two have in common.
+
+    Under common random numbers (`engine="events"`, same seed) the interval is narrower than those
+    of the two results suggest, the more so the more alike the policies are.
+
+    Args:
+        first, second: of the same system, seed, engine, jobs, replications and warm-up share, and
+            not read from a file of JSON (their batches are needed, which a `Store` keeps).
+        quantity: "mean_response_time", "weighted_mean_response_time" or "jain_index".
+        cls: name of the class whose mean response time is meant; default: all jobs.
+
+    Raises:
+        QuickswapError: the two cannot be paired.
+    """
+    for each in (first, second):
+        if not isinstance(each, Result):
+            raise QuickswapError(f"a difference is between two results, not {shown(each)}.")
+    a, b = (_paired(each, quantity, cls) for each in (first, second))
+    if a.shape != b.shape or not _alike(first, second):
+        raise QuickswapError(
+            "these results cannot be paired: they need the same system, seed, engine, jobs, "
+            "replications and warm-up, and both must have run to the end."
+        )
+    return jackknife(a - b, first._totals.sizes if first._totals is not None else [])[0]
+
+
+def _paired(result: Result, quantity: str, cls: str | None) -> Floats:
+    """Return the quantity from all batches, then with one left out: (1 + batches, 1)."""
+    if not isinstance(quantity, str) or quantity not in QUANTITIES:
+        unknown("quantity", quantity, QUANTITIES, QuickswapError)
+    if cls is not None and quantity != "mean_response_time":
+        raise QuickswapError(f"{quantity} is one number for all classes: leave cls out.")
+    if result._totals is None:
+        raise QuickswapError("a result read from a file cannot be paired: rerun it first.")
+    table, system = result._totals.whole_and_less(), result.system
+    if quantity != "mean_response_time":
+        return overall_values(table, system)[:, [QUANTITIES.index(quantity) - 1]]
+    if cls is None:
+        table = table.sum(axis=1)
+    elif isinstance(cls, str) and cls in system.names:
+        table = table[:, system.names.index(cls)]
+    else:
+        unknown("class", cls, system.names, QuickswapError)
+    means: Floats = table[:, 1:] / table[:, :1]
+    return means
+
+
+def _alike(first: Result, second: Result) -> bool:
+    names = ("system", "engine", "jobs", "precision", "seed", "replications", "warmup")
+    same = all(getattr(first.inputs, name) == getattr(second.inputs, name) for name in names)
+    return same and first.completed == second.completed and first.inputs.warmup != "mser5"
+
+
+def _value(result: Result, quantity: str) -> Estimate:
+    found = getattr(result, quantity, None)
+    if not isinstance(found, Estimate):
+        unknown("quantity", quantity, QUANTITIES, QuickswapError)
+    return found
+
+
+def independent(first: Result, second: Result, quantity: str) -> Estimate:
+    """Return `first` less `second` as if they had nothing in common."""
+    a, b = _value(first, quantity), _value(second, quantity)
+    return Estimate(a.value - b.value, math.hypot(a.half_width, b.half_width))
+
+
+def _tied(first: Result, other: Result, quantity: str) -> bool:
+    try:
+        gap = difference(other, first, quantity)
+    except QuickswapError:
+        gap = independent(other, first, quantity)
+    return not gap.low > 0
+
+
+def _systems(
+    system: System, rates: Sequence[float] | None, loads: Sequence[float] | None
+) -> list[System]:
+    """Return the system at each point, the lowest first."""
+    if rates is not None and loads is not None:
+        raise QuickswapError("give rates or loads, not both.")
+    points, what = (loads, "load") if rates is None else (rates, "arrival rate")
+    if points is None:
+        return [system]
+    given = items(points)
+    if given is None:
+        raise QuickswapError(f"{what}s must be a list of numbers, not {shown(points)}.")
+    if not given:
+        raise QuickswapError("no rate or load is given to compare at: give at least one.")
+    distinct = sorted(positive(point, what) for point in given)
+    for point, following in pairwise(distinct):
+        if point == following:
+            raise QuickswapError(f"the {what} {point:g} is given twice: give each once.")
+    scale = system.with_load if rates is None else system.with_rate
+    return [scale(point) for point in distinct]
+
+
+def _chosen(given: object, system: System) -> list[Policy | OwnPolicy]:
+    """Return the policies, no two of the same name, each of which suits the system."""
+    listed = [given] if isinstance(given, str | Policy) else items(given)
+    if listed is None:
+        raise PolicyError(f"policies must be a list of policies, not {shown(given)}.")
+    if not listed:
+        raise PolicyError("no policy is given to compare: give at least one.")
+    chosen = [as_policy(each, system) for each in listed]
+    for name, times in Counter(map(label, chosen)).items():
+        if times > 1:
+            own = any(not isinstance(each, Policy) and label(each) == name for each in chosen)
+            cure = "give policies of your own a name each" if own else "give each once"
+            raise PolicyError(f"policy {name} is given twice: {cure}.")
+    return chosen
+
+
+def _refuse_unstable(systems: list[System]) -> None:
+    """Refuse rates that no policy can carry before anything is simulated."""
+    capacity = systems[0].capacity
+    for each in systems:
+        if each.arrival_rate >= capacity:
+            rate = counted(each.arrival_rate, "job", ".6g")
+            raise UnstableError(
+                f"at {rate} per second (load {load_words(each.load)}) no policy is stable, the "
+                f"capacity is {capacity:.6g}: compare below it, or simulate it all the same with "
+                "allow_unstable=True."
+            )
+
+
+def _compared(results: list[Result]) -> Comparison:
+    return Comparison(tuple(results), sum(each.seconds for each in results))

@@ -1,0 +1,339 @@
+"""Simulate a system under a policy."""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from quickswap._words import counted
+from quickswap.engine._core import Simulation
+from quickswap.engine._inputs import OWN, Inputs, inputs_of
+from quickswap.engine._settings import check_progress, flag, whole
+from quickswap.engine.custom import OwnPolicy, as_policy, label
+from quickswap.errors import Interrupted, PolicyError, QuickswapError, UnstableError
+from quickswap.model.files import as_system
+from quickswap.model.system import System
+from quickswap.policies import Policy, parse
+from quickswap.simulation.result import Result, Stop, Trajectory
+from quickswap.statistics.estimates import Batches, Run, by_class, jackknife
+from quickswap.statistics.measure import measure, overall_values
+from quickswap.statistics.pairing import Totals
+from quickswap.statistics.verdict import Known, judge, known_stability
+
+__all__ = ["rerun", "simulate", "simulate_inputs"]
+
+BLOCKS = 511
+"""Blocks that a run of known length is cut into: as many as the core keeps without merging."""
+SMALL_BLOCK = 64
+"""Completions in a block that are enough to begin with."""
+ROUNDS = (1 / 8, 1 / 4, 1 / 2, 1.0)
+"""Shares of a run after which it is looked at, so that an unstable one ends early: if two looks on
+end say so, as a long swing of a stable system may look like it once."""
+FIRST_ROUND = 100_000
+"""Jobs of the first round when a precision is asked for; each round doubles them."""
+
+
+def simulate(
+    system: System | str | Path,
+    policy: Policy | OwnPolicy | str,
+    *,
+    jobs: int | None = None,
+    precision: float | None = None,
+    precision_of: str = "mean",
+    seed: int = 1,
+    engine: str = "auto",
+    replications: int = 4,
+    threads: int | None = None,
+    warmup: float | str = 0.1,
+    slowdown_bound: float = 10.0,
+    trajectory: int = 0,
+    max_in_system: int = 1_000_000,
+    allow_unstable: bool = False,
+    debug: bool = False,
+    progress: Callable[[int, int], object] | None = None,
+) -> Result:
+    """Simulate a system under a policy, starting empty, and return estimates with 95 % intervals.
+
+    Args:
+        system: servers and classes, or the name of a preset or model file.
+        policy: a policy, its spelling on the command line, or one of your own (`OwnPolicy`).
+        jobs: completions in all, divided over the replications (default 1,000,000); with
+            `precision`, the most that may be used (default 100,000,000).
+        precision: if given, simulate until the relative half-width is at most this and the verdict
+            is no longer "too short", or `jobs` have completed; `stop` of the result says which.
+        precision_of: the half-width of what: "mean" (response time of all jobs), "weighted" (their
+            weighted mean as well), or "classes" (those two and the mean of every class).
+        seed: equal seeds give equal results, byte by byte, on any number of threads.
+        engine: "events" (any size laws), "jumps" (exponential sizes and Poisson arrivals, several
+            times faster, exact in law), or "auto": jumps where it applies. Only with events do
+            two policies see the same jobs.
+        replications: independent runs with streams of their own.
+        threads: at most so many; default: the cores of the machine.
+        warmup: share of each replication that is cut off, from 0 to below 1; or "mser5".
+        slowdown_bound: sizes below this count as this in the bounded slowdown, seconds.
+        trajectory: if positive, keep the number in system against time, half to all so many points.
+        max_in_system: a replication with more jobs in the system is ended.
+        allow_unstable: simulate even where no policy can be stable, and to the end.
+        debug: check every event: no server over-used, jobs conserved, FIFO in class, and Little's
+            law at the end.
+        progress: called now and then with the completions so far and those intended.
+
+    Raises:
+        PolicyError: the policy does not suit the system, or a policy of your own made a mistake.
+        UnstableError: the arrival rate is at or above the capacity, and `allow_unstable` is off.
+        QuickswapError: a setting out of range.
+        Interrupted: Ctrl-C; it carries what had been measured.
+    """
+    system = as_system(system)
+    policy = as_policy(policy, system)
+    check_progress(progress)
+    inputs = inputs_of(
+        system,
+        policy,
+        jobs=jobs,
+        precision=precision,
+        seed=seed,
+        engine=engine,
+        replications=replications,
+        warmup=warmup,
+        slowdown_bound=slowdown_bound,
+        trajectory=trajectory,
+        max_in_system=max_in_system,
+        allow_unstable=allow_unstable,
+    )
+    threads = whole(threads if threads is not None else cores(), "threads", 1, 10_000)
+    debug = flag(debug, "debug")
+    return _Session(system, policy, inputs, threads, debug, progress).run()
+
+
+def rerun(
+    result: Result, policy: Policy | OwnPolicy | None = None, threads: int | None = None
+) -> Result:
+    """Simulate again with the inputs of a result; the new result equals that one.
+
+    Args:
+        result: of `simulate`, also one read from a file.
+        policy: the policy, if it is a custom one; others are known by their spelling.
+        threads: as in `simulate`.
+
+    Raises:
+        QuickswapError: the policy is a custom one and was not given.
+    """
+    return simulate_inputs(result.inputs, policy, threads)
+
+
+def simulate_inputs(
+    inputs: Inputs,
+    policy: Policy | OwnPolicy | None = None,
+    threads: int | None = None,
+    progress: Callable[[int, int], object] | None = None,
+) -> Result:
+    """Simulate what the inputs of a result describe; see `rerun`."""
+    if policy is None:
+        if inputs.policy.startswith(OWN):
+            name = inputs.policy.removeprefix(OWN)
+            raise QuickswapError(f"policy {name} is one of your own: pass it to rerun(policy=...).")
+        policy = parse(inputs.policy)
+    settings = {k: v for k, v in asdict(inputs).items() if k not in {"system", "policy", "version"}}
+    system = System.from_dict(inputs.system)
+    return simulate(system, policy, threads=threads, progress=progress, **settings)
+
+
+@dataclass
+class _Session:
+    """One simulation under way."""
+
+    system: System
+    policy: Policy | OwnPolicy
+    inputs: Inputs
+    threads: int
+    debug: bool
+    progress: Callable[[int, int], object] | None
+    seconds: float = 0.0
+
+    def run(self) -> Result:
+        """Advance in rounds until there is a reason to stop."""
+        known = known_stability(self.system, self.policy)
+        if known is not None and known.hopeless and not self.inputs.allow_unstable:
+            rate = counted(self.system.arrival_rate, "job", ".6g")
+            raise UnstableError(
+                f"the arrival rate is {rate} per second, and no policy can carry "
+                f"{known.capacity:.6g} or more: lower the rate, or simulate it all the same with "
+                "allow_unstable=True."
+            )
+        core = self._core()
+        try:
+            stop = self._go(core, known)
+            if self.debug:
+                self._check_little(core)
+            result = self._result(core, stop)
+        except KeyboardInterrupt:
+            raise Interrupted(self._result(core, Stop.INTERRUPTED)) from None
+        assert result is not None  # some job has completed
+        self._report(self.inputs.jobs)
+        return result
+
+    def _go(self, core: Simulation, known: Known) -> Stop:
+        """Advance in rounds; return why no further one is needed."""
+        rounds = self._rounds()
+        stop, suspected = Stop.COMPLETED, False
+        for number, target in enumerate(rounds):
+            reasons = self._advance(core, target)
+            self._check(core, reasons)
+            last = number == len(rounds) - 1
+            batches = self._batches(self._counters(core, full=False))
+            if not len(batches.sums):
+                raise QuickswapError(
+                    f"no job has completed under {label(self.policy)}: it starts nobody, or more "
+                    "jobs must be allowed."
+                )
+            verdict = judge(batches, known, crowded="crowded" in reasons)
+            if "crowded" in reasons:
+                return Stop.CROWDED if verdict.status != "unstable" else Stop.UNSTABLE
+            unstable = verdict.status == "unstable" and not self.inputs.allow_unstable
+            if unstable and (suspected or verdict.proven) and not last:
+                return Stop.UNSTABLE
+            suspected = unstable
+            if self.inputs.precision is not None:
+                stop = Stop.BUDGET
+                trusted = number > 0 or last  # a first look is not worth ending a run for
+                if trusted and verdict.status != "too short" and self._precise(batches):
+                    return Stop.PRECISE
+        return stop
+
+    def _rounds(self) -> list[int]:
+        """Completions of each replication at the end of each round."""
+        each = -(-self.inputs.jobs // self.inputs.replications)
+        if self.inputs.precision is None:
+            return sorted({max(1, round(share * each)) for share in ROUNDS})
+        rounds = [max(1, FIRST_ROUND // self.inputs.replications)]
+        while rounds[-1] < each:
+            rounds.append(2 * rounds[-1])
+        return [min(each, target) for target in rounds]
+
+    def _core(self) -> Simulation:
+        """Return the core, its orders given."""
+        inputs, rounds = self.inputs, self._rounds()
+        longest = rounds[-1] if inputs.precision is None else rounds[0]
+        own = None if isinstance(self.policy, Policy) else self.policy
+        spec = {
+            "system": inputs.system,
+            "policy": self.policy.resolve(self.system) if isinstance(self.policy, Policy) else {},
+            "engine": inputs.engine,
+            "seed": inputs.seed,
+            "replications": inputs.replications,
+            "block_jobs": _first_block(longest),
+            "trajectory": inputs.trajectory,
+            "slowdown_bound": inputs.slowdown_bound,
+            "crowd": inputs.max_in_system,
+            "debug": self.debug,
+        }
+        try:
+            return Simulation(json.dumps(spec), own)
+        except ValueError as error:
+            raise QuickswapError(f"{error}.") from None
+
+    def _advance(self, core: Simulation, target: int) -> list[str]:
+        # policies in Python run one at a time anyway; in one thread the first mistake is the same
+        threads = self.threads if isinstance(self.policy, Policy) else 1
+        begun = time.perf_counter()
+        try:
+            return core.advance(target, threads, self._report)
+        finally:
+            self.seconds += time.perf_counter() - begun
+
+    def _report(self, completed: int) -> None:
+        if self.progress is not None:
+            self.progress(completed, self.inputs.jobs)
+
+    def _check(self, core: Simulation, reasons: list[str]) -> None:
+        """Raise if the policy made a mistake, or the core."""
+        if "broken" in reasons:
+            raise RuntimeError(f"a check of the debug mode failed: {core.fault()}")
+        if "fault" not in reasons:
+            return
+        what, cause = core.fault() or ("the policy gave an answer that cannot be carried out", None)
+        if cause is not None and not isinstance(cause, Exception):
+            raise cause  # Ctrl-C is no mistake of the policy it hit
+        raise PolicyError(what + ".") from cause
+
+    def _check_little(self, core: Simulation) -> None:
+        gap = max(core.little_gaps())
+        if not gap < 1e-6:
+            raise RuntimeError(f"Little's law does not hold on the path: relative gap {gap}")
+
+    def _counters(self, core: Simulation, full: bool) -> list[dict[str, Any]]:
+        return [core.counters(i, full) for i in range(self.inputs.replications)]
+
+    def _batches(self, counters: list[dict[str, Any]]) -> Batches:
+        runs = [
+            Run(c["classes"], c["rows"], c.get("histograms", []), c["segment_blocks"])
+            for c in counters
+        ]
+        return Batches.pool(runs, self.inputs.warmup)
+
+    def _precise(self, batches: Batches) -> bool:
+        """Whether all that the precision is asked of has it."""
+        sums = batches.whole_and_less()
+        table, aim = by_class(sums, len(self.system.needs)), self.inputs.precision_of
+        total = table.sum(axis=1)
+        means = [total[:, 2:3] / total[:, :1]]
+        if aim != "mean":
+            means.append(overall_values(sums, self.system)[:, :1])
+        if aim == "classes":
+            with np.errstate(invalid="ignore", divide="ignore"):
+                means.append(table[..., 2] / table[..., 0])
+        found = jackknife(np.concatenate(means, axis=1), batches.sizes)
+        return all(each.relative <= (self.inputs.precision or 0) for each in found)
+
+    def _result(self, core: Simulation, stop: Stop) -> Result | None:
+        """Return the result, or None if nothing has completed."""
+        counters = self._counters(core, full=True)
+        batches = self._batches(counters)
+        if not len(batches.sums):
+            return None
+        known = known_stability(self.system, self.policy)
+        verdict = judge(batches, known, crowded=stop in {Stop.CROWDED, Stop.UNSTABLE})
+        measured = measure(self.system, batches, verdict.status != "unstable")
+        policy = self.policy
+        points = counters[0]["trajectory"]
+        step = float(counters[0]["trajectory_step"])
+        result = Result(
+            inputs=self.inputs,
+            policy_label=label(policy),
+            trajectory=Trajectory(step, tuple(map(tuple, points.tolist())))
+            if len(points)
+            else None,
+            stop=stop,
+            verdict=verdict,
+            completed=sum(c["completed"] for c in counters),
+            events=sum(c["events"] for c in counters),
+            seconds=self.seconds,
+            **{name: getattr(measured, name) for name in measured.__dataclass_fields__},
+        )
+        object.__setattr__(result, "_batches", batches)  # not part of its value
+        object.__setattr__(result, "_totals", Totals.of(batches, len(self.system.needs)))
+        return result
+
+
+def _first_block(jobs: int) -> int:
+    """Return how many completions the first blocks of a replication have.
+
+    The core merges blocks as they become too many. Starting small leaves enough of them if the run
+    is interrupted early; at its end there are still as many as fit.
+    """
+    block = -(-jobs // BLOCKS)
+    while block >= 2 * SMALL_BLOCK:
+        block = -(-block // 2)
+    return block
+
+
+def cores() -> int:
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

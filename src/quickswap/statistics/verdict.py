@@ -1,0 +1,284 @@
+"""Stable or not: what theorems say, and what a run shows."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import astuple, dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from quickswap._words import counted
+from quickswap.engine._core import OVERALL, PER_CLASS
+from quickswap.model.system import System
+from quickswap.policies import Policy
+from quickswap.statistics.estimates import Batches, Estimate, Run, by_class, jackknife
+from quickswap.statistics.measure import busy
+
+__all__ = ["Known", "judge", "known_stability"]
+
+CERTAIN = 2.5
+"""Half-widths that the growth must be above 0: five standard errors, as runs are judged often."""
+STEADY = 0.7
+"""An unstable system goes on growing at its pace. A stable one that still fills up slows down: like
+the square root of time at worst, so that the second half adds 0.41 of what the first does."""
+CROWD = 30.0
+"""Mean number in system at the end below which growth is not taken seriously."""
+PILE, PILE_SHARE = 1000.0, 0.05
+"""Jobs left at the end of a replication, and their share of the arrivals, that make a pile."""
+FILLED = 1_000_000
+"""Arrivals below which a pile says nothing: near its capacity a stable system still fills up."""
+ENOUGH = 30
+"""Completions of a class below which its mean is not to be trusted."""
+SHARE = 0.05
+"""Share of the load that such classes may carry."""
+SIZES = 10.0
+"""Mean sizes of a class that a replication must last before growth counts, and before its means do:
+only those jobs complete in a short run that happen to be short."""
+WIDE = 0.1
+"""Half-width of the utilisation, relative to the load, beyond which a run has seen too little."""
+PIECES = 16
+"""Pieces of a replication whose growth is taken as independent."""
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """Whether the system is stable under the policy, and what says so.
+
+    Attributes:
+        status: "stable", "unstable", or "too short" (the run cannot tell; its estimates are off).
+        proven: whether a theorem says so (else it is the evidence of this run).
+        reason: one sentence.
+        growth: change of the number in system, jobs per second, after the warm-up.
+    """
+
+    status: str
+    proven: bool
+    reason: str
+    growth: Estimate
+
+
+@dataclass(frozen=True)
+class Known:
+    """What is known without simulation.
+
+    Attributes:
+        capacity: arrival rate that no policy can carry.
+        verdict: of the theorem for this policy: "stable", "unstable" or "unknown".
+        reason: of the theorem.
+    """
+
+    capacity: float
+    verdict: str
+    reason: str
+    rate: float
+    load: float
+    servers: int
+    needs: tuple[int, ...]
+    load_shares: tuple[float, ...]
+    mean_sizes: tuple[float, ...]
+
+    @property
+    def hopeless(self) -> bool:
+        """No policy at all can be stable."""
+        return self.rate >= self.capacity
+
+
+def known_stability(system: System, policy: object) -> Known:
+    """Return what theorems say about a policy on a system."""
+    from quickswap.theory import stability
+
+    verdict, reason = "unknown", "nothing is proven here"
+    if isinstance(policy, Policy):
+        found = stability(system, policy)
+        verdict, reason = found.verdict, found.reason
+        if verdict == "unstable" and found.limit is None:
+            reason = f"no policy is stable at {_rate(found.necessary_limit)} or more."
+        elif verdict == "unstable":
+            reason = f"unstable from {_rate(found.necessary_limit)} on: {reason}"
+    return Known(
+        capacity=system.capacity,
+        verdict=verdict,
+        reason=reason,
+        rate=system.arrival_rate,
+        load=system.load,
+        servers=system.servers,
+        needs=system.needs,
+        load_shares=system.load_shares,
+        mean_sizes=tuple(each.size.mean for each in system.classes),
+    )
+
+
+def _rate(rate: float) -> str:
+    return f"{counted(rate, 'job', '.6g')} per second"
+
+
+def judge(batches: Batches, known: Known, crowded: bool) -> Verdict:
+    """Return the verdict on a run."""
+    runs = [run for run, _ in batches.runs]
+    growth = _growth(batches)
+    grows = growth.value > CERTAIN * growth.half_width and _at_end(runs) > CROWD
+    grows = (grows or _piles_up(runs)) and not _fills_up(batches, known)
+    percent = 100 * growth.value / known.rate
+    if known.verdict == "unstable":
+        return Verdict("unstable", True, known.reason, growth)
+    if not grows and not crowded:
+        if short := _lacks_work(batches, known):
+            return Verdict("too short", known.verdict == "stable", short, growth)
+        if known.verdict == "stable":
+            return Verdict("stable", True, known.reason, growth)
+        return Verdict("stable", False, "the number in system does not grow in this run.", growth)
+    if known.verdict == "stable":
+        reason = "stable by theorem, but the number in system still grows: simulate more jobs."
+        return Verdict("too short", True, reason, growth)
+    if not grows:
+        reason = (
+            "more jobs were in the system than max_in_system allows: raise it, or lower the rate."
+        )
+        return Verdict("too short", False, reason, growth)
+    if _steady(runs):
+        reason = (
+            f"the number in system grows steadily through the run: {percent:.2g} % of the arrivals "
+            f"did not leave, and {_at_end(runs):,.0f} jobs were there at the end."
+        )
+        return Verdict("unstable", False, reason, growth)
+    reason = "the number in system still grows, but ever more slowly: simulate more jobs."
+    return Verdict("too short", False, reason, growth)
+
+
+def _lacks_work(batches: Batches, known: Known) -> str | None:
+    """Return what is wrong if a run has not seen enough of its rare, big jobs.
+
+    Either few jobs of classes that matter have completed, or the share of the servers in use is not
+    the load, as it must be in a stable system in the long run.
+    """
+    if little := _seen_little(batches, known):
+        return little
+    used, width = _used(batches, known)
+    if not abs(used - known.load) > max(2 * width, 0.01 * known.load):
+        return None
+    return (
+        f"{used:.3g} ± {width:.1g} of the servers were in use, in the long run {known.load:.3g} "
+        "must be: the run is too short to have seen its rare, big jobs served; simulate more jobs."
+    )
+
+
+def _fills_up(batches: Batches, known: Known) -> bool:
+    """Whether the run is so short that what grows may be the system filling up for the first time.
+
+    Completions tell nothing here: a class that starves has none, however long the run is.
+    """
+    arrived = by_class(batches.whole_and_less(), len(known.needs))[0, :, 1]
+    unseen = (arrived < ENOUGH) | _outlast(batches, known)
+    return float(np.array(known.load_shares)[unseen].sum()) > SHARE
+
+
+def _outlast(batches: Batches, known: Known) -> NDArray[np.bool_]:
+    """Return of which classes the sizes are long beside the shortest replication."""
+    seconds = min(float(_durations(run).sum()) for run, _ in batches.runs)
+    return seconds < SIZES * np.array(known.mean_sizes)
+
+
+def _seen_little(batches: Batches, known: Known) -> str | None:
+    """Return what a run has seen too little of for its values to be trusted."""
+    jobs = by_class(batches.whole_and_less(), len(known.needs))[0]
+    waiting = np.flatnonzero((jobs[:, 0] == 0) & (jobs[:, 1] >= ENOUGH))
+    if waiting.size:
+        first = waiting[0]
+        return (
+            f"of need {known.needs[first]} none of the {jobs[first, 1]:,.0f} jobs that arrived has "
+            "completed, and they may never start: simulate more jobs."
+        )
+    rare = jobs[:, 0] < ENOUGH
+    carried = float(np.array(known.load_shares)[rare].sum())
+    if carried > SHARE:
+        return (
+            f"classes that carry {100 * carried:.3g} % of the load have completed fewer than "
+            f"{ENOUGH} jobs each: simulate more jobs."
+        )
+    carried = float(np.array(known.load_shares)[_outlast(batches, known)].sum())
+    if carried > SHARE:
+        return (
+            f"a replication lasts less than {SIZES:g} mean sizes of classes that carry "
+            f"{100 * carried:.3g} % of the load, of which only the short jobs complete: simulate "
+            "more jobs."
+        )
+    used, width = _used(batches, known)
+    if width > WIDE * known.load:
+        return (
+            f"the share of the servers in use, {used:.3g} ± {width:.2g}, is known too badly for "
+            "the rest to be trusted: simulate more jobs."
+        )
+    return None
+
+
+def _used(batches: Batches, known: Known) -> tuple[float, float]:
+    """Return the share of the servers in use, and its half-width."""
+    sums = batches.whole_and_less()
+    servers = known.servers * sums[:, len(known.needs) * PER_CLASS]
+    with np.errstate(invalid="ignore"):  # nothing is left without the only batch
+        share = busy(by_class(sums, len(known.needs)), known.needs) / servers
+    used, width = astuple(jackknife(share[:, None], batches.sizes)[0])
+    return used, width
+
+
+def _in_system(run: Run) -> NDArray[np.float64]:
+    """Return the number in system at the end of each block."""
+    return run.rows[:, run.classes * PER_CLASS + OVERALL - 1]
+
+
+def _durations(run: Run) -> NDArray[np.float64]:
+    return run.rows[:, run.classes * PER_CLASS]
+
+
+def _growth(batches: Batches) -> Estimate:
+    """Return the growth of the number in system after the warm-up, jobs per second."""
+    pieces, sizes = [], []
+    for run, cut in batches.runs:
+        first = max(cut, 1)  # growth is counted from the end of a block
+        number, seconds = _in_system(run), _durations(run).cumsum()
+        edges = np.unique(np.linspace(first - 1, len(number) - 1, PIECES + 1).astype(int))
+        pieces.append(np.stack([np.diff(number[edges]), np.diff(seconds[edges])], axis=1))
+        sizes.append(len(pieces[-1]))
+    table = np.concatenate(pieces)
+    if not len(table):
+        return Estimate(math.nan, math.nan)
+    sums = np.concatenate([table.sum(axis=0)[None], table.sum(axis=0) - table])
+    with np.errstate(invalid="ignore", divide="ignore"):
+        return jackknife(sums[:, :1] / sums[:, 1:], sizes)[0]
+
+
+def _at_end(runs: list[Run]) -> float:
+    return float(np.mean([_in_system(run)[-1] for run in runs]))
+
+
+def _piles_up(runs: list[Run]) -> bool:
+    """Whether the backlog grows in ever longer swings, too wild for the growth to be significant.
+
+    The mean number in system in the second half of a run is three times that in the first if it
+    grows at a steady pace, and 1.83 times if it grows like the square root of time.
+    """
+    arrivals = _arrivals(runs)
+    if min(len(run.rows) for run in runs) < PIECES or arrivals < FILLED:
+        return False
+    halves = [[half.mean() for half in np.array_split(_in_system(run), 2)] for run in runs]
+    first, second = np.array(halves).T
+    swells = bool((second > 1.5 * first).all()) and second.sum() > 2.2 * first.sum()
+    left = sum(float(_in_system(run)[-1]) for run in runs)
+    return swells and left > PILE_SHARE * arrivals and left > PILE * len(runs)
+
+
+def _arrivals(runs: list[Run]) -> float:
+    return sum(float(by_class(run.rows, run.classes)[..., 1].sum()) for run in runs)
+
+
+def _steady(runs: list[Run]) -> bool:
+    """Whether the second half of the time adds nearly as much as the first, on average."""
+    first = second = 0.0
+    for run in runs:
+        seconds = _durations(run).cumsum()
+        middle = int(np.searchsorted(seconds, seconds[-1] / 2))
+        number = _in_system(run)
+        first += number[middle]
+        second += number[-1] - number[middle]
+    return second >= STEADY * first

@@ -1,0 +1,81 @@
+"""Many results as one table."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
+
+from quickswap.sweeps.point import Point
+
+if TYPE_CHECKING:
+    import polars
+
+    from quickswap.simulation.result import Result
+
+__all__ = ["frame_of"]
+
+FRONT = ("policy", "arrival_rate", "load")
+INPUTS = {
+    "engine": "String",
+    "jobs": "Int64",
+    "precision": "Float64",
+    "precision_of": "String",
+    "seed": "UInt64",
+    "replications": "Int64",
+    "warmup": "String",
+    "slowdown_bound": "Float64",
+    "max_in_system": "Int64",
+    "allow_unstable": "Boolean",
+    "version": "String",
+}
+"""Inputs that become columns, with their types."""
+POINT = {
+    "policy": "String",
+    "arrival_rate": "Float64",
+    "load": "Float64",
+    "verdict": "String",
+    "key": "String",
+    "servers": "Int64",
+    "spelling": "String",
+    "stop": "String",
+    "completed": "Int64",
+    **INPUTS,
+}
+"""Columns of a point, with their types."""
+QUANTITY = {"class": "String", "quantity": "String", "value": "Float64", "half_width": "Float64"}
+
+
+def frame_of(results: Iterable[Result]) -> polars.DataFrame:
+    """Return one row for each result, class and quantity; see `Store.to_frame`."""
+    points: list[tuple[Any, ...]] = []
+    rows: list[tuple[Any, ...]] = []
+    for number, each in enumerate(results):
+        points.append((number, *_point(each)))
+        rows += [(number, who, what, e.value, e.half_width) for who, what, e in each.quantities()]
+    by_point, by_row = (_table(points, POINT), _table(rows, QUANTITY))
+    behind = [name for name in POINT if name not in FRONT]
+    joined = by_row.join(by_point, on="number", how="left", maintain_order="left")
+    return joined.select(*FRONT, *QUANTITY, *behind)
+
+
+def _table(rows: list[tuple[Any, ...]], kinds: dict[str, str]) -> polars.DataFrame:
+    import polars as pl
+
+    schema = {name: getattr(pl, kind) for name, kind in ({"number": "UInt32"} | kinds).items()}
+    return pl.DataFrame(rows, schema=schema, orient="row")
+
+
+def _point(result: Result) -> tuple[Any, ...]:
+    inputs = result.inputs
+    values = {name: getattr(inputs, name) for name in INPUTS} | {"warmup": str(inputs.warmup)}
+    return (
+        result.policy_label,
+        *result.rate_and_load(),
+        result.verdict.status,
+        Point(inputs).key,
+        inputs.system["servers"],
+        inputs.policy,
+        result.stop.name,
+        result.completed,
+        *values.values(),
+    )

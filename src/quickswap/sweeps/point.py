@@ -1,0 +1,164 @@
+"""One simulation as a value: a system, a policy and the settings that determine the result."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable
+from dataclasses import dataclass, fields
+from functools import cached_property
+from pathlib import Path
+from typing import Any, Self, final
+
+from quickswap.engine._core import VERSION
+from quickswap.engine._inputs import OWN, Inputs, inputs_of
+from quickswap.engine.custom import as_policy
+from quickswap.errors import PolicyError, QuickswapError, shown, unknown
+from quickswap.model.files import as_system
+from quickswap.model.system import System
+from quickswap.policies import Policy, parse
+from quickswap.simulation.result import Result
+from quickswap.simulation.simulate import simulate_inputs
+
+__all__ = ["SETTINGS", "Point"]
+
+SETTINGS = (
+    *(
+        "jobs",
+        "precision",
+        "precision_of",
+        "seed",
+        "engine",
+        "replications",
+        "warmup",
+        "slowdown_bound",
+    ),
+    *("trajectory", "max_in_system", "allow_unstable"),
+)
+"""What else than system and policy determines a result."""
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Point:
+    """One simulation, described by all that determines its result; equal if `key` is.
+
+    Build it with `Point.of`, or from `Result.inputs`.
+
+    Attributes:
+        inputs: as in the result; the policy is one of quickswap's.
+    """
+
+    inputs: Inputs
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.inputs, Inputs):
+            raise QuickswapError(
+                f"a point is made of the inputs of a result, not of {shown(self.inputs)}: build it "
+                "with Point.of(system, policy)."
+            )
+        if self.inputs.policy.startswith(OWN):
+            raise PolicyError(_no_own(self.inputs.policy.removeprefix(OWN)))
+
+    @classmethod
+    def of(cls, system: System | str | Path, policy: Policy | str, **settings: Any) -> Self:
+        """Describe a simulation.
+
+        Args:
+            system: servers and classes, or the name of a preset or model file.
+            policy: one of quickswap's, or its spelling.
+            settings: as `simulate` takes them, with the same defaults: jobs, precision, seed,
+                engine, replications, warmup, slowdown_bound, trajectory, max_in_system and
+                allow_unstable.
+
+        Raises:
+            PolicyError: the policy does not suit the system, or is one of your own.
+            QuickswapError: a setting that is unknown or out of range.
+        """
+        for name in settings:
+            if name not in SETTINGS:
+                unknown("setting of a point", name, SETTINGS, QuickswapError)
+        system = as_system(system)
+        chosen = as_policy(policy, system)
+        if not isinstance(chosen, Policy):
+            raise PolicyError(_no_own(type(chosen).__name__))
+        return cls(inputs_of(system, chosen, **settings))
+
+    @classmethod
+    def from_json(cls, text: str) -> Self:
+        """Read what `to_json` wrote.
+
+        Raises:
+            QuickswapError: it did not write this.
+        """
+        try:
+            return cls(Inputs(**json.loads(text)))
+        except (ValueError, TypeError) as error:
+            if isinstance(error, QuickswapError):
+                raise
+            raise QuickswapError(f"this is no JSON of a point: {error}.") from None
+
+    def to_json(self) -> str:
+        """Return the inputs as JSON."""
+        return json.dumps(self._plain(), separators=(",", ":"), allow_nan=False)
+
+    @cached_property
+    def key(self) -> str:
+        """SHA-256 of the inputs as JSON with sorted keys and no blanks, in hexadecimal.
+
+        The version of quickswap is one of them, so that a result of another version never passes
+        for one of this.
+        """
+        text = json.dumps(self._plain(), sort_keys=True, separators=(",", ":"), allow_nan=False)
+        return hashlib.sha256(text.encode()).hexdigest()
+
+    @property
+    def system(self) -> System:
+        """The system simulated."""
+        return System.from_dict(self.inputs.system)
+
+    @property
+    def policy(self) -> Policy:
+        """The policy."""
+        return parse(self.inputs.policy)
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """All settings, as `simulate` takes them."""
+        return {name: getattr(self.inputs, name) for name in SETTINGS}
+
+    def run(
+        self, threads: int | None = 1, progress: Callable[[int, int], object] | None = None
+    ) -> Result:
+        """Simulate.
+
+        Args:
+            threads: at most so many; None for the cores of the machine. The result is the same.
+            progress: called now and then with the completions so far and those intended.
+
+        Raises:
+            PolicyError, UnstableError, Interrupted: as `simulate`.
+            QuickswapError: the point is one of another version of quickswap.
+        """
+        if self.inputs.version != VERSION:
+            raise QuickswapError(
+                f"this point is of quickswap {self.inputs.version}, and this is {VERSION}, which "
+                "may give another result: build it again with Point.of."
+            )
+        return simulate_inputs(self.inputs, None, threads, progress)
+
+    def _plain(self) -> dict[str, Any]:
+        return {field.name: getattr(self.inputs, field.name) for field in fields(Inputs)}
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Point) and self.key == other.key
+
+    def __hash__(self) -> int:
+        return hash(self.key)
+
+
+def _no_own(name: str) -> str:
+    return (
+        f"policy {name} is one of your own, which no name leads back to: points and sweeps take "
+        "those of quickswap only; simulate it with simulate or compare."
+    )

@@ -1,0 +1,119 @@
+"""What is kept of a point that has run, as bytes: the same whatever ran it."""
+
+from __future__ import annotations
+
+import json
+import struct
+import zlib
+from dataclasses import dataclass
+from typing import Self
+
+from quickswap.errors import QuickswapError
+from quickswap.simulation.result import Result
+from quickswap.statistics.pairing import Totals
+from quickswap.sweeps.point import Point
+
+__all__ = ["Failure", "Record"]
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """A point that has no result, and why.
+
+    Attributes:
+        point: the point.
+        kind: name of the error, "UnstableError" where no policy can be stable; "Interrupted" if
+            Ctrl-C came before the point had run.
+        message: one sentence.
+    """
+
+    point: Point
+    kind: str
+    message: str
+
+    @property
+    def unstable(self) -> bool:
+        """Whether it was not simulated because no policy can be stable there."""
+        return self.kind == "UnstableError"
+
+    @property
+    def not_run(self) -> bool:
+        """Whether the sweep was ended before the point had run."""
+        return self.kind == "Interrupted"
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """What is kept of a point that has run: plain bytes, which any process can send to any other.
+
+    Attributes:
+        key: of the point, 32 bytes.
+        inputs: JSON, compressed.
+        result: JSON without the inputs, compressed; empty if it failed.
+        totals: what paired differences rest on; empty if it failed.
+        failure: JSON of the error's name and sentence; empty if it did not fail.
+        seconds: that the simulation took; not part of what is compared.
+    """
+
+    key: bytes
+    inputs: bytes
+    result: bytes
+    totals: bytes
+    failure: bytes
+    seconds: float
+
+    @classmethod
+    def of(cls, point: Point, outcome: Result | QuickswapError) -> Self:
+        """Keep a result, or the mistake that the simulation of a point ended with."""
+        key, inputs = bytes.fromhex(point.key), zlib.compress(point.to_json().encode())
+        if isinstance(outcome, QuickswapError):
+            failure = json.dumps([type(outcome).__name__, str(outcome)]).encode()
+            return cls(key, inputs, b"", b"", failure, 0.0)
+        data = outcome.to_dict()
+        del data["inputs"]
+        totals = outcome._totals.to_bytes() if outcome._totals is not None else b""
+        return cls(key, inputs, _pack(data), totals, b"", outcome.seconds)
+
+    @property
+    def point(self) -> Point:
+        """The point."""
+        return Point.from_json(zlib.decompress(self.inputs).decode())
+
+    @property
+    def outcome(self) -> Result | Failure:
+        """The result, as good as fresh, or the failure."""
+        if self.failure:
+            kind, message = json.loads(self.failure)
+            return Failure(self.point, kind, message)
+        data = json.loads(zlib.decompress(self.result))
+        data["inputs"] = json.loads(zlib.decompress(self.inputs))
+        result = Result.from_dict(data)
+        totals = Totals.from_bytes(self.totals) if self.totals else None
+        object.__setattr__(result, "_totals", totals)
+        object.__setattr__(result, "seconds", self.seconds)
+        return result
+
+    @property
+    def crc(self) -> int:
+        """Check sum of all of it, 32 bits."""
+        crc = zlib.crc32(struct.pack("<d", self.seconds))
+        for part in (self.key, self.inputs, self.result, self.totals, self.failure):
+            crc = zlib.crc32(part, zlib.crc32(struct.pack("<I", len(part)), crc))
+        return crc
+
+    def same_as(self, other: Self) -> bool:
+        """Whether both hold the same, however it was compressed, seconds left out."""
+        return self._plain() == other._plain()
+
+    def _plain(self) -> tuple[bytes, ...]:
+        packed = (self.inputs, self.result, self.totals)
+        return (
+            self.key,
+            self.failure,
+            *(zlib.decompress(part) if part else b"" for part in packed),
+        )
+
+
+def _pack(data: object) -> bytes:
+    text = json.dumps(data, separators=(",", ":"), allow_nan=False)
+    return zlib.compress(text.encode())

@@ -1,0 +1,227 @@
+"""The core agrees with the twin, job by job, for every policy on random small systems.
+
+Times are multiples of 1/8, so that floating-point sums are exact and ties are frequent: bursts in
+one instant, arrivals together with completions, sizes of zero. QUICKSWAP_TWIN_EXAMPLES=20000 in the
+environment looks further, with fresh examples each time; the default is quick and always the same.
+"""
+
+import json
+import os
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, note, reject, settings
+from hypothesis import strategies as st
+
+from twin import EndlessError, Schedule, check, run
+
+EXAMPLES = os.environ.get("QUICKSWAP_TWIN_EXAMPLES")
+PROFILE = settings(
+    max_examples=int(EXAMPLES or 120),
+    derandomize=EXAMPLES is None,
+    database=None,
+    deadline=None,
+    suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
+)
+
+Jobs = list[tuple[float, int, float]]
+Case = tuple[int, list[int], dict[str, Any], Jobs]
+Replayed = tuple[list[float], list[float], list[int]]
+
+FAMILIES = [
+    "fcfs",
+    "first-fit",
+    "msf",
+    "lsf",
+    "smash",
+    "easy",
+    "conservative",
+    "adaptive-quickswap",
+    "server-filling/arrival",
+    "server-filling/srpt",
+    "divisor-filling",
+    "max-weight",
+    "nmsr",
+    "nmsr/backfill",
+    "randomized-timers",
+    "msfq/on_demand",
+    "msfq/always",
+    "static-quickswap/overlap",
+    "static-quickswap/exclusive",
+    "adaptive-quickswap-with-backfill",
+    "static-quickswap-with-backfill/overlap",
+    "static-quickswap-with-backfill/exclusive",
+    "msfq-with-backfill/on_demand",
+    "msfq-with-backfill/always",
+    "adaptive-quickswap-on-groups",
+    "static-quickswap-on-groups/overlap",
+    "static-quickswap-on-groups/exclusive",
+]
+
+
+@st.composite
+def policies(draw: st.DrawFn, family: str, servers: int, needs: list[int]) -> dict[str, Any]:
+    """A policy of the family with random parameters that suit the system, in canonical form."""
+    name, _, drain = family.partition("/")
+    policy: dict[str, Any] = {"name": name}
+    if name == "server-filling":
+        policy["order"] = drain
+    if name == "nmsr":
+        found = draw(st.lists(schedules(servers, needs), max_size=3))
+        for i, need in enumerate(needs):  # a class without a schedule would wait for ever
+            if not any(jobs[i] for jobs in found):
+                found.append([servers // need if j == i else 0 for j in range(len(needs))])
+        policy |= {"schedules": found, "backfill": drain == "backfill"}
+        policy["times"] = [draw(st.sampled_from([0.5, 1, 4])) for _ in found]
+    if name == "randomized-timers":
+        policy["rate"] = draw(st.sampled_from([0.25, 1, 2]))
+        policy["means"] = [draw(st.sampled_from([0.5, 1, 4])) for _ in needs]
+    if name in ("nmsr", "randomized-timers"):
+        quarters = draw(st.lists(st.integers(1, 12), min_size=1, max_size=30))
+        policy["script"] = [each / 4 for each in quarters]
+    if name == "smash":
+        policy["window"] = draw(st.none() | st.integers(1, 6))
+    if name.endswith("-with-backfill"):
+        eighths = st.integers(0, 24).map(lambda each: each / 8)
+        policy["horizons"] = [draw(eighths) for _ in needs]
+        policy["residuals"] = [draw(st.none() | eighths) for _ in needs]
+    if name.startswith("msfq"):
+        most = servers if drain == "on_demand" else servers - 1
+        policy |= {"threshold": draw(st.integers(0, most)), "drain": drain}
+    if name.endswith("-on-groups"):
+        first = draw(st.sets(st.integers(1, len(needs) - 1))) if len(needs) > 1 else set()
+        policy["groups"] = [0, *sorted(first)]
+        needs = [needs[end - 1] for end in [*sorted(first), len(needs)]]  # the largest of each
+    if name.startswith("static-quickswap"):
+        policy["drain"] = drain
+        policy["order"] = draw(st.permutations(range(len(needs))))
+        policy["thresholds"] = [draw(st.integers(0, servers // need - 1)) for need in needs]
+    return policy
+
+
+@st.composite
+def schedules(draw: st.DrawFn, servers: int, needs: list[int]) -> list[int]:
+    """Jobs of each class that fit together."""
+    jobs, free = [0] * len(needs), servers
+    for i in draw(st.permutations(range(len(needs)))):
+        jobs[i] = draw(st.integers(0, free // needs[i]))
+        free -= jobs[i] * needs[i]
+    return jobs
+
+
+@st.composite
+def traces(draw: st.DrawFn, classes: int) -> Jobs:
+    """Up to 40 jobs. The pace is drawn first, so that idle and crowded systems are both usual."""
+    longest_gap, longest_size = draw(st.integers(0, 12)), draw(st.integers(0, 40))
+    gap, size = st.integers(0, longest_gap), st.integers(0, longest_size)
+    step, length = st.tuples(gap, st.integers(0, classes - 1), size), draw(st.integers(0, 40))
+    steps = draw(st.lists(step, min_size=length, max_size=length))
+    now, jobs = 0, []
+    for since_last, cls, eighths in steps:
+        now += since_last
+        jobs.append((now / 8, cls, eighths / 8))
+    return jobs
+
+
+@st.composite
+def cases(draw: st.DrawFn, family: str) -> Case:
+    """A system, a policy and a trace. Needs may be shared and need not divide k."""
+    if family.startswith("msfq"):
+        servers = draw(st.integers(2, 12))
+        needs = draw(st.permutations([1, servers]))
+    else:
+        servers = draw(st.integers(1, 12))
+        allowed = st.integers(1, servers)
+        if family == "divisor-filling":
+            allowed = st.sampled_from([n for n in range(1, servers + 1) if servers % n == 0])
+        needs = draw(st.lists(allowed, min_size=1, max_size=4))
+        needs = sorted(needs) if "on-groups" in family else needs
+    policy = draw(policies(family, servers, needs))
+    return servers, needs, policy, draw(traces(len(needs)))
+
+
+def replayed(case: Case, estimates: list[float] | None = None) -> Replayed:
+    """Start, end and order of starting, by the core."""
+    from quickswap.engine._core import (
+        replay,  # here, so that the module can be read before it is built
+    )
+
+    servers, needs, policy, jobs = case
+    law = {"law": "exponential", "mean": 1.0}  # replay ignores the laws of the system
+    poisson = {"process": "poisson", "rate": 1.0}
+    classes = [
+        {"name": f"class {i}", "need": need, "size": law, "arrivals": poisson}
+        for i, need in enumerate(needs)
+    ]
+    spec = {"system": {"servers": servers, "classes": classes}, "policy": policy}
+    arrival = np.array([job[0] for job in jobs], dtype=np.float64)
+    cls = np.array([job[1] for job in jobs], dtype=np.uint32)
+    size = np.array([job[2] for job in jobs], dtype=np.float64)
+    estimate = None if estimates is None else np.array(estimates, dtype=np.float64)
+    trace = (arrival, cls, size)
+    start, end, order = replay(json.dumps(spec), *trace, estimate=estimate, debug=True)
+    return start.tolist(), end.tolist(), order.tolist()
+
+
+def by_twin(case: Case, estimates: list[float] | None = None) -> Schedule:
+    try:
+        schedule = run(*case, estimates=estimates)
+    except EndlessError:
+        reject()
+    check(schedule)
+    return schedule
+
+
+def assert_agreement(case: Case, estimates: list[float] | None = None) -> None:
+    twin = by_twin(case, estimates)
+    start, end, order = replayed(case, estimates)
+    note(f"core: start {start}, end {end}, order {order}")
+    note(f"twin: start {twin.start}, end {twin.end}, order {twin.order}")
+    assert start == twin.start
+    assert end == twin.end
+    assert twin.preemptive or order == twin.order
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_core_agrees_with_twin(family: str) -> None:
+    @PROFILE
+    @given(cases(family))
+    def agrees(case: Case) -> None:
+        assert_agreement(case)
+
+    agrees()
+
+
+KINDS = {
+    "over": st.integers(0, 24),
+    "under": st.integers(-24, 0),
+    "any": st.integers(-16, 16),
+    "often exact": st.sampled_from([0, 0, 0, -3, 5]),
+}
+"""By how many eighths of a second the estimates are off."""
+
+
+BY_ESTIMATES = [
+    "easy",
+    "conservative",
+    "adaptive-quickswap-with-backfill-by-estimates",
+    "static-quickswap-with-backfill-by-estimates/overlap",
+    "static-quickswap-with-backfill-by-estimates/exclusive",
+    "msfq-with-backfill-by-estimates/on_demand",
+    "msfq-with-backfill-by-estimates/always",
+]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("family", BY_ESTIMATES)
+def test_core_agrees_with_twin_on_estimates(family: str, kind: str) -> None:
+    @PROFILE
+    @given(cases(family), st.data())
+    def agrees(case: Case, data: st.DataObject) -> None:
+        jobs = case[3]
+        errors = data.draw(st.lists(KINDS[kind], min_size=len(jobs), max_size=len(jobs)))
+        pairs = zip(jobs, errors, strict=True)
+        assert_agreement(case, [max(0.0, size + off / 8) for (_, _, size), off in pairs])
+
+    agrees()

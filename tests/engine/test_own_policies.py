@@ -1,0 +1,417 @@
+"""Policies written in Python: accepted wherever a policy is, and their mistakes told clearly."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+import threading
+from typing import Any, ClassVar
+
+import numpy as np
+import pytest
+
+import quickswap as qs
+from quickswap.engine._core import ViewedJob, replay
+from twin import run
+from verification.known import FOUR, one_or_all
+from verification.systems import shared
+
+ONE_OR_ALL = one_or_all(4, 1.35, 0.15)
+
+
+class PythonFCFS:
+    """The oldest waiting job if it fits."""
+
+    def start(self, view: qs.View) -> int | None:
+        heads = [(head, i) for i, head in enumerate(view.heads) if head is not None]
+        if not heads:
+            return None
+        oldest = min(heads)[1]
+        return oldest if view.needs[oldest] <= view.free else None
+
+
+class PythonMSF:
+    """The oldest job of the largest need that fits."""
+
+    name = "my MSF"
+
+    def start(self, view: qs.View) -> int | None:
+        fitting = [
+            (-need, head, i)
+            for i, (need, head) in enumerate(zip(view.needs, view.heads, strict=True))
+            if head is not None and need <= view.free
+        ]
+        return min(fitting)[2] if fitting else None
+
+
+class WholeSeconds:
+    """First-Fit that starts jobs at whole seconds only."""
+
+    def start(self, view: qs.View) -> int | None:
+        if not view.time.is_integer():
+            return None
+        for i, need in enumerate(view.needs):
+            if view.waiting[i] and need <= view.free:
+                return i
+        return None
+
+    def wake_at(self, view: qs.View) -> float | None:
+        return math.floor(view.time) + 1.0 if any(view.waiting) else None
+
+
+class ShortestFirst:
+    """The job of the shortest estimate among those that fit."""
+
+    sees_jobs = True
+
+    def start(self, view: qs.View) -> ViewedJob | None:
+        assert view.queue is not None
+        fitting = [job for job in view.queue if job.need <= view.free]
+        return min(fitting, key=lambda job: (job.estimate, job.number), default=None)
+
+
+def replayed(needs: list[int], policy: object, jobs: list[tuple[float, int, float]]) -> list[float]:
+    """Start times of a trace on `max(needs)` servers."""
+    classes = [qs.JobClass(need, 1.0, qs.Exponential(mean=1.0)) for need in needs]
+    spec = {"system": qs.System(max(needs), classes).to_dict(), "policy": {}}
+    arrival, cls, size = (np.array(column) for column in zip(*jobs, strict=True))
+    columns = (arrival.astype(float), cls.astype(np.uint32), size.astype(float))
+    start: list[float] = replay(json.dumps(spec), *columns, policy)[0].tolist()
+    return start
+
+
+def random_jobs(seed: int, classes: int, count: int = 200) -> list[tuple[float, int, float]]:
+    """With many ties: times and sizes are multiples of a quarter."""
+    draw = np.random.default_rng(seed)
+    arrival = np.cumsum(draw.integers(0, 4, count)) / 4
+    return [(t, int(draw.integers(classes)), float(draw.integers(0, 9)) / 4) for t in arrival]
+
+
+class TestDecisions:
+    @pytest.mark.parametrize(
+        ("mine", "name"), [(PythonFCFS, "fcfs"), (PythonMSF, "msf")], ids=["fcfs", "msf"]
+    )
+    @pytest.mark.parametrize("needs", [[1, 3], [3, 1, 2, 2]])
+    def test_they_are_those_of_the_twin(self, mine: type, name: str, needs: list[int]) -> None:
+        jobs = random_jobs(1, len(needs))
+        assert replayed(needs, mine(), jobs) == run(max(needs), needs, {"name": name}, jobs).start
+
+    def test_a_policy_may_choose_single_jobs(self) -> None:
+        """One server: each time it falls free, the shortest of those that wait."""
+        jobs = [(0.0, 0, 5.0), (1.0, 0, 3.0), (2.0, 0, 1.0), (3.0, 0, 2.0), (9.5, 0, 0.5)]
+        assert replayed([1], ShortestFirst(), jobs) == [0.0, 8.0, 5.0, 6.0, 11.0]
+
+    def test_a_policy_may_ask_to_be_woken(self) -> None:
+        jobs = [(0.25, 0, 0.5), (0.5, 0, 0.5), (3.0, 0, 0.5), (3.5, 1, 2.0), (3.75, 0, 0.25)]
+        # two servers, needs 1 and 2; class 0 goes first; at 5 the big one
+        assert replayed([1, 2], WholeSeconds(), jobs) == [1.0, 1.0, 3.0, 5.0, 4.0]
+
+
+def test_a_job_is_called_by_its_number() -> None:
+    class Oldest:
+        sees_jobs = True
+
+        def start(self, view: qs.View) -> Any:
+            return view.queue[0] if view.queue else None
+
+    with pytest.raises(qs.PolicyError, match=r"answered job \d+ of class \d, a job that does not"):
+        qs.simulate(FOUR, Oldest(), jobs=1000)
+
+
+def test_the_first_mistake_is_the_same_each_time() -> None:
+    """With eight replications, whose threads would race for it."""
+
+    class Greedy:
+        def start(self, view: qs.View) -> int | None:
+            return 3 if view.waiting[3] else None
+
+    def sentence() -> str:
+        with pytest.raises(qs.PolicyError) as caught:
+            qs.simulate(FOUR, Greedy(), jobs=1000, replications=8, threads=8)
+        return str(caught.value)
+
+    assert len({sentence() for _ in range(6)}) == 1
+
+
+@pytest.mark.parametrize("system", [ONE_OR_ALL, FOUR, shared(0.5)], ids=["2", "4", "shared"])
+def test_a_python_msf_gives_the_estimates_of_the_core_byte_for_byte(system: qs.System) -> None:
+    mine, core = (
+        qs.simulate(system, policy, jobs=5000, engine="events", seed=2, debug=True)
+        for policy in (PythonMSF(), qs.MSF())
+    )
+    one, other = json.loads(mine.to_json()), json.loads(core.to_json())
+    assert one["inputs"].pop("policy") == "own:my MSF"
+    assert other["inputs"].pop("policy") == "msf"
+    assert (one.pop("policy_label"), other.pop("policy_label")) == ("my MSF", "MSF")
+    for each in (one, other):
+        each.pop("verdict")  # the core knows theorems about its own policies
+    assert one == other
+
+
+class TestSimulate:
+    def test_equal_seeds_give_equal_bytes_on_any_number_of_threads(self) -> None:
+        texts = {
+            qs.simulate(FOUR, ShortestFirst(), jobs=3000, threads=threads).to_json()
+            for threads in (1, 3)
+        }
+        assert len(texts) == 1
+
+    def test_a_timer_policy_is_woken_in_simulations(self) -> None:
+        """At random arrivals nothing would ever start at a whole second otherwise."""
+        result = qs.simulate(ONE_OR_ALL, WholeSeconds(), jobs=2000)
+        assert result.overall.jobs == 1800
+        assert result.mean_waiting_time.value > 0.4  # half a second until the next whole one
+
+    def test_the_size_estimates_are_seen(self) -> None:
+        """Shortest first on one server beats the order of arrival: 3.55 against 5 seconds."""
+        system = qs.System(1, [qs.JobClass(1, 0.8, qs.Exponential(mean=1.0))])
+        shortest = qs.simulate(system, ShortestFirst(), jobs=10_000).mean_response_time
+        assert shortest.high < 5.0 - 0.5
+
+    def test_each_replication_has_a_policy_of_its_own(self) -> None:
+        class Counter(PythonMSF):
+            calls = 0
+
+            def start(self, view: qs.View) -> int | None:
+                self.calls += 1
+                return super().start(view)
+
+        policy = Counter()
+        qs.simulate(ONE_OR_ALL, policy, jobs=400)
+        assert policy.calls == 0  # the copies were asked, not the original
+
+    def test_rerun_wants_the_policy_back(self) -> None:
+        result = qs.simulate(ONE_OR_ALL, PythonMSF(), jobs=400)
+        with pytest.raises(qs.QuickswapError, match=r"my MSF is one of your own.*policy="):
+            qs.rerun(result)
+        assert qs.rerun(result, PythonMSF()).to_json() == result.to_json()
+
+    def test_jumps_are_refused(self) -> None:
+        with pytest.raises(qs.QuickswapError, match="a policy of your own"):
+            qs.simulate(ONE_OR_ALL, PythonMSF(), jobs=400, engine="jumps")
+
+    def test_compare_and_scheduler_take_it(self) -> None:
+        comparison = qs.compare(ONE_OR_ALL, [PythonMSF(), "msf"], jobs=1000, engine="events")
+        assert comparison.policies == ("my MSF", "MSF")
+        scheduler = qs.Scheduler(ONE_OR_ALL, PythonMSF())
+        assert scheduler.arrive([0, 1]) == ([0, 1], [1])
+
+
+class Wrong:
+    """Answers the same whatever it sees."""
+
+    name = "wrong"
+
+    def __init__(self, answer: Any) -> None:
+        self.answer = answer
+
+    def start(self, view: qs.View) -> Any:
+        return self.answer
+
+
+class Heavy(Wrong):
+    """Starts the heavy class as soon as one waits, whether it fits or not."""
+
+    def start(self, view: qs.View) -> Any:
+        return 1 if view.waiting[1] else 0 if view.waiting[0] and view.free else None
+
+
+class Raises(Wrong):
+    def start(self, view: qs.View) -> Any:
+        raise ZeroDivisionError("of my own")
+
+
+class WakeWrong(PythonMSF):
+    name = "wrong"
+    time: ClassVar[Any] = 0.0
+
+    def wake_at(self, view: qs.View) -> Any:
+        return self.time
+
+
+class WakeText(WakeWrong):
+    time = "soon"
+
+
+class Uncopied(PythonMSF):
+    name = "wrong"
+
+    def __init__(self) -> None:
+        self.lock = threading.Lock()
+
+
+STATE = (
+    r"; the state was: time [\d.e-]+, \d of 4 servers free, needs \[1, 4\], waiting \[\d+, \d+\]"
+)
+MISTAKES: list[tuple[Any, str]] = [
+    (Raises(None), "raised ZeroDivisionError: of my own" + STATE),
+    (Wrong(2), "answered 2, which is no class.*" + STATE),
+    (Wrong(-1), "answered -1, which is no class.*" + STATE),
+    (Wrong(10**30), "answered 1000.*, which is no class.*" + STATE),
+    (Wrong("msf"), "answered 'msf', which is not allowed.*" + STATE),
+    (Wrong(0.0), "answered 0.0, which is not allowed.*" + STATE),
+    (Wrong(True), "answered True, which is not allowed.*" + STATE),
+    (Wrong(0), "answered 0, a class that nobody waits in.*" + STATE),
+    (Heavy(None), "answered 1, a job that does not fit.*" + STATE),
+    (WakeWrong(), r"asked to be woken at 0\.?0?, which is not in the future" + STATE),
+    (WakeText(), "raised .*wake_at" + STATE),
+    (Uncopied(), "cannot be copied: .*lock"),
+]
+
+
+@pytest.mark.parametrize(("policy", "sentence"), MISTAKES, ids=lambda x: type(x).__name__)
+class TestMistakes:
+    def test_in_a_simulation(self, policy: Any, sentence: str) -> None:
+        with pytest.raises(qs.PolicyError, match=f"^policy wrong {sentence}") as caught:
+            qs.simulate(ONE_OR_ALL, policy, jobs=10_000)
+        text = str(caught.value)
+        assert "\n" not in text
+        assert text.endswith(".")
+        if isinstance(policy, Raises):
+            assert isinstance(caught.value.__cause__, ZeroDivisionError)
+
+    def test_in_a_scheduler(self, policy: Any, sentence: str) -> None:
+        def drive() -> None:
+            scheduler = qs.Scheduler(ONE_OR_ALL, policy)
+            scheduler.arrive(0)
+            scheduler.arrive([0, 1])
+            scheduler.wait_until(1.0)
+
+        with pytest.raises(qs.PolicyError, match=f"^policy wrong {sentence}") as caught:
+            drive()
+        if isinstance(policy, Raises):
+            assert isinstance(caught.value.__cause__, ZeroDivisionError)
+
+
+def test_a_job_that_has_left_is_refused() -> None:
+    class Stale(ShortestFirst):
+        name = "stale"
+        first: ViewedJob | None = None
+
+        def start(self, view: qs.View) -> ViewedJob | None:
+            self.first = self.first or super().start(view)
+            return self.first
+
+    with pytest.raises(qs.PolicyError, match=r"^policy stale answered .*which does not wait"):
+        qs.simulate(ONE_OR_ALL, Stale(), jobs=1000)
+
+
+@pytest.mark.parametrize("policy", [object(), object, qs.Policy, slice(3), 3, None, b"msf"])
+def test_what_is_no_policy_is_refused(policy: Any) -> None:
+    with pytest.raises(qs.PolicyError, match=r"is no policy: give one|start of policy slice must"):
+        qs.simulate(ONE_OR_ALL, policy, jobs=100)
+
+
+@pytest.mark.parametrize(
+    ("policy", "hint"),
+    [
+        (qs.MSF, r"the class MSF is no policy: .*qs\.MSF\(\)\."),
+        (qs.StaticQuickswap, r"qs\.StaticQuickswap\(\)\."),
+        (qs.Smash, r"qs\.Smash\(window=8\)\."),
+        (PythonMSF, r"as in PythonMSF\(\)\."),
+    ],
+)
+def test_a_class_in_place_of_a_policy_is_answered_with_a_hint(policy: Any, hint: str) -> None:
+    for call in (
+        lambda: qs.simulate(ONE_OR_ALL, policy, jobs=100),
+        lambda: qs.compare(ONE_OR_ALL, [policy], jobs=100),
+        lambda: qs.Scheduler(ONE_OR_ALL, policy),
+        lambda: qs.spell(policy),
+    ):
+        with pytest.raises(qs.PolicyError, match=hint):
+            call()
+
+
+@pytest.mark.parametrize(
+    ("part", "sentence"),
+    [
+        ({"name": 3}, "name of the policy Odd must be a text that is not empty, not 3"),
+        ({"name": " "}, "name of the policy Odd must be a text"),
+        ({"sees_jobs": "yes"}, "sees_jobs of policy Odd must be True or False, not 'yes'"),
+        ({"remembers_order": 0}, "remembers_order of policy Odd must be True or False, not 0"),
+        ({"wake_at": 3.0}, "wake_at of policy Odd must be a method, not 3.0"),
+        ({"save": ()}, r"save of policy Odd must be a method, not \(\)"),
+        ({"start": 5}, "start of policy Odd must be a method, not 5"),
+    ],
+)
+def test_optional_parts_of_the_wrong_kind_are_refused(part: dict[str, Any], sentence: str) -> None:
+    policy = type("Odd", (PythonFCFS,), {"name": "Odd"} | part)()
+    with pytest.raises(qs.PolicyError, match=sentence):
+        qs.simulate(ONE_OR_ALL, policy, jobs=100)
+    with pytest.raises(qs.PolicyError, match=sentence):
+        qs.Scheduler(ONE_OR_ALL, policy)
+
+
+def test_numbers_of_numpy_are_classes() -> None:
+    class NumpyMSF(PythonMSF):
+        def start(self, view: qs.View) -> Any:
+            answer = super().start(view)
+            return None if answer is None else np.int64(answer)
+
+    one, other = (qs.simulate(FOUR, policy, jobs=1000) for policy in (NumpyMSF(), PythonMSF()))
+    assert one == other
+    with pytest.raises(qs.PolicyError, match=r"answered np\.True_, which is not allowed"):
+        qs.simulate(FOUR, Wrong(np.True_), jobs=1000)
+
+
+class TestNobodyStarts:
+    def test_it_is_told_soon(self) -> None:
+        policy = Wrong(None)
+        with pytest.raises(qs.PolicyError, match="policy wrong has started nobody so far") as told:
+            qs.simulate(ONE_OR_ALL, policy, jobs=10**9)
+        waiting = re.search(r"waiting \[(\d+), (\d+)\]", str(told.value))
+        assert waiting is not None
+        assert sum(map(int, waiting.groups())) == 1000  # of the million that are allowed
+
+    def test_many_servers_may_be_waited_for(self) -> None:
+        """Ten jobs a server at most: who waits until 300 servers can be filled is left alone."""
+
+        class Gathering(PythonFCFS):
+            name = "gathering"
+            begun = False
+
+            def start(self, view: qs.View) -> int | None:
+                self.begun |= view.waiting[0] >= 2000
+                return super().start(view) if self.begun else None
+
+        system = qs.System(300, [qs.JobClass(1, 100.0, qs.Exponential(mean=1.0))])
+        assert qs.simulate(system, Gathering(), jobs=12_000).completed == 12_000
+
+    def test_who_asks_to_be_woken_may_wait(self) -> None:
+        class Late(PythonFCFS):
+            def start(self, view: qs.View) -> int | None:
+                return super().start(view) if view.time >= 1500.0 else None
+
+            def wake_at(self, view: qs.View) -> float | None:
+                return 1500.0 if view.time < 1500.0 else None
+
+        system = qs.System(4, [qs.JobClass(1, 1.0, qs.Exponential(mean=1.0))])
+        assert qs.simulate(system, Late(), jobs=8000).completed == 8000
+
+    def test_a_scheduler_is_patient(self) -> None:
+        scheduler = qs.Scheduler(ONE_OR_ALL, Wrong(None))
+        assert scheduler.arrive([0] * 2000)[1] == []
+
+
+class Struck(PythonFCFS):
+    """Is hit by Ctrl-C in one of its decisions."""
+
+    def __init__(self, left: int) -> None:
+        self.left = left
+
+    def start(self, view: qs.View) -> int | None:
+        self.left -= 1
+        if self.left == 0:
+            raise KeyboardInterrupt
+        return super().start(view)
+
+
+def test_ctrl_c_inside_a_policy_is_no_mistake_of_the_policy() -> None:
+    with pytest.raises(qs.Interrupted):
+        qs.simulate(ONE_OR_ALL, Struck(100), jobs=10_000)
+    scheduler = qs.Scheduler(ONE_OR_ALL, Struck(3))
+    with pytest.raises(KeyboardInterrupt):
+        scheduler.arrive([0, 0, 0, 0])
+    with pytest.raises(KeyboardInterrupt):
+        replayed([1, 4], Struck(100), random_jobs(1, 2))

@@ -1,0 +1,373 @@
+"""The laws: moments against SciPy and quadrature, every way to write a law, and what is refused."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+import pickle
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+from scipy import stats
+
+import quickswap.model.distributions as laws
+from quickswap.errors import ModelError
+from quickswap.model.distributions import (
+    LAWS,
+    BoundedPareto,
+    Deterministic,
+    Distribution,
+    Empirical,
+    Erlang,
+    Exponential,
+    Gamma,
+    Hyperexponential,
+    LogNormal,
+    Pareto,
+    Uniform,
+    Weibull,
+)
+
+Vector = NDArray[np.float64]
+
+positive = st.floats(0.05, 50.0)
+shapes = st.floats(0.3, 8.0)
+
+
+def hyperexponential(parts: list[tuple[float, float]]) -> Hyperexponential:
+    total = sum(weight for weight, _ in parts)
+    return Hyperexponential([weight / total for weight, _ in parts], [rate for _, rate in parts])
+
+
+ANY_LAW: dict[str, st.SearchStrategy[Distribution]] = {
+    "exponential": st.builds(lambda mean: Exponential(mean=mean), positive),
+    "deterministic": st.builds(Deterministic, positive),
+    "uniform": st.builds(lambda low, width: Uniform(low, low + width), positive, positive),
+    "erlang": st.builds(Erlang, st.integers(1, 30), positive),
+    "gamma": st.builds(Gamma, shapes, positive),
+    "hyperexponential": st.lists(st.tuples(positive, positive), min_size=1, max_size=4).map(
+        hyperexponential
+    ),
+    "lognormal": st.builds(LogNormal, st.floats(-2, 2), st.floats(0.1, 1.5)),
+    "weibull": st.builds(Weibull, st.floats(0.4, 5.0), positive),
+    "pareto": st.builds(Pareto, st.floats(1.05, 6.0), positive),
+    "bounded_pareto": st.builds(
+        lambda shape, low, ratio: BoundedPareto(shape, low, low * ratio),
+        st.one_of(st.floats(0.2, 5.0), st.sampled_from([1.0, 2.0])),
+        positive,
+        st.floats(1.5, 1e4),
+    ),
+    "empirical": st.lists(st.tuples(positive, positive), min_size=1, max_size=5).map(
+        lambda rows: Empirical([x for x, _ in rows], [w for _, w in rows])
+    ),
+}
+any_law = st.one_of(*ANY_LAW.values())
+
+
+def frozen(law: Distribution) -> object:
+    """The same law in SciPy, where it has it."""
+    match law:
+        case Exponential():
+            return stats.expon(scale=law.mean)
+        case Uniform():
+            return stats.uniform(law.low, law.high - law.low)
+        case Erlang():
+            return stats.gamma(law.phases, scale=law.mean / law.phases)
+        case Gamma():
+            return stats.gamma(law.shape, scale=law.scale)
+        case LogNormal():
+            return stats.lognorm(law.sigma, scale=math.exp(law.mu))
+        case Weibull():
+            return stats.weibull_min(law.shape, scale=law.scale)
+        case Pareto():
+            return stats.pareto(law.shape, scale=law.scale)
+        case _:
+            return None
+
+
+def density(law: Distribution, x: Vector) -> Vector:
+    """The density at each x inside the range of the law."""
+    if isinstance(law, Hyperexponential):
+        parts = zip(law.probabilities, law.rates, strict=True)
+        return np.asarray(sum(p * r * np.exp(-r * x) for p, r in parts))
+    if isinstance(law, BoundedPareto):
+        mass = 1 - (law.low / law.high) ** law.shape
+        return np.asarray(law.shape * law.low**law.shape * x ** (-law.shape - 1) / mass)
+    return np.asarray(frozen(law).pdf(x))  # type: ignore[attr-defined]  # SciPy's stubs lack it
+
+
+def moment(law: Distribution, order: int) -> float:
+    """E[S^order] by Gauss-Legendre quadrature over pieces of the logarithm of the size."""
+    if isinstance(law, Deterministic):
+        return law.value**order
+    if isinstance(law, Empirical):
+        return float(np.average(np.array(law.values) ** float(order), weights=law.weights))
+    low, high = 1e-15, 1e9
+    if isinstance(law, Uniform | BoundedPareto):
+        low, high = law.low, law.high
+    if isinstance(law, Pareto):
+        low = law.scale
+    cuts = np.linspace(math.log(low), math.log(high), 400)
+    nodes, weights = np.polynomial.legendre.leggauss(12)
+    half = (cuts[1] - cuts[0]) / 2
+    x = np.exp(((cuts[:-1] + cuts[1:]) / 2)[:, None] + half * nodes)
+    return float(np.sum(half * weights * density(law, x) * x ** (order + 1.0)))
+
+
+@given(any_law)
+def test_mean_and_variance_agree_with_scipy(law: Distribution) -> None:
+    other = frozen(law)
+    if other is None:
+        return
+    mean, variance = other.stats("mv")  # type: ignore[attr-defined]  # SciPy's stubs lack it
+    assert law.mean == pytest.approx(float(mean), rel=1e-9)
+    if law.variance < math.inf:
+        assert law.variance == pytest.approx(float(variance), rel=1e-7)
+    else:
+        assert not math.isfinite(variance)
+
+
+def above(law: Distribution, x: float) -> float:
+    """P(S > x)."""
+    if isinstance(law, Deterministic):
+        return float(law.value > x)
+    if isinstance(law, Empirical):
+        heavier = [w for value, w in zip(law.values, law.weights, strict=True) if value > x]
+        return math.fsum(heavier) / math.fsum(law.weights)
+    if isinstance(law, Hyperexponential):
+        parts = zip(law.probabilities, law.rates, strict=True)
+        return math.fsum(p * math.exp(-r * x) for p, r in parts)
+    if isinstance(law, BoundedPareto):
+        ends = [max(law.low, min(x, law.high)), law.low, law.high]
+        here, low, high = (end**-law.shape for end in ends)
+        return float((here - high) / (low - high))
+    return float(frozen(law).sf(x))  # type: ignore[attr-defined]  # SciPy's stubs lack it
+
+
+@given(any_law, st.floats(1e-6, 0.999))
+def test_the_size_exceeded_with_a_probability_is_the_least_one(
+    law: Distribution, probability: float
+) -> None:
+    size = law.exceeded(probability)
+    assert above(law, size) <= probability * (1 + 1e-9) + 1e-12
+    assert above(law, size * (1 - 1e-9) - 1e-12) >= probability * (1 - 1e-6) - 1e-12
+
+
+@given(any_law, st.floats(0, 100))
+def test_the_survival_function_agrees_with_scipy(law: Distribution, x: float) -> None:
+    assert law.survival(x) == pytest.approx(above(law, x), rel=1e-9, abs=1e-12)
+    assert law.survival(0.0) == pytest.approx(above(law, 0.0))
+    assert law.survival(1e300) == 0 or isinstance(law, Pareto)
+
+
+@given(any_law, st.floats(1e-6, 0.999))
+def test_a_size_that_is_exceeded_with_a_probability_survives_with_it(
+    law: Distribution, probability: float
+) -> None:
+    size = law.exceeded(probability)
+    assert law.survival(size * (1 + 1e-9)) <= probability * (1 + 1e-6)
+
+
+def test_sizes_exceeded() -> None:
+    assert Exponential(mean=2).exceeded(0.03) == pytest.approx(2 * math.log(1 / 0.03), rel=1e-15)
+    assert Deterministic(3).exceeded(0.99) == 3
+    law = Empirical([4, 1, 9], [1, 2, 1])
+    assert [law.exceeded(p) for p in (0.2, 0.25, 0.3, 0.5, 0.6)] == [9, 4, 4, 1, 1]
+    assert Hyperexponential(mean=1, scv=1).exceeded(0.5) == pytest.approx(math.log(2), rel=1e-12)
+
+
+@pytest.mark.parametrize(
+    "law",
+    [
+        Exponential(mean=0.7),
+        Deterministic(3.0),
+        Uniform(0.5, 2.0),
+        Erlang(4, mean=2.0),
+        Gamma(shape=1.7, scale=0.6),
+        Hyperexponential([0.2, 0.8], [0.1, 3.0]),
+        LogNormal(mu=-0.3, sigma=0.8),
+        Weibull(shape=1.6, scale=2.0),
+        Pareto(shape=4.0, scale=0.5),
+        BoundedPareto(shape=1.0, low=0.5, high=400.0),
+        BoundedPareto(shape=2.0, low=0.5, high=400.0),
+        BoundedPareto(shape=0.7, low=2.0, high=3.0),
+        Empirical([1.0, 2.0, 7.0], [3, 1, 2]),
+    ],
+    ids=repr,
+)
+def test_moments_agree_with_quadrature(law: Distribution) -> None:
+    assert law.mean == pytest.approx(moment(law, 1), rel=1e-6)
+    assert law.second_moment == pytest.approx(moment(law, 2), rel=1e-6)
+    assert law.variance == pytest.approx(law.second_moment - law.mean**2, abs=1e-9, rel=1e-9)
+    assert law.scv == pytest.approx(law.variance / law.mean**2)
+    if law.mean_inverse < math.inf:
+        assert law.mean_inverse == pytest.approx(moment(law, -1), rel=1e-6)
+
+
+@pytest.mark.parametrize(
+    "law",
+    [
+        Exponential(mean=1),
+        Uniform(mean=1),
+        Erlang(1, 2.0),
+        Gamma(shape=1, scale=1),
+        Gamma(mean=1, scv=3),
+        Hyperexponential(mean=1, scv=4),
+        Weibull(shape=1, scale=1),
+        Weibull(shape=0.5, mean=2),
+        Empirical([0.0, 2.0]),
+    ],
+    ids=repr,
+)
+def test_mean_inverse_is_infinite_where_small_sizes_are_too_frequent(law: Distribution) -> None:
+    assert law.mean_inverse == math.inf
+
+
+def test_a_zero_that_never_comes_does_not_count() -> None:
+    assert Empirical([0.0, 2.0], [0, 1]).mean_inverse == 0.5
+
+
+def test_bounded_pareto_keeps_its_digits_near_a_whole_shape() -> None:
+    for whole in (1.0, 2.0):
+        exact = BoundedPareto(whole, 1.0, 1e6)
+        near = BoundedPareto(whole + 1e-10, 1.0, 1e6)
+        assert near.mean == pytest.approx(exact.mean, rel=1e-8)
+        assert near.second_moment == pytest.approx(exact.second_moment, rel=1e-8)
+
+
+WAYS: list[tuple[Distribution, Distribution]] = [
+    (Exponential(rate=4), Exponential(mean=0.25)),
+    (Deterministic(mean=2), Deterministic(value=2)),
+    (Uniform(mean=1.5), Uniform(low=0, high=3)),
+    (Erlang(phases=3, rate=6), Erlang(phases=3, mean=0.5)),
+    (Gamma(mean=2, scv=0.25), Gamma(shape=4, scale=0.5)),
+    (Gamma(shape=4, mean=2), Gamma(shape=4, scale=0.5)),
+    (Pareto(shape=3, mean=1.5), Pareto(shape=3, scale=1)),
+    (Empirical([1, 2]), Empirical([1.0, 2.0], [1.0, 1.0])),
+    (Empirical(np.array([1, 2])), Empirical((1.0, 2.0))),
+]
+
+
+@pytest.mark.parametrize(("one", "other"), WAYS)
+def test_ways_to_write_the_same_law_make_equal_objects(
+    one: Distribution, other: Distribution
+) -> None:
+    assert one == other
+    assert hash(one) == hash(other)
+
+
+@given(positive, st.floats(0.05, 30.0))
+def test_mean_and_scv_are_what_was_asked_for(mean: float, scv: float) -> None:
+    for law in (Gamma(mean=mean, scv=scv), LogNormal(mean=mean, scv=scv)):
+        assert law.mean == pytest.approx(mean, rel=1e-12)
+        assert law.scv == pytest.approx(scv, rel=1e-9)
+    two = Hyperexponential(mean=mean, scv=1 + scv)
+    assert two.mean == pytest.approx(mean, rel=1e-12)
+    assert two.scv == pytest.approx(1 + scv, rel=1e-9)
+    first, second = (p / r for p, r in zip(two.probabilities, two.rates, strict=True))
+    assert first == pytest.approx(second)
+
+
+@given(st.floats(0.3, 5.0), positive)
+def test_weibull_by_its_mean(shape: float, mean: float) -> None:
+    assert Weibull(shape=shape, mean=mean).mean == pytest.approx(mean, rel=1e-12)
+
+
+@given(any_law, st.floats(0.01, 100.0))
+def test_scaling_multiplies_the_size(law: Distribution, factor: float) -> None:
+    scaled = law.scaled(factor)
+    assert type(scaled) is type(law)
+    assert scaled.mean == pytest.approx(factor * law.mean, rel=1e-9)
+    if law.variance < math.inf:
+        assert scaled.variance == pytest.approx(factor**2 * law.variance, rel=1e-6, abs=1e-12)
+    if law.mean_inverse < math.inf:
+        assert scaled.mean_inverse == pytest.approx(law.mean_inverse / factor, rel=1e-9)
+
+
+@given(any_law)
+def test_repr_dictionary_and_pickle_give_the_law_back(law: Distribution) -> None:
+    assert eval(repr(law), vars(laws)) == law
+    assert Distribution.from_dict(law.to_dict()) == law
+    assert pickle.loads(pickle.dumps(law)) == law
+    assert dataclasses.replace(law) == law  # type: ignore[type-var]  # all are dataclasses
+    assert tuple(law.to_dict()) == ("law", *law.forms[0])
+
+
+def test_every_law_is_listed_tested_and_final() -> None:
+    assert set(LAWS) == set(ANY_LAW)
+    for name, law in LAWS.items():
+        assert law.law == name
+        assert law.__bases__ == (Distribution,)
+        assert law.__final__ is True  # type: ignore[attr-defined]  # set by @final
+
+
+def test_a_law_cannot_be_changed() -> None:
+    law = Exponential(mean=1)
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        law.mean = 2.0  # type: ignore[misc]  # frozen: it must fail
+
+
+def test_dictionaries_may_hold_any_form() -> None:
+    assert Distribution.from_dict({"law": "gamma", "mean": 2, "scv": 0.25}) == Gamma(4, 0.5)
+    assert Distribution.from_dict({"law": "empirical", "values": [1]}) == Empirical([1])
+
+
+BAD: list[tuple[Callable[[], object], str]] = [
+    (lambda: Exponential(mean=-1), "mean of Exponential must be a positive finite number, not -1"),
+    (lambda: Exponential(mean=0), "positive"),
+    (lambda: Exponential(mean=math.nan), "not nan"),
+    (lambda: Exponential(rate=math.inf), "rate of Exponential must be a positive finite number"),
+    (lambda: Exponential(mean="1"), "not '1'"),  # type: ignore[arg-type]  # wrong on purpose
+    (lambda: Exponential(mean=True), "not True"),
+    (lambda: Exponential(), "Exponential takes mean, or rate, not nothing"),
+    (lambda: Exponential(mean=1, rate=1), "takes mean, or rate, not mean and rate"),
+    (lambda: Deterministic(0), "positive"),
+    (lambda: Uniform(2, 1), "low of Uniform must be at most its high, 1, not 2"),
+    (lambda: Uniform(0, 0), "high of Uniform must be a positive"),
+    (lambda: Uniform(-1, 1), "low of Uniform must be a finite number of at least 0, not -1"),
+    (lambda: Erlang(2.5, 1), "phases of Erlang must be a whole number"),  # type: ignore[arg-type]  # wrong on purpose
+    (lambda: Erlang(0, 1), "whole number of at least 1, not 0"),
+    (lambda: Gamma(mean=1), "shape and scale, or mean and scv, or shape and mean, not mean"),
+    (lambda: Gamma(mean=1, scv=0), "scv of Gamma must be a positive"),
+    (lambda: Hyperexponential(mean=1, scv=0.5), "scv of Hyperexponential must be .* at least 1"),
+    (lambda: Hyperexponential([0.5, 0.4], [1, 1]), "must add up to 1, not 0.9"),
+    (lambda: Hyperexponential([1], [1, 2]), "as many as its probabilities, 1, not 2"),
+    (lambda: Hyperexponential([1], [-1]), "rates of Hyperexponential must be a positive"),
+    (lambda: LogNormal(800, 1), "must be positive and finite, not inf"),
+    (lambda: Pareto(1.0, 1), "Pareto of shape 1 has no finite mean"),
+    (lambda: Pareto(shape=0.9, mean=1), "no finite mean"),
+    (lambda: BoundedPareto(1, 2, 2), "low of BoundedPareto must be below its high, 2, not 2"),
+    (lambda: Empirical([]), "at least one number"),
+    (lambda: Empirical([0, 0]), "must be positive and finite"),
+    (lambda: Empirical([1, -1]), "each of values of Empirical must be .* at least 0, not -1"),
+    (lambda: Empirical([1.7e308, 1.7e308]), "must be positive and finite, not inf"),
+    (lambda: Empirical([1, 2], [1.7e308, 1.7e308]), "weights of Empirical must add up to"),
+    (lambda: Empirical({1: 2}), "must be a list of numbers, not {1: 2}"),
+    (lambda: Exponential(mean=10**400), "must be a positive finite number, not 10000"),
+    (lambda: Empirical([1, 2], [1]), "as many as its values, 2, not 1"),
+    (lambda: Empirical([1], [0]), "weights of Empirical must add up to a positive"),
+    (lambda: Empirical("12"), "must be a list of numbers, not '12'"),  # type: ignore[arg-type]  # wrong on purpose
+    (lambda: Exponential(mean=1).scaled(0), "scaling factor must be a positive"),
+    (lambda: Distribution.from_dict({"law": "gama"}), "unknown law: 'gama' .did you mean 'gamma'"),
+    (lambda: Distribution.from_dict({"law": 3}), "unknown law: 3"),
+    (lambda: Distribution.from_dict({"mean": 1}), "the key law, one of exponential"),
+    (lambda: Distribution.from_dict({"law": "pareto"}), "Pareto takes shape and scale, or"),
+    (
+        lambda: Distribution.from_dict({"law": "exponential", "men": 1}),
+        "unknown key of the law exponential: 'men' .did you mean 'mean'.*known: mean, rate",
+    ),
+]
+
+
+@pytest.mark.parametrize(("build", "sentence"), BAD)
+def test_bad_input_is_answered_with_one_sentence(
+    build: Callable[[], object], sentence: str
+) -> None:
+    with pytest.raises(ModelError, match=sentence) as caught:
+        build()
+    assert str(caught.value).endswith(".")
+    assert "\n" not in str(caught.value)

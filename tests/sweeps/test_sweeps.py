@@ -1,0 +1,207 @@
+"""Sweeps: what they find at each place, also if they are interrupted."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import quickswap as qs
+from cli_helpers import run
+from quickswap.sweeps import Place, Sweep, run_points
+from verification.known import FOUR, one_or_all
+
+POLICIES = ("msf", "first-fit", "static-quickswap:threshold=[0,2]")
+
+
+class TestPlaces:
+    def test_one_seed_is_what_compare_finds(self) -> None:
+        found = qs.sweep(qs.Grid(FOUR, POLICIES, loads=[0.4, 0.6], jobs=4000))
+        spread = [
+            "msf",
+            "first-fit",
+            "static-quickswap:threshold=0",
+            "static-quickswap:threshold=2",
+        ]
+        compared = qs.compare(FOUR, spread, loads=[0.4, 0.6], jobs=4000, engine="events")
+        assert list(found.outcomes) == list(compared.results)
+        for number, place in enumerate(found.places):
+            assert place.policies == compared.policies
+            for quantity in ("weighted_mean_response_time", "mean_response_time"):
+                assert place.best(quantity) == compared.best(number, quantity)
+            first, second = compared.points[number][:2]
+            gap = qs.difference(first, second, "weighted_mean_response_time")
+            assert place.difference("MSF", "First-Fit") == gap
+            assert place.estimate("MSF", "jain_index") == first.jain_index
+            expected = first.classes[2].mean_response_time
+            assert place.estimate("MSF", "mean_response_time", 2) == expected
+
+    def test_seeds_are_put_together(self) -> None:
+        grid = qs.Grid(FOUR, ["msf", "fcfs"], loads=0.6, seeds=[1, 2, 3, 4], jobs=20_000)
+        (place,) = qs.sweep(grid).places
+        assert len(place.results["MSF"]) == 4
+        one = [each.mean_response_time for each in place.results["MSF"]]
+        together = place.estimate("MSF", "mean_response_time")
+        assert together.value == pytest.approx(sum(each.value for each in one) / 4)
+        widths = [each.half_width for each in one]
+        assert together.half_width == pytest.approx(math.hypot(*widths) / 4)
+        assert place.better("MSF", "FCFS") == "yes"
+        assert place.better("FCFS", "MSF") == "no"
+        assert place.best() == ("MSF",)
+
+    def test_the_same_policy_is_tied(self) -> None:
+        system = one_or_all(4, 1.0, 0.1)
+        (place,) = qs.sweep(qs.Grid(system, ["msf", "msfq:threshold=0"], jobs=4000)).places
+        assert place.better("MSF", "MSFQ(0)") == "undecided"
+        assert place.best() == ("MSF", "MSFQ(0)")
+
+    def test_policies_with_one_label_are_told_apart(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(qs.Smash, "label", "Smash")
+        windows = ["smash:window=2", "smash:window=3"]
+        (place,) = qs.sweep(qs.Grid(FOUR, ["msf", *windows], loads=0.4, jobs=400)).places
+        assert place.policies == ("MSF", *windows)
+
+    def test_stable_is_better_than_unstable(self) -> None:
+        grid = qs.Grid(one_or_all(8, 3.0, 0.5), ["fcfs", "msfq:threshold=7"], jobs=400_000)
+        (place,) = qs.sweep(grid).places
+        assert (place.verdict("FCFS"), place.verdict("MSFQ(7)")) == ("unstable", "stable")
+        assert place.better("MSFQ(7)", "FCFS") == "yes"
+        assert place.better("FCFS", "MSFQ(7)") == "no"
+        assert place.best() == ("MSFQ(7)",)
+
+    def test_where_nothing_is_stable(self) -> None:
+        (place,) = qs.sweep(qs.Grid(FOUR, ["msf", "fcfs"], loads=1.3, jobs=4000)).places
+        assert place.best() == place.policies == ()
+        assert set(place.failures) == {"MSF", "FCFS"}
+        assert place.verdict("MSF") == "unstable"
+
+    def test_settings_with_several_values_are_places(self) -> None:
+        grid = qs.Grid(FOUR, "msf", loads=0.4, jobs=[2000, 4000], warmup=[0.1, "mser5"])
+        places = qs.sweep(grid).places
+        assert [each.settings for each in places] == [
+            {"jobs": jobs, "warmup": warmup} for jobs in (2000, 4000) for warmup in (0.1, "mser5")
+        ]
+
+    def test_runs_of_different_lengths_count_as_independent(self) -> None:
+        grid = qs.Grid(FOUR, ["msf", "fcfs"], loads=0.5, precision=0.02, jobs=10**6)
+        (place,) = qs.sweep(grid).places
+        (one,), (other,) = place.results["MSF"], place.results["FCFS"]
+        assert one.completed != other.completed
+        gap = place.difference("MSF", "FCFS", "mean_response_time")
+        widths = one.mean_response_time.half_width, other.mean_response_time.half_width
+        assert gap.half_width == pytest.approx(math.hypot(*widths))
+
+    def test_mistakes(self) -> None:
+        (place,) = qs.sweep(qs.Grid(FOUR, "msf", loads=0.4, jobs=400)).places
+        assert isinstance(place, Place)
+        with pytest.raises(qs.QuickswapError, match="unknown policy at this place"):
+            place.difference("MSF", "FCFS")
+        with pytest.raises(qs.QuickswapError, match="unknown quantity"):
+            place.difference("MSF", "MSF", "p99")
+
+
+def interrupt(*_: object) -> None:
+    raise KeyboardInterrupt
+
+
+def three_seeds(store: Path) -> qs.Grid:
+    """Return a grid of which a store holds all at load 0.4, and of load 0.6 MSF with two seeds,
+    First-Fit with two others, and nothing of LSF.
+    """
+    policies, settings = ["msf", "first-fit", "lsf"], {"jobs": 4000}
+    qs.sweep(qs.Grid(FOUR, policies, loads=0.4, seeds=[1, 2, 3], **settings), store)
+    qs.sweep(qs.Grid(FOUR, "msf", loads=0.6, seeds=[2, 3], **settings), store)
+    qs.sweep(qs.Grid(FOUR, "first-fit", loads=0.6, seeds=[1, 3], **settings), store)
+    return qs.Grid(FOUR, policies, loads=[0.4, 0.6], seeds=[1, 2, 3], **settings)
+
+
+class TestInterrupted:
+    def test_what_has_run_is_kept_apart_from_what_has_not(self, tmp_path: Path) -> None:
+        grid = three_seeds(tmp_path / "s.db")
+        with pytest.raises(qs.Interrupted) as caught:
+            qs.sweep(grid, tmp_path / "s.db", progress=interrupt)
+        found = caught.value.result
+        assert isinstance(found, Sweep)
+        whole, place = found.places
+        assert (whole.not_run, whole.failures) == ({}, {})
+        assert whole.best()
+        assert place.not_run == {"MSF": 1, "First-Fit": 1, "LSF": 3}
+        assert list(place.failures) == ["LSF"]
+        assert place.verdict("LSF") == "not run"
+        assert [each.inputs.seed for each in place.results["MSF"]] == [2, 3]
+        assert place.best() == ()
+        assert place.better("MSF", "LSF") == "undecided"
+        shared = place.results["MSF"][1], place.results["First-Fit"][1]
+        gap = qs.difference(*shared, "weighted_mean_response_time")
+        assert place.difference("MSF", "First-Fit") == gap
+
+    def test_the_best_of_those_that_have_run(self, tmp_path: Path) -> None:
+        three_seeds(tmp_path / "s.db")
+        grid = qs.Grid(FOUR, ["msf", "first-fit"], loads=0.6, seeds=[1, 2, 3], jobs=4000)
+        with pytest.raises(qs.Interrupted) as caught:
+            qs.sweep(grid, tmp_path / "s.db", progress=interrupt)
+        found = caught.value.result
+        assert isinstance(found, Sweep)
+        assert found.places[0].best()[0] in ("MSF", "First-Fit")
+
+    @pytest.mark.parametrize("most", [200, 3])
+    def test_what_is_printed(
+        self,
+        most: int,
+        grid: Path,
+        tmp_path: Path,
+        capsys: pytest.CaptureFixture[str],
+        monkeypatch: pytest.MonkeyPatch,
+    ) -> None:
+        @contextmanager
+        def struck(_: str) -> Iterator[Any]:
+            yield interrupt
+
+        three_seeds(tmp_path / "s.db")
+        monkeypatch.setattr("quickswap.cli.sweep.bar", struck)
+        monkeypatch.setattr("quickswap.cli.sweep_tables.MOST", most)
+        words = ["--policies", "msf first-fit lsf", "--seeds", "1,2,3"]
+        words += ["--store", str(tmp_path / "s.db"), "--against", "msf"]
+        code, out, _ = run(capsys, "sweep", str(grid), *words)
+        assert code == 130
+        assert "failed" not in out
+        assert "not run: 5 points; where a policy has not run none is best" in out
+        first, *rest = re.findall(r"^0\.[46] .*", out, re.M)
+        if most == 3:
+            assert "- (1 not run)" in rest[0]
+            return
+        assert first.split()[2] == "MSF"
+        assert sum(" best " in line for line in (first, *rest)) == 1
+        lines = {line.split()[2]: line for line in rest if line.startswith("0.6")}
+        assert lines["MSF"].rstrip().endswith(", 2 of 3 seeds")
+        assert "not run" in lines["LSF"]
+
+
+def test_shards_merge_to_the_whole(tmp_path: Path) -> None:
+    grid = qs.Grid(FOUR, POLICIES, loads=[0.4, 0.6], jobs=400, seeds=[1, 2])
+    whole, merged = qs.Store(), qs.Store(tmp_path / "all.db")
+    qs.sweep(grid, whole)
+    for i in (1, 2, 3):
+        found = qs.sweep(grid, tmp_path / f"{i}.db", shard=f"{i}/3")
+        assert 5 <= len(found.spots) <= 6
+    assert merged.merge(*(tmp_path / f"{i}.db" for i in (1, 2, 3))) == 16
+    assert qs.sweep(grid, merged).outcomes.ran == 0
+    assert {each.key for each in merged._records()} == {each.key for each in whole._records()}
+    assert qs.sweep(grid, merged).places == qs.sweep(grid, whole).places
+
+
+def test_a_full_disk_ends_a_sweep_and_loses_nothing(tmp_path: Path) -> None:
+    points = qs.Grid(FOUR, "msf", loads=0.4, jobs=400, seeds=range(30)).points()
+    with qs.Store(tmp_path / "s.db") as store:
+        store._database.connection.execute("PRAGMA max_page_count = 10")
+        with pytest.raises(qs.QuickswapError, match="the disk is full"):
+            run_points(points, store)
+        kept = len(store)
+    assert 0 < kept < 30
+    with qs.Store(tmp_path / "s.db") as store:
+        assert run_points(points, store).ran == 30 - kept
