@@ -119,6 +119,7 @@ def sweep(
         Write all quantities of the grid's points to this file; without a grid, as --csv.
     """
     from quickswap.errors import QuickswapError
+    from quickswap.sweeps.database import check_store
     from quickswap.sweeps.store import Store
 
     overrides, where = overrides or Overrides(), where or Where()
@@ -136,10 +137,11 @@ def sweep(
     if plan is not None:
         check_writable(csv, parquet, sources=[*sources, *plan.models])
     with ExitStack() as opened, executor(where.dask) as chosen:
-        others = [opened.enter_context(Store(each, create=False)) for each in merge or ()]
+        for each in merge or ():
+            check_store(each)
         kept = opened.enter_context(Store(store))  # made once nothing else can be wrong
-        if others:
-            added = kept.merge(*others)
+        if merge:
+            added = kept.merge(*merge)
             if str(csv) != "-":
                 print(f"{added:,} rows are new in {store}, which holds {len(kept):,} results")
         if plan is not None:

@@ -1,21 +1,21 @@
-"""The SQLite file of a store: how it is opened, checked, mended, read and written.
+"""The SQLite file of a store: how it is opened, checked, read and written.
 
-Every choice serves a file that can be copied while nobody writes, on any file system: a rollback
-journal (the write-ahead log needs shared memory, which network file systems lack, and two more
-files), no index (rows are only added, so that a reader who knows the last one knows the rest), and
-`synchronous = EXTRA`, so that no killed process and no power failure loses what was committed.
+Every choice serves a file that can be copied while no process writes to it, on any file system: a
+rollback journal (the write-ahead log needs shared memory, which network file systems lack, and two
+more files), no index (rows are only added, so that a reader who has seen the last one has seen all
+others), and `synchronous = EXTRA`, so that no killed process and no power failure loses what was
+committed. Each row has a check sum. A file whose structure is damaged is refused; merged into
+another store, it gives the rows that SQLite can still read.
 """
 
 from __future__ import annotations
 
-import os
-import shutil
 import sqlite3
 import threading
 import warnings
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Self
 
@@ -23,74 +23,73 @@ from quickswap._words import counted
 from quickswap.errors import QuickswapError
 from quickswap.files import checked_path
 from quickswap.sweeps.record import Record
-from quickswap.sweeps.rescue import PAGE, rescued
-from quickswap.sweeps.telling import PATIENCE, DamageError, damage_told, told
 
-__all__ = ["FORMAT", "Database"]
+__all__ = ["FORMAT", "DamageError", "Database", "check_store", "readable"]
 
-FORMAT = 1
+FORMAT = 2
 """Version of the tables."""
 MARK = 0x51535750
 """Application id of a store: "QSWP"."""
 MAGIC = b"SQLite format 3\0"
+HEADER = 100
+"""Bytes at the start of a file in which SQLite describes it."""
+PATIENCE = 60.0
+"""Seconds to wait for another process that writes."""
+DAMAGE = {sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB}
 TABLE = (
     "CREATE TABLE points(id INTEGER PRIMARY KEY, key BLOB, inputs BLOB, result BLOB, totals BLOB, "
     "failure BLOB, seconds REAL, crc INTEGER)"
 )
-COUNT = "CREATE TABLE size(rows INTEGER)"
 COLUMNS = "key, inputs, result, totals, failure, seconds"
-Write = Callable[[int, Iterable[Record]], None]
+Write = Callable[[Iterable[Record]], None]
+
+
+class DamageError(QuickswapError):
+    """The structure of the file at `path` is damaged."""
+
+    def __init__(self, path: Path | None) -> None:
+        super().__init__(
+            f"{path} is damaged: merge it into a new store, which takes the rows that can still be "
+            f"read, as in `quickswap sweep --merge {path} --store recovered.db`, and use that."
+        )
+        self.path = path or Path()
 
 
 @dataclass
 class Database:
-    """The file of a store, open."""
+    """The file of a store, open.
+
+    Attributes:
+        damaged: rows whose check sum does not match; they are passed over.
+    """
 
     path: Path | None
     connection: sqlite3.Connection
     lock: threading.RLock
+    damaged: set[int] = field(default_factory=set)
 
     @classmethod
     def opened(cls, given: str | Path | None, create: bool, read_only: bool = False) -> Self:
-        """Open a file, make it if it is not there, mend it if it is damaged; or only read it."""
-        if given is None:
-            return cls._connected(None)
-        path = checked_path(given)
-        if path.is_dir():
-            raise QuickswapError(f"{path} is a folder: give the file of a store.")
-        if not path.exists():
-            if not create or read_only:
-                raise QuickswapError(f"there is no file {path}: give the store of a sweep.")
-            if not path.parent.is_dir():
-                raise QuickswapError(f"{path} cannot be made: there is no folder {path.parent}.")
-        _recognise(path)
-        try:
-            return cls._checked(path, read_only)
-        except DamageError:
-            if read_only:
-                raise QuickswapError(
-                    f"{path} is damaged, and here it is only read: run its sweep again, or open it "
-                    "with quickswap.Store, which mends it."
-                ) from None
-            _mend(path)
-        return cls._checked(path)
+        """Open a file, make it if it is not there, or only read it.
 
-    @classmethod
-    def _checked(cls, path: Path, read_only: bool = False) -> Self:
-        database = None
+        Raises:
+            QuickswapError: no such file, not a store, or a damaged one.
+        """
+        if given is None:
+            return cls._connected(None, read_only=False)
+        path = check_store(given, create and not read_only)
+        database = cls._connected(path, read_only)
         try:
-            with damage_told():
-                database = cls._connected(path, read_only)
+            with _explained(path):
                 database._check()
         except BaseException:
-            if database is not None:
-                database.close()
+            database.close()
             raise
         return database
 
     @classmethod
-    def _connected(cls, path: Path | None, read_only: bool = False) -> Self:
-        with told(path):
+    def _connected(cls, path: Path | None, read_only: bool) -> Self:
+        with _explained(path):
             connection = sqlite3.connect(
                 _address(path, read_only),
                 uri=read_only,
@@ -112,64 +111,59 @@ class Database:
         return database
 
     def _create(self) -> None:
-        self.connection.execute(f"PRAGMA page_size = {PAGE}")
         with self._transaction() as run:
             if not run("SELECT count(*) FROM sqlite_master").fetchone()[0]:
                 run(f"PRAGMA application_id = {MARK}")
                 run(f"PRAGMA user_version = {FORMAT}")
                 run(TABLE)
-                run(COUNT)
-                run("INSERT INTO size VALUES (0)")
 
     def _check(self) -> None:
-        """Raise unless all rows are there and whole."""
+        """Refuse a file whose structure is damaged; warn of rows that are."""
         with self.lock:
-            query = f"SELECT id, {COLUMNS}, crc FROM points ORDER BY id"
-            last = 0
-            self.connection.execute("BEGIN")
-            try:
-                (word,) = self.connection.execute("PRAGMA quick_check(1)").fetchone()
-                if word != "ok":  # the way to a row may be damaged while all rows are whole
-                    raise DamageError
-                rows = self.connection.execute("SELECT rows FROM size").fetchone()
-                for number, *parts, crc in self.connection.execute(query):
-                    last += 1
-                    if number != last or _crc(parts) != crc:
-                        raise DamageError
-            finally:
-                with suppress(sqlite3.Error):
-                    self.connection.execute("COMMIT")
-            if rows is None or rows[0] != last:
-                raise DamageError
+            (answer,) = self.connection.execute("PRAGMA quick_check(1)").fetchone()
+            if answer != "ok":
+                raise DamageError(self.path)
+            for number, *parts, crc in self.connection.execute(
+                f"SELECT id, {COLUMNS}, crc FROM points"
+            ):
+                if _crc(parts) != crc:
+                    self.damaged.add(number)
+        if self.damaged:
+            warnings.warn(
+                f"{self.path}: {counted(len(self.damaged), 'row')} did not match the check sum and "
+                "will be passed over: run the sweep again to replace them.",
+                UserWarning,
+                stacklevel=4,
+            )
 
     def read(self, row: int) -> Record:
         """Return the record of a row."""
-        with self.lock, told(self.path):
+        with self.lock, _explained(self.path):
             query = f"SELECT {COLUMNS}, crc FROM points WHERE id = ?"
             found = self.connection.execute(query, (row,)).fetchone()
         if found is None or _crc(found[:-1]) != found[-1]:
             raise QuickswapError(
-                f"{self.path} was damaged after it had been opened: open it again, to mend it."
+                f"{self.path} was damaged after it had been opened: open it again."
             )
         return Record(*found[:-1])
 
     def since(self, row: int) -> list[tuple[int, bytes, bool, float]]:
-        """Return row, key, whether it failed, and seconds of all rows behind one."""
+        """Return row, key, whether it failed, and seconds of all rows after one."""
         query = "SELECT id, key, length(failure) > 0, seconds FROM points WHERE id > ? ORDER BY id"
-        with self.lock, told(self.path):
-            return self.connection.execute(query, (row,)).fetchall()
+        with self.lock, _explained(self.path):
+            rows = self.connection.execute(query, (row,)).fetchall()
+        return [each for each in rows if each[0] not in self.damaged]
 
     @contextmanager
     def writing(self) -> Iterator[Write]:
-        """Hold back other writers; yield what adds records behind the last row."""
-        with self.lock, told(self.path), self._transaction() as run:
+        """Hold back other writers; yield what adds records after the last row."""
+        with self.lock, _explained(self.path), self._transaction() as run:
 
-            def write(last: int, records: Iterable[Record]) -> None:
-                for number, each in enumerate(records, start=last + 1):
-                    values = (number, each.key, each.inputs, each.result, each.totals)
-                    tail = (each.failure, each.seconds, each.crc)
-                    run("INSERT INTO points VALUES (?, ?, ?, ?, ?, ?, ?, ?)", (*values, *tail))
-                    run("UPDATE size SET rows = ?", (number,))
+            def write(records: Iterable[Record]) -> None:
+                for each in records:
+                    values = (each.key, each.inputs, each.result, each.totals)
+                    rest = (each.failure, each.seconds, each.crc)
+                    run("INSERT INTO points VALUES (NULL, ?, ?, ?, ?, ?, ?, ?)", (*values, *rest))
 
             yield write
 
@@ -203,92 +197,81 @@ def _crc(parts: list[bytes]) -> int | None:
         return None
 
 
-def _recognise(path: Path) -> None:
-    """Refuse a file that is no store, or one of another format; an empty one is a new store."""
+def readable(path: Path) -> Iterator[Record]:
+    """Yield the records of a damaged file that SQLite can still read and whose check sums match."""
+    connection = sqlite3.connect(_address(path, read_only=True), uri=True)
+    try:
+        connection.execute("PRAGMA writable_schema = ON")  # opens a file whose end is cut off
+        reached = {"ASC": 0, "DESC": 2**63 - 1}
+        for order, sign in (("ASC", ">"), ("DESC", "<")):
+            query = f"SELECT id, {COLUMNS}, crc FROM points WHERE id {sign} ? ORDER BY id {order}"
+            with suppress(sqlite3.Error):
+                for row, *parts, crc in connection.execute(query, (reached[order],)):
+                    if order == "DESC" and row <= reached["ASC"]:
+                        return
+                    reached[order] = row
+                    if _crc(parts) == crc:
+                        yield Record(*parts)
+    finally:
+        connection.close()
+
+
+def check_store(given: str | Path, create: bool = False) -> Path:
+    """Return the path of a store; refuse a file that is not one, or of another format.
+
+    An empty file is a new store, and so is one that is not there if it may be created.
+    """
+    path = checked_path(given)
+    if path.is_dir():
+        raise QuickswapError(f"{path} is a folder: give the file of a store.")
+    if not path.exists():
+        if not create:
+            raise QuickswapError(f"there is no file {path}: give the store of a sweep.")
+        if not path.parent.is_dir():
+            raise QuickswapError(f"{path} cannot be made: there is no folder {path.parent}.")
+        return path
     try:
         with path.open("rb") as file:
-            head = file.read(PAGE)
-    except FileNotFoundError:
-        return
+            head = file.read(HEADER)
     except OSError as error:
         raise QuickswapError(f"{path} cannot be opened: {error.strerror or error}.") from None
     if not head:
-        return
+        return path
     mark, version = (int.from_bytes(head[at : at + 4], "big") for at in (68, 60))
-    signs = (head.startswith(MAGIC), mark == MARK, TABLE.encode() in head)
-    if sum(signs) < 2:  # one of them may be damaged
-        raise QuickswapError(f"{path} is no store of results: give another file.")
-    if version != FORMAT and mark == MARK:
+    if not head.startswith(MAGIC) or mark != MARK:
+        raise QuickswapError(f"{path} is not a store of results: give another file.")
+    if version != FORMAT:
         raise QuickswapError(
             f"{path} is a store of format {version}, and this version of quickswap reads format "
             f"{FORMAT}: use the version that wrote it, or another file."
         )
+    return path
 
 
-def _mend(path: Path) -> None:
-    """Put the rows that are whole into a new file, and keep the damaged one beside it."""
-    seen = path.stat()
-    rows = rescued(path)
-    lost = _lost(path, rows)
-    fresh = path.with_name(f".{path.name}.{os.getpid()}")
-    fresh.unlink(missing_ok=True)
+@contextmanager
+def _explained(path: Path | None) -> Iterator[None]:
+    """Turn an error of SQLite into one sentence."""
     try:
-        database = Database._connected(fresh)
-        try:
-            with database.writing() as write:
-                write(0, rows.values())
-        finally:
-            database.close()
-        now = path.stat()
-        if (now.st_ino, now.st_dev) != (seen.st_ino, seen.st_dev):  # another process was quicker
-            return
-        aside = _aside(path)
-        _keep_beside(path, aside)
-        fresh.replace(path)  # at once: whoever is killed leaves one or the other
-    finally:
-        fresh.unlink(missing_ok=True)
-    warnings.warn(
-        f"{path} was damaged: {counted(len(rows), 'row')} could be read and are kept, "
-        f"{lost}; the damaged file is now {aside}.",
-        UserWarning,
-        stacklevel=4,
-    )
-
-
-def _lost(path: Path, rows: dict[int, Record]) -> str:
-    """Return how many rows were lost, in words."""
-    try:
-        connection = sqlite3.connect(path)
-        try:
-            connection.execute("PRAGMA writable_schema = ON")  # opens a file with its tail cut off
-            before = int(connection.execute("SELECT rows FROM size").fetchone()[0])
-        finally:
-            connection.close()
-    except (sqlite3.Error, TypeError, ValueError):
-        before = -1
-    least = max(rows, default=0)
-    if before >= least:
-        missing = before - len(rows)
-        return f"{missing} {'is' if missing == 1 else 'are'} lost"
-    return f"how many are lost cannot be told, at least {least - len(rows)}"
-
-
-def _keep_beside(path: Path, aside: Path) -> None:
-    """Give a file a second name; a journal that SQLite could not use goes with it."""
-    try:
-        os.link(path, aside)
-    except OSError:  # a file system without links
-        shutil.copy2(path, aside)
-    journal = Path(f"{path}-journal")
-    if journal.exists():
-        journal.replace(f"{aside}-journal")
-
-
-def _aside(path: Path) -> Path:
-    """Return a name beside a file that is free."""
-    number = 1
-    while True:
-        name = f"{path.name}.damaged" + (f"-{number}" if number > 1 else "")
-        if not path.with_name(name).exists():
-            return path.with_name(name)
-        number += 1
+        yield
+    except sqlite3.Error as error:
+        name = path or "the store in memory"
+        code = getattr(error, "sqlite_errorcode", None)
+        primary = None if code is None else int(code) & 0xFF
+        if primary in DAMAGE or "no such" in str(error):  # tables or columns destroyed
+            raise DamageError(path) from error
+        if primary == sqlite3.SQLITE_FULL:
+            text = f"{name} cannot grow: the disk is full; what was in it is still there."
+        elif primary in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
+            text = f"{name} is held by another process for more than {PATIENCE:.0f} s: try again."
+        elif code == sqlite3.SQLITE_READONLY_ROLLBACK:
+            text = (
+                f"{name} was left in the middle of a write, and here it is only read: run its "
+                "sweep again, or open it with quickswap.Store, which takes the write back."
+            )
+        elif primary == sqlite3.SQLITE_READONLY:
+            text = f"{name} cannot be written: it, or its folder, is read-only."
+        elif isinstance(error, sqlite3.ProgrammingError):
+            text = f"{name} is closed."
+        else:
+            text = f"{name} cannot be used: {error}."
+        raise QuickswapError(text) from error

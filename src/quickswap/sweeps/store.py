@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import warnings
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from types import TracebackType
@@ -11,7 +12,7 @@ from typing import TYPE_CHECKING, Self, final
 from quickswap._words import counted
 from quickswap.errors import QuickswapError, shown
 from quickswap.simulation.result import Result
-from quickswap.sweeps.database import Database
+from quickswap.sweeps.database import DamageError, Database, readable
 from quickswap.sweeps.point import Point
 from quickswap.sweeps.record import Failure, Record
 
@@ -30,17 +31,17 @@ class Store:
     with `merge`. Results are decoded when they are asked for, and are as good as fresh ones:
     `difference` takes them.
 
-    A file with damage is mended when it is opened: rows that are whole go to a new file, the
-    damaged one is kept beside it as "NAME.damaged", and a warning says how many were lost.
+    Rows whose check sum does not match are passed over with a warning, and run again; a file whose
+    structure is damaged is refused; `merge` takes the rows of it that can still be read.
 
     Args:
         path: a file, made if it is not there; None keeps all in memory.
         create: whether to make the file if it is not there.
-        read_only: whether to leave the file as it is: it is not made, mended or written to.
+        read_only: whether to leave the file as it is: it is neither made nor written to.
 
     Raises:
-        QuickswapError: the file is no store, is of another version of quickswap, or cannot be
-            opened.
+        QuickswapError: the file is not a store, is damaged, of another version of quickswap, or
+            cannot be opened.
     """
 
     def __init__(
@@ -150,35 +151,46 @@ class Store:
                     record.failure and record.key in self._failed
                 ):
                     new[record.key] = record
-            write(self._seen, new.values())
+            write(new.values())
         self._refresh()
         return len(new)
 
     def merge(self, *others: str | Path | Store) -> int:
         """Add all that other stores hold; return how many rows were new.
 
+        Of a damaged file the rows that can still be read are taken, with a warning.
+
         Raises:
-            QuickswapError: one of them is no store, or holds another result of the same point.
+            QuickswapError: one of them is not a store, or holds another result of the same point.
         """
         added = 0
         for given in others:
-            other = given if isinstance(given, Store) else Store(given, create=False)
+            if isinstance(given, Store):
+                added += self._take(given._records(), given.path)
+                continue
             try:
-                added += self._take(other)
-            finally:
-                if other is not given:
-                    other.close()
+                with Store(given, create=False) as other:
+                    added += self._take(other._records(), other.path)
+            except DamageError as damage:
+                kept = self._take(readable(damage.path), damage.path)
+                added += kept
+                warnings.warn(
+                    f"{damage.path} is damaged: {counted(kept, 'row')} that could be read were "
+                    "added; run the sweep again for the others.",
+                    UserWarning,
+                    stacklevel=2,
+                )
         return added
 
-    def _take(self, other: Store) -> int:
+    def _take(self, records: Iterable[Record], source: Path | None) -> int:
         batch: list[Record] = []
         added = 0
-        for record in other._records():
+        for record in records:
             if record.key in self:
                 mine = self._database.read(self._rows[record.key])
                 if not record.failure and not mine.same_as(record):
                     raise QuickswapError(
-                        f"{other.path} holds another result than {self._name} of the point "
+                        f"{source} holds another result than {self._name} of the point "
                         f"{record.key.hex()[:12]} ({record.point.inputs.policy}), though equal "
                         "inputs give equal results: one of them was made by a changed quickswap."
                     )
