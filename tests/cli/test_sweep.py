@@ -136,7 +136,7 @@ class TestCommand:
             (("GRID", "--loads", ".5", "--rates", "1"), "not both"),
             (("GRID", "--budget", "100"), "precision"),
             (("GRID", "--parquet=-"), "not text"),
-            (("GRID", "--store", "GRID"), "no store of results"),
+            (("GRID", "--store", "GRID"), "not a store of results"),
             (("nowhere.toml",), "cannot be read"),
             (("GRID", "--policies", "mfs"), "did you mean"),
             (("GRID", "--jobs", "0"), "jobs is 0"),

@@ -8,6 +8,7 @@ file, describes every key.
 
 from __future__ import annotations
 
+import re
 import tomllib
 from collections.abc import Mapping
 from pathlib import Path
@@ -17,7 +18,6 @@ from quickswap._check import positive, whole
 from quickswap._words import split
 from quickswap.errors import ModelError, QuickswapError, inside, shown, unknown
 from quickswap.model import jobclass
-from quickswap.model._toml import line_of
 from quickswap.model.system import System
 
 __all__ = ["as_system", "load", "presets", "read"]
@@ -122,10 +122,59 @@ def _text(path: Path) -> str:
 
 def _placed(error: QuickswapError, text: str, source: str) -> str:
     """Return the message of an error with the file, the line and the key in front."""
-    line = line_of(text, error.where)
+    line = _line_of(text, error.where)
     key = "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in error.where)
     places = [source, f"line {line}" if line else "", f"key {key.lstrip('.')}" if key else ""]
     return f"{', '.join(filter(None, places))}: {error}"
+
+
+def _line_of(text: str, where: tuple[str | int, ...]) -> int | None:
+    """Return the number of the line, from 1, that holds a key, or else the nearest key around it.
+
+    Reads headers, `key = value` and arrays of one inline table a line: what models are written in.
+    """
+    lines = _lines(text)
+    for length in range(len(where), 0, -1):
+        if where[:length] in lines:
+            return lines[where[:length]]
+    return None
+
+
+def _lines(text: str) -> dict[tuple[str | int, ...], int]:
+    """Return the line of every key and every element of an array of tables."""
+    found: dict[tuple[str | int, ...], int] = {}
+    elements: dict[tuple[str | int, ...], int] = {}
+    table: tuple[str | int, ...] = ()
+    array: tuple[str | int, ...] | None = None
+    for number, line in enumerate(map(str.strip, text.splitlines()), start=1):
+        if array is not None and line.startswith("]"):
+            array = None
+        elif array is not None and line.startswith("{"):
+            elements[array] = elements.get(array, -1) + 1
+            found[*array, elements[array]] = number
+        elif header := re.match(r"(\[\[?)([^\[\]]+)\]", line):
+            table = _keys(header[2], elements)
+            if header[1] == "[[":
+                elements[table] = elements.get(table, -1) + 1
+                table = (*table, elements[table])
+            found.setdefault(table, number)
+        elif key := re.match(r"([\w\"'. -]+?)\s*=\s*(.*)", line):
+            path = (*table, *(part.strip(" \"'") for part in key[1].split(".")))
+            found.setdefault(path, number)
+            if re.fullmatch(r"\[\s*(#.*)?", key[2]):
+                array = path
+    return found
+
+
+def _keys(dotted: str, elements: Mapping[tuple[str | int, ...], int]) -> tuple[str | int, ...]:
+    """Return the path of a header; an array of tables in its way stands for its latest element."""
+    path: tuple[str | int, ...] = ()
+    parts = [part.strip(" \"'") for part in dotted.split(".")]
+    for position, part in enumerate(parts):
+        path = (*path, part)
+        if path in elements and position < len(parts) - 1:
+            path = (*path, elements[path])
+    return path
 
 
 def _system(document: Mapping[str, Any]) -> System:

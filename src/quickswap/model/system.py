@@ -151,9 +151,9 @@ class System:
 
     def to_toml(self) -> str:
         """Return the text of a model file of this system, which `quickswap.load` reads back."""
-        from quickswap.model._toml import write
+        import tomli_w
 
-        return write(self.to_dict())
+        return tomli_w.dumps(self.to_dict())
 
 
 def _listed(classes: object) -> list[Any]:
