@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import Parameter
@@ -49,7 +48,7 @@ def fit(
     reading
         How to read the log, and which of its jobs.
     """
-    from quickswap.cli.output import emit
+    from quickswap.cli.output import emit, numbers_kept
     from quickswap.logs import LogError, goodness
     from quickswap.logs.fitting import fit as fitted
 
@@ -63,10 +62,13 @@ def fit(
     found = goodness(jobs, system)
     options = [f"--classes {classes}", f"--size {size}"]
     options += [f"--at-most {at_most}"] if classes == "load" else []
-    emit(output, lambda: model_file(jobs, system, [*options, *given(reading)]))
-    emit(csv, lambda: found.to_frame().write_csv())
-    if "-" not in map(str, (output, csv)):
-        _print(jobs, found, output)  # behind the files, which a reader that leaves must not cost
+    with numbers_kept() as attempt:
+        attempt(lambda: emit(output, lambda: model_file(jobs, system, [*options, *given(reading)])))
+        attempt(lambda: emit(csv, lambda: found.to_frame().write_csv()))
+        if "-" not in map(str, (output, csv)):
+            _print(jobs, found)  # behind the files, which a reader that leaves must not cost
+    if output is not None and "-" not in map(str, (output, csv)):
+        print(f"\nThe model is in {output}.")
 
 
 def model_file(log: JobLog, system: System, options: list[str]) -> str:
@@ -101,7 +103,7 @@ def _printable(line: str) -> str:
     return "".join(letter if letter.isprintable() else "?" for letter in line)
 
 
-def _print(log: JobLog, found: Goodness, output: Path | None) -> None:
+def _print(log: JobLog, found: Goodness) -> None:
     from quickswap.cli.output import print_table
     from quickswap.logs.telling import sentences, tables
 
@@ -112,5 +114,3 @@ def _print(log: JobLog, found: Goodness, output: Path | None) -> None:
     print()
     for sentence in sentences(found):
         print(sentence)
-    if output is not None:
-        print(f"\nThe model is in {output}.")

@@ -40,11 +40,11 @@ def reproduce(
     precision
         Relative half-width to reach, in place of 2 % (Borg 10 %).
     jobs
-        Completions of each point at most.
+        Completions of each point at most; by default as many as each figure needs.
     threads
         Threads to use, one a point; all cores by default. Does not change the results.
     dask
-        Run the points on the workers of this Dask scheduler, as in tcp://host:8786.
+        Run the points on the workers of this Dask scheduler, as in tcp://host:8786; by default here.
     list_
         Only list the figures.
     """
@@ -81,6 +81,8 @@ def reproduce(
         )
         raise KeyboardInterrupt from None
     _print(found)
+    for name, reason in found.not_drawn.items():
+        raise QuickswapError(f"{name}: {reason}")
 
 
 def _print(found: Reproduction) -> None:
