@@ -30,6 +30,7 @@ def print_table(columns: Sequence[str], rows: Iterable[Sequence[str]], text: int
     On a terminal that is too narrow headers and sentences wrap; if that is not enough, the columns
     follow in several tables below each other, each of which begins with the first `text` ones.
     """
+    columns = [as_written(name) for name in columns]
     table = [[as_written(cell) for cell in row] for row in rows]
     if sys.stdout.isatty():
         from rich.console import Console

@@ -57,8 +57,8 @@ def plot(
     per_class
         A panel for each class; for the lightest and the heaviest if there are more than six.
     model
-        The model to draw if there are several (by default the only one): a preset, a model file, or the name that the error
-        lists, as a store holds no names.
+        The model to draw if there are several: a preset, a model file, or the name that the error
+        lists, as a store holds no names. By default the only one.
     policies
         The policies to draw, in this order, separated by spaces or semicolons, in quotes. By
         default all.

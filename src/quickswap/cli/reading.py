@@ -51,7 +51,10 @@ class Reading:
     sacct_format: str | None = None
     """Of sacct, the fields: what was given to sacct --format. By default its header."""
     columns: str | None = None
-    """Of tables, their names of the columns, as in need=cpus,size=runtime; by default known names."""
+    """Of tables, their names of the columns, as in need=cpus,size=runtime.
+
+    By default the names that the documentation lists.
+    """
     strict: Annotated[bool, Parameter(negative=())] = False
     """Refuse a log with a row that would be dropped or repaired."""
 

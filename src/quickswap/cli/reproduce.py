@@ -44,7 +44,8 @@ def reproduce(
     threads
         Threads to use, one a point; all cores by default. Does not change the results.
     dask
-        Run the points on the workers of this Dask scheduler, as in tcp://host:8786; by default here.
+        Run the points on the workers of this Dask scheduler, as in tcp://host:8786. By
+        default on this machine.
     list_
         Only list the figures.
     """

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 __all__ = ["sweep"]
 
 
-@Parameter(name="*", group="In place of what the grid says")
+@Parameter(name="*", group="In place of what the grid says, which is the default")
 @dataclass(frozen=True)
 class Overrides:
     """What takes the place of what the grid says."""
@@ -76,9 +76,15 @@ class Where:
     threads: Whole | None = None
     """Threads to use, one a point; all cores by default."""
     dask: str | None = None
-    """Run the points on the workers of this Dask scheduler, as in tcp://host:8786; by default here."""
+    """Run the points on the workers of this Dask scheduler, as in tcp://host:8786.
+
+    By default on this machine.
+    """
     shard: str | None = None
-    """Run one part, as in 3/10 for the third of ten; each with a store of its own. By default all.""""""
+    """Run one part, as in 3/10 for the third of ten; each with a store of its own.
+
+    By default all points.
+    """
     budget: Whole | None = None
     """Jobs of all points together, shared out by expected need; for grids with a precision.
 

@@ -45,7 +45,10 @@ class How:
     threads: Whole | None = None
     """Threads to use, one a simulation; all cores by default. Does not change the result."""
     dask: str | None = None
-    """Simulate on the workers of this Dask scheduler, as in tcp://host:8786; by default here."""
+    """Simulate on the workers of this Dask scheduler, as in tcp://host:8786.
+
+    By default on this machine.
+    """
 
 
 def tune(
