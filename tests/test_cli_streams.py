@@ -227,7 +227,7 @@ class TestHelp:
         for line, following in pairwise(lines):
             indent = len(following) - len(following.lstrip())
             column = max(column, indent) if following else 0  # of each group of options
-            if indent == column and following.strip() and line[column - 2 : column].isspace():
+            if indent == column > 2 and line[column - 2 : column].isspace():
                 word = re.split(r"(?<!default:) (?!%)", following.strip())[0]
                 assert len(line) + 1 + len(word) > min(width, 100)
 

@@ -57,7 +57,7 @@ def analyze(
     json
         Print JSON instead of tables.
     """
-    from quickswap._words import load_words
+    from quickswap._words import counted, load_words
     from quickswap.cli.output import numbers_kept, print_json
     from quickswap.cli.run import check_writable, progress
     from quickswap.errors import ModelError
@@ -77,7 +77,7 @@ def analyze(
         if system.load >= 1 or system.servers // min(system.needs) > MOST_SLOTS:
             raise ModelError(
                 f"--plot is for loads below 1 and up to {MOST_SLOTS} servers, not for a load of "
-                f"{load_words(system.load)} on {system.servers} servers."
+                f"{load_words(system.load)} on {counted(system.servers, 'server')}."
             )
     with progress("solving"):
         data = analyzed(system, threshold)

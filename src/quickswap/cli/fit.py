@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import Parameter
 
+from quickswap._words import counted
 from quickswap.cli.reading import Reading, as_log_options, given, read_log
 from quickswap.cli.run import Output, Whole, check_writable
 
@@ -79,7 +80,7 @@ def model_file(log: JobLog, system: System, options: list[str]) -> str:
     today = datetime.now(UTC).strftime("%Y-%m-%d")
     lines = [
         f"A model of {log.source}, by quickswap fit {version('quickswap')} on {today}.",
-        f"{len(log):,} jobs, submitted {_span(log)}; load {log.load:.6g}.",
+        f"{counted(len(log), 'job', ',')}, submitted {_span(log)}; load {log.load:.6g}.",
         f"Options: {' '.join(options)}",
         "A class is called after the needs of its jobs; sizes are in seconds.",
     ]
@@ -90,7 +91,7 @@ def _span(log: JobLog) -> str:
     from datetime import UTC, datetime
 
     if log.origin is None:
-        return f"within {log.duration / 86400:,.4g} days"
+        return f"within {counted(log.duration / 86400, 'day', ',.4g')}"
     ends = (
         datetime.fromtimestamp(moment, UTC).strftime("%Y-%m-%d %H:%M")
         for moment in (log.origin, log.origin + log.duration)

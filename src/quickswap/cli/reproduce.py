@@ -87,6 +87,7 @@ def reproduce(
 
 
 def _print(found: Reproduction) -> None:
+    from quickswap._words import counted
     from quickswap.cli.output import print_table
 
     rows = []
@@ -110,4 +111,4 @@ def _print(found: Reproduction) -> None:
         verdicts = [[each.verdict, each.claim, each.where] for each in found.findings]
         print_table(["verdict", "claim", "where"], verdicts, text=3)
     what = "data, figures and claims" if found.findings else "data and figures"
-    print(f"\n{found.ran:,} points simulated now; {what} are in {found.folder}")
+    print(f"\n{counted(found.ran, 'point', ',')} simulated now; {what} are in {found.folder}")

@@ -128,6 +128,7 @@ def sweep(
     parquet
         Write all quantities of the grid's points to this file; without a grid, as --csv.
     """
+    from quickswap._words import counted
     from quickswap.errors import QuickswapError
     from quickswap.experiments.store import Store
 
@@ -151,7 +152,11 @@ def sweep(
         if others:
             added = kept.merge(*others)
             if str(csv) != "-":
-                print(f"{added:,} rows are new in {store}, which holds {len(kept):,} results")
+                verb = "is" if added == 1 else "are"
+                print(
+                    f"{counted(added, 'row', ',')} {verb} new in {store}, which holds "
+                    f"{counted(len(kept), 'result', ',')}"
+                )
         if plan is not None:
             _run(plan, kept, chosen, csv, parquet)
         else:

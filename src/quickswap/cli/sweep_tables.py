@@ -146,9 +146,11 @@ def _long(
 
 def _verdict(place: Place, policy: str) -> str:
     """Return the verdict, and what is to be known about it."""
+    from quickswap._words import counted
+
     words = place.verdict(policy) + ("" if place.reached(policy) else WIDE)
     ran, waiting = len(place.results.get(policy, ())), place.not_run.get(policy, 0)
-    return f"{words}, {ran} of {ran + waiting} seeds" if ran and waiting else words
+    return f"{words}, {ran} of {counted(ran + waiting, 'seed')}" if ran and waiting else words
 
 
 def _values(place: Place, policy: str) -> list[str]:

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, Self, final
 
 from quickswap._check import items, positive
+from quickswap._words import counted
 from quickswap.errors import QuickswapError, shown, unknown
 from quickswap.experiments.point import SETTINGS, Point
 from quickswap.experiments.spread import spread
@@ -245,7 +246,8 @@ def _beside(model: Any, folder: Path) -> Any:
 def _named(model: Any) -> tuple[str, System]:
     system = as_system(model)
     if isinstance(model, System):
-        return f"{system.servers} servers, {len(system.classes)} classes", system
+        servers, classes = counted(system.servers, "server"), counted(len(system.classes), "class")
+        return f"{servers}, {classes}", system
     return Path(model).stem if str(model).endswith(".toml") else str(model), system
 
 
