@@ -29,7 +29,7 @@ share = 0.5
 size = { law = "exponential", mean = 1.0 }
 
 [[classes]]
-name = '_b\\frac{ [bold] <i> & $5 $6'
+name = '_b\\frac{ [bold] :star: <i> & $5 $6'
 need = 4
 share = 0.5
 size = { law = "exponential", mean = 1.0 }

@@ -31,9 +31,9 @@ class Layout:
         entries = [(_name(panel, each), _meaning(each)) for each in panel.entries]
         names = max(len(name) for name, _ in entries) + 2 * INDENT
         column = min(names, NAMES, width // 3)
-        title = f"{_text(panel.title)}:" if panel.title else ""
+        title = _wrapped(f"{_text(panel.title)}:", width) if panel.title else []
         lines = [line for entry in entries for line in _entry(*entry, column, width)]
-        _print(console, "\n".join([title, *lines, ""]))
+        _print(console, "\n".join([*title, *lines, ""]))
 
     def render_usage(self, console: Console, options: ConsoleOptions, usage: Any) -> None:
         """Print how a command is called."""
@@ -83,7 +83,7 @@ def _entry(name: str, meaning: str, column: int, width: int) -> Iterator[str]:
 def _wrapped(text: str, width: int) -> list[str]:
     """Return lines; options and ranges are not broken at their hyphens."""
     text = text.replace(" %", "\N{NO-BREAK SPACE}%")
-    lines = textwrap.wrap(text, max(width, 10), break_on_hyphens=False, break_long_words=False)
+    lines = textwrap.wrap(text, max(width, 10), break_on_hyphens=False)
     return [line.replace("\N{NO-BREAK SPACE}", " ") for line in lines]
 
 
@@ -91,11 +91,11 @@ def _text(content: Any) -> str:
     """Return what is to be shown on one line, without the line ends of docstrings."""
     from rich.console import Console
 
-    wide = Console(file=io.StringIO(), width=10_000, color_system=None, markup=False)
+    wide = Console(file=io.StringIO(), width=10_000, color_system=None, markup=False, emoji=False)
     with wide.capture() as capture:
         wide.print(content or "")
     return " ".join(capture.get().split())
 
 
 def _print(console: Console, text: str) -> None:
-    console.print(text, markup=False, highlight=False, soft_wrap=True)
+    console.print(text, markup=False, emoji=False, highlight=False, soft_wrap=True)

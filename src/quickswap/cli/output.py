@@ -78,7 +78,7 @@ def _print(
     for row in rows:
         table.add_row(*(row[position] for position in part))
     room = PIPE_WIDTH if widths is None else sum(widths) + GAP * len(widths)
-    console = Console(width=room, highlight=False, markup=False)
+    console = Console(width=room, highlight=False, markup=False, emoji=False)
     with console.capture() as capture:
         console.print(table)
     print("\n".join(line.rstrip() for line in capture.get().splitlines()))

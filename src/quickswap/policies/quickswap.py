@@ -185,8 +185,8 @@ class StaticQuickswap(Policy):
         if sorted(cycle) != list(everyone):
             raise PolicyError(
                 f"order of Static Quickswap must hold each of the "
-                f"{counted(len(everyone), 'class')} once, by name or by position from 0 to {len(everyone) - 1}, "
-                f"not {shown(list(self.order))}."
+                f"{counted(len(everyone), 'class')} once, by name or by position "
+                f"from 0 to {len(everyone) - 1}, not {shown(list(self.order))}."
             )
         return cycle
 
