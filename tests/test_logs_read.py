@@ -178,9 +178,9 @@ REFUSED: list[tuple[str | bytes | None, dict[str, Any], str]] = [
     (
         HEAD + row(1, 0, size=-1),
         {},
-        "small.log has no jobs: none of its 1 rows is left: 1 no run time",
+        "small.log has no jobs: none of its rows is left: 1 no run time",
     ),
-    (HEAD + row(1, 0, 9), {}, "small.log has no jobs: none of its 1 rows is left: 1 needs more"),
+    (HEAD + row(1, 0, 9), {}, "small.log has no jobs: none of its rows is left: 1 needs more"),
     (
         'submit,need,size\n1,2,"3\n' + "x" * 140_000,
         {},

@@ -92,7 +92,7 @@ def _refuse_nothing(frame: pl.DataFrame, tally: Tally) -> None:
         )
         nothing += "; give a log with a row for each job"
         rows = (
-            f"none of its {counted(tally.rows, 'row', ',')} is left: {why}"
+            f"none of its rows is left: {why}"
             if tally.rows
             else nothing
         )
