@@ -91,11 +91,7 @@ def _refuse_nothing(frame: pl.DataFrame, tally: Tally) -> None:
             f"it has no rows, but {counted(words, 'line')} of words" if words else "it has no rows"
         )
         nothing += "; give a log with a row for each job"
-        rows = (
-            f"none of its rows is left: {why}"
-            if tally.rows
-            else nothing
-        )
+        rows = f"none of its rows is left: {why}" if tally.rows else nothing
         forms = f" Times are read as in {FORMS}." if tally.about("submit", "start", "end") else ""
         raise LogError(f"{tally.source} has no jobs: {rows}.{forms}")
 

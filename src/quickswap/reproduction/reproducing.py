@@ -168,7 +168,7 @@ def _made(folder: str | Path) -> Path:
         path.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise QuickswapError(
-            f"{shown(str(path))[1:-1]} cannot be made a folder ({error.strerror}): give another."
+            f"{repr(str(path))[1:-1]} cannot be made a folder ({error.strerror}): give another."
         ) from error
     return path
 
