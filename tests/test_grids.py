@@ -265,7 +265,7 @@ def test_what_is_no_grid(grid: Any) -> None:
 
 def test_a_mistake_names_its_model() -> None:
     grid = qs.Grid(["one-or-all", "four-class"], ["msfq"], loads=[0.5], jobs=1000)
-    with pytest.raises(qs.PolicyError, match="^four-class: MSFQ serves"):
+    with pytest.raises(qs.PolicyError, match=r"^four-class: MSFQ serves"):
         list(grid.spots())
 
 
