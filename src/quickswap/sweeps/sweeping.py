@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import cast
 
 from quickswap._check import items
+from quickswap._words import counted
 from quickswap.engine._settings import check_progress, whole
 from quickswap.errors import Interrupted, QuickswapError, shown
 from quickswap.sweeps.costs import work
@@ -162,8 +163,8 @@ def _within(spots: list[Spot], budget: int) -> list[Spot]:
         )
     if budget < LEAST * len(spots):
         raise QuickswapError(
-            f"budget is {budget}, and {len(spots)} points need {LEAST} jobs each at least: give "
-            f"{LEAST * len(spots)} or more."
+            f"budget is {budget}, and each of {counted(len(spots), 'point')} takes {LEAST} jobs: "
+            f"give {LEAST * len(spots)} or more."
         )
     works = [work(spot.point) for spot in spots]
     free = budget - LEAST * len(spots)
