@@ -11,7 +11,7 @@ import pytest
 
 from logs_helpers import consistent, counted
 from quickswap import logs
-from quickswap.logs import slurm, times
+from quickswap.logs import times, values
 
 FOLDER = Path(
     os.environ.get("QUICKSWAP_LOGS", Path(__file__).parents[1].parent / "shared" / "data")
@@ -85,9 +85,9 @@ def test_xdmod_fields_are_what_they_are_called() -> None:
     jobs = pl.DataFrame(rows, schema=names, orient="row")
     seconds = {name: times.seconds(pl.col(name), "UTC") for name in ("Start", "End")}
     for first, second in (
-        (seconds["End"] - seconds["Start"], slurm.duration(pl.col("Elapsed"))),
-        (slurm.tres(pl.col("AllocTRES"), "cpu"), pl.col("NCPUS").cast(pl.Float64)),
-        (slurm.tres(pl.col("ReqTRES"), "cpu"), pl.col("ReqCPUS").cast(pl.Float64)),
+        (seconds["End"] - seconds["Start"], values.duration(pl.col("Elapsed"))),
+        (values.tres(pl.col("AllocTRES"), "cpu"), pl.col("NCPUS").cast(pl.Float64)),
+        (values.tres(pl.col("ReqTRES"), "cpu"), pl.col("ReqCPUS").cast(pl.Float64)),
     ):
         same = jobs.select(first.alias("first"), second.alias("second"))
         assert same["first"].equals(same["second"], check_names=False)

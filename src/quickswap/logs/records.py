@@ -21,7 +21,7 @@ FREE = {"jobname", "comment", "admincomment", "systemcomment", "workdir", "submi
 """Fields in which users may write anything."""
 
 _BAR = ord("|")
-_BEGIN = re.compile(rb"\d+[^|]*\|")
+_BEGIN = re.compile(rb"[ \t]*\d+[^|]*\|")
 _BACK = 1000
 """Lines looked at from the end of a block for one that is whole."""
 
@@ -98,8 +98,8 @@ def frames(lines: Lines, layout: Layout) -> Iterator[pl.DataFrame]:
     filled = (lines.ends - lines.starts) > 1
     regular = filled & (count == layout.bars)
     if layout.names[0] in ("jobid", "jobidraw"):
-        first = lines.array()[lines.starts]
-        regular &= (first >= ord("0")) & (first <= ord("9")) | (first == ord("J"))
+        first = lines.first()
+        regular &= (first >= ord("0")) & (first <= ord("9")) | np.isin(first, [*b"Jj"])
     marks = np.where(lines.odd, bit("line_end"), 0).astype(np.uint64)
     marks |= np.where(lines.undecodable(), bit("encoding"), 0).astype(np.uint64)
     if (filled & ~regular).any():
@@ -165,10 +165,13 @@ class _Mender:
     def broken(self, line: bytes, number: int, mark: int) -> None:
         """Take a line with too few `|`, too many, or without the beginning of a record."""
         begins = self._layout.begins(line)
+        whole_row = line.count(b"|") >= self._layout.bars
+        if whole_row and not begins:
+            self.bad.append((number, "swallowed"))
         if not self._open and not begins:
             self._fragment(number)
             return
-        if self._open and begins and line.count(b"|") >= self._layout.bars:
+        if self._open and begins and whole_row:
             self.close()
         if not self._open:
             self._begun = number

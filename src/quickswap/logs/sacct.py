@@ -6,10 +6,10 @@ from pathlib import Path
 
 import polars as pl
 
-from quickswap.logs import slurm, times
+from quickswap.logs import evidence, values
 from quickswap.logs.errors import LogError
 from quickswap.logs.lines import Reader
-from quickswap.logs.parsed import Parsed, complete, judge, marked, unread, unreadable
+from quickswap.logs.parsed import Parsed, judge, marked, unread
 from quickswap.logs.quality import DROP, MARK, Tally
 from quickswap.logs.records import Layout, frames, whole
 from quickswap.logs.source import blocks, head
@@ -17,9 +17,6 @@ from quickswap.logs.source import blocks, head
 __all__ = ["is_header", "parse"]
 
 _ALIASES = {"ncpus": "alloccpus", "nnodes": "allocnodes", "account": "group", "qos": "queue"}
-_UNKNOWN = ("", "Unknown", "None", "N/A", "none", "unknown")
-_MOMENTS = ("submit", "start", "end")
-_RUNNING = ("running", "suspended")
 _USED = (
     *("jobid", "jobidraw", "submit", "eligible", "start", "end", "elapsedraw", "elapsed"),
     *("alloccpus", "reqcpus", "allocnodes", "reqnodes", "alloctres", "reqtres", "state"),
@@ -52,7 +49,7 @@ def parse(
     _check(path, layout, unit)
     reader = Reader(lone_cr=False)
     parts = [
-        judge(_jobs(frame, unit, zone or "UTC", tally), tally)
+        judge(_jobs(frame, unit, zone, tally), tally)
         for block in whole(blocks(path), layout)
         for frame in (_without_headers(f, tally) for f in frames(reader.lines(block), layout))
     ]
@@ -129,97 +126,68 @@ def _without_headers(frame: pl.DataFrame, tally: Tally) -> pl.DataFrame:
     return frame.filter(~header)
 
 
-def _jobs(frame: pl.DataFrame, unit: str, zone: str, tally: Tally) -> pl.DataFrame:
+def _jobs(frame: pl.DataFrame, unit: str, zone: str | None, tally: Tally) -> pl.DataFrame:
     """Turn texts into the columns of a reader."""
     if DROP in frame.columns:
         return frame
     frame = frame.select(
-        *(
-            (pl.col(name).str.strip_chars() if name in frame.columns else pl.lit(None, pl.String))
-            .replace(dict.fromkeys(_UNKNOWN))
-            .alias(name)
-            for name in _USED
-        ),
+        *(values.known(pl.col(name), pl.String()) for name in _USED if name in frame.columns),
         "line",
         MARK,
     )
-    wrong = unreadable(frame, _readings(unit, zone), tally)
+    names = frame.columns
+    job, user, state = (
+        pl.coalesce(*(name for name in some if name in names), pl.lit(None, pl.String))
+        for some in (("jobid", "jobidraw"), ("user", "uid"), ("state",))
+    )
     frame = frame.with_columns(
-        pl.coalesce("jobid", "jobidraw").alias("job"),
-        pl.coalesce("user", "uid").alias("user"),
-        pl.col("state").str.extract(r"^([A-Za-z_]+)").str.to_lowercase(),
-        pl.col("submit").alias("_submit"),
-        wrong.alias("_wrong"),
-        _skipped=pl.any_horizontal(
-            times.skipped(pl.col(name), zone).fill_null(False) for name in _MOMENTS
-        ),
-        ambiguous=times.ambiguous(pl.col("submit"), zone),
-        elapsed=pl.coalesce(slurm.number(pl.col("elapsedraw")), slurm.duration(pl.col("elapsed"))),
-        estimate=pl.coalesce(
-            slurm.number(pl.col("timelimitraw")) * 60, slurm.duration(pl.col("timelimit"))
-        ),
-        need=_need(unit, "alloc"),
-        requested=_need(unit, "req"),
+        job=job,
+        user=user,
+        state=values.state(state),
         **{
-            name: times.seconds(pl.col(name), zone)
-            for name in ("submit", "eligible", "start", "end")
+            name: pl.when(~pl.col(name).str.to_lowercase().is_in(values.NO_LIMIT)).then(
+                pl.col(name)
+            )
+            for name in ("timelimitraw", "timelimit")
+            if name in names
         },
     )
-    return complete(frame.with_columns(*_decided(unit)))
+    text = pl.col("job")
+    frame = frame.with_columns(
+        pl.when(text.str.contains(".", literal=True)).then(pl.lit("step")).alias(DROP),
+        marked(heterogeneous=text.str.contains("+", literal=True)),
+    )
+    result = evidence.rows(frame, _sources(unit, names), zone, tally)
+    if unit == "gpu":
+        need, requested = pl.col("need"), pl.col("requested")
+        none = (need.fill_null(0) + requested.fill_null(0) == 0) & ~(
+            need.is_null() & requested.is_null()
+        )
+        no_gpu = pl.when(none).then(pl.lit("no_gpu")).otherwise(None)
+        result = result.with_columns(pl.coalesce(DROP, no_gpu).alias(DROP))
+    return result
 
 
-def _readings(unit: str, zone: str) -> dict[str, pl.Expr]:
-    """Return how the fields are read that tell submit, need and size."""
-    number, duration = slurm.number, slurm.duration
-    needs = [name for name in _NEEDS[unit] if name.endswith("tres")]
-    counts = [name for name in _NEEDS[unit] if name not in needs]
-    return {
-        **{name: times.seconds(pl.col(name), "UTC") for name in _MOMENTS},
-        "elapsedraw": number(pl.col("elapsedraw")),
-        "elapsed": duration(pl.col("elapsed")),
-        **{name: number(pl.col(name)) for name in counts},
-        **{name: slurm.listed(pl.col(name)) for name in needs},
+def _sources(unit: str, names: list[str]) -> evidence.Sources:
+    """Return how the fields are read that tell the size, the need and the estimate."""
+
+    def need(which: str) -> list[tuple[str, pl.Expr]]:
+        plain, listed = f"{which}{unit}s", f"{which}tres"
+        return [
+            (plain, values.count(pl.col(plain))),
+            (listed, values.tres(pl.col(listed), unit)),
+        ]
+
+    sources = {
+        "size": [(name, values.duration(pl.col(name))) for name in ("elapsedraw", "elapsed")],
+        "need": need("alloc"),
+        "requested": need("req"),
+        "estimate": [
+            ("timelimitraw", values.number(pl.col("timelimitraw")) * 60),
+            ("timelimit", values.duration(pl.col("timelimit"))),
+        ],
     }
-
-
-def _need(unit: str, which: str) -> pl.Expr:
-    listed = slurm.tres(pl.col(f"{which}tres"), unit)
-    if unit == "gpu":
-        return listed
-    own = slurm.number(pl.col(f"{which}{unit}s"))
-    return pl.when(own > 0).then(own).otherwise(listed)
-
-
-def _decided(unit: str) -> list[pl.Expr]:
-    """Return the size, the wait, and what drops or marks a row."""
-    start, end, elapsed = pl.col("start"), pl.col("end"), pl.col("elapsed")
-    running = pl.col("state").is_in(_RUNNING).fill_null(False)
-    span = end - start
-    idle = start.is_null() & ~(elapsed > 0).fill_null(False)
-    no_gpu = (pl.col("need").fill_null(0) + pl.col("requested").fill_null(0) == 0) & (
-        pl.col("need").is_not_null() | pl.col("requested").is_not_null()
-    )
-    drop = (
-        pl.when(pl.col("_wrong"))
-        .then(pl.lit("unreadable"))
-        .when(pl.col("job").str.contains(".", literal=True))
-        .then(pl.lit("step"))
-        .when(pl.col("_skipped"))
-        .then(pl.lit("skipped_time"))
-        .when(idle & pl.col("_submit").is_not_null())
-        .then(pl.lit("never_started"))
-    )
-    if unit == "gpu":
-        drop = drop.when(no_gpu).then(pl.lit("no_gpu"))
-    return [
-        drop.otherwise(None).alias(DROP),
-        pl.coalesce(elapsed, pl.when(span >= 0).then(span)).alias("size"),
-        (start - pl.col("submit")).alias("wait"),
-        marked(
-            running=running,
-            size_from_times=elapsed.is_null(),
-            suspended=~running & ((span - elapsed).abs() > 1),
-            ambiguous_time=pl.col("ambiguous"),
-            heterogeneous=pl.col("job").str.contains("+", literal=True),
-        ),
-    ]
+    return {
+        quantity: [(name, reading) for name, reading in each if name in names]
+        for quantity, each in sources.items()
+    }

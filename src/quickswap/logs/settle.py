@@ -107,7 +107,9 @@ def _copies(frame: pl.DataFrame) -> list[tuple[str, pl.Expr]]:
         rules.append(
             ("partial", (pl.col("state") == "partial") & pl.col("job").is_in(whole.implode()))
         )
-    same = pl.struct("job", "submit", "size", "need", "state")
+    same = pl.struct(
+        *("job", "submit", "wait", "size", "end", "need", "state", "user", "group", "partition")
+    )
     rules.append(("duplicate", pl.col("job").is_not_null() & ~same.is_first_distinct()))
     return rules
 
