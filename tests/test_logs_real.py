@@ -85,7 +85,7 @@ def test_xdmod_fields_are_what_they_are_called() -> None:
     jobs = pl.DataFrame(rows, schema=names, orient="row")
     seconds = {name: times.seconds(pl.col(name), "UTC") for name in ("Start", "End")}
     for first, second in (
-        (seconds["End"] - seconds["Start"], values.duration(pl.col("Elapsed"))),
+        (seconds["End"] - seconds["Start"], values.duration(pl.col("Elapsed"), minutes=True)),
         (values.tres(pl.col("AllocTRES"), "cpu"), pl.col("NCPUS").cast(pl.Float64)),
         (values.tres(pl.col("ReqTRES"), "cpu"), pl.col("ReqCPUS").cast(pl.Float64)),
     ):

@@ -179,12 +179,15 @@ def _sources(unit: str, names: list[str]) -> evidence.Sources:
         ]
 
     sources = {
-        "size": [(name, values.duration(pl.col(name))) for name in ("elapsedraw", "elapsed")],
+        "size": [
+            (name, values.duration(pl.col(name), minutes=True))
+            for name in ("elapsedraw", "elapsed")
+        ],
         "need": need("alloc"),
         "requested": need("req"),
         "estimate": [
             ("timelimitraw", values.number(pl.col("timelimitraw")) * 60),
-            ("timelimit", values.duration(pl.col("timelimit"))),
+            ("timelimit", values.duration(pl.col("timelimit"), minutes=True)),
         ],
     }
     return {

@@ -151,12 +151,13 @@ def _block(raw: Lines, lines: Lines, header: _Header, tally: Tally) -> Iterator[
         for index in np.flatnonzero(row & words)
     }
     count = lines.count(_SPACE) + 1
-    count[np.array([*texts], int)] = [text.count(b" ") + 1 for text in texts.values()]
-    for index, text in texts.items():
-        if not (begun or index > start) and _is_header(text):
-            tally.add("header_words", 1, [int(lines.numbers[index])])
+    if texts:
+        count[np.array([*texts])] = [text.count(b" ") + 1 for text in texts.values()]
+    for place, text in texts.items():
+        if not (begun or place > start) and _is_header(text):
+            tally.add("header_words", 1, [int(lines.numbers[place])])
             header.add(text.decode("utf-8", "replace"))
-            row[index] = False
+            row[place] = False
     bad = row & ((count < _FEWEST) | (count >= _TWO_ROWS))
     if bad.any():
         yield unread([(int(number), "fields") for number in lines.numbers[bad]])

@@ -17,7 +17,7 @@ NOT_LOGGED = frozenset(
 NO_LIMIT = frozenset(["unlimited", "infinite", "inf", "partition_limit", "invalid"])
 """What stands for a time limit that says nothing about the run time, in lower case."""
 
-_DURATION = r"^(?:(\d{1,6})-)?(?:(\d{1,6}):)?(\d{1,6}):(\d{1,2}(?:\.\d+)?)$"
+_DURATION = r"^(?:(\d{1,6})(?:-| days?,? ))?(?:(\d{1,6}):)?(\d{1,6}):(\d{1,2}(?:\.\d+)?)$"
 _SUFFIXES = {"K": 2.0**10, "M": 2.0**20, "G": 2.0**30, "T": 2.0**40, "P": 2.0**50}
 _STATES = {"canceled": "cancelled", "ca": "cancelled", "pd": "pending", "r": "running"}
 
@@ -53,15 +53,17 @@ def _count(texts: pl.Series) -> pl.Series:
     return pl.select(pl.coalesce(pl.lit(plain), scaled)).to_series()
 
 
-def duration(text: pl.Expr) -> pl.Expr:
-    """Return seconds of a number, of `[D-]HH:MM:SS`, `MM:SS` and `D-HH:MM`; null for all else.
+def duration(text: pl.Expr, minutes: bool = False) -> pl.Expr:
+    """Return seconds of a number, of `[D-]HH:MM:SS` and of `D-HH:MM`; null for all else.
 
-    Seconds may have a fraction. A column of durations is taken as it is.
+    Seconds may have a fraction, and days may be written as in `1 day, 02:03:04`. A column of
+    durations is taken as it is. `minutes`: `05:06` is minutes and seconds, as sacct writes it;
+    elsewhere it might be hours and minutes, and is not read.
     """
-    return text.map_batches(_duration, return_dtype=pl.Float64)
+    return text.map_batches(lambda each: _duration(each, minutes), return_dtype=pl.Float64)
 
 
-def _duration(texts: pl.Series) -> pl.Series:
+def _duration(texts: pl.Series, two_parts: bool) -> pl.Series:
     if texts.dtype == pl.Duration:
         return texts.dt.total_microseconds() / 1e6
     column = pl.lit(texts)
@@ -71,9 +73,14 @@ def _duration(texts: pl.Series) -> pl.Series:
     days, hours, minutes, last = (
         column.str.extract(_DURATION, group).cast(pl.Float64) for group in (1, 2, 3, 4)
     )
-    short = days.is_not_null() & hours.is_null()
-    clock = hours.fill_null(0) * 3600 + minutes * 60 + last
-    clock = pl.when(short).then(minutes * 3600 + last * 60).otherwise(clock)
+    clock = (
+        pl.when(hours.is_not_null())
+        .then(hours * 3600 + minutes * 60 + last)
+        .when(days.is_not_null())
+        .then(minutes * 3600 + last * 60)
+        .when(two_parts)
+        .then(minutes * 60 + last)
+    )
     return pl.select(pl.coalesce(pl.lit(plain), days.fill_null(0) * 86400 + clock)).to_series()
 
 
