@@ -217,7 +217,7 @@ HEADERS: dict[str, tuple[str, int | None, float | None, list[str]]] = {
         "; MaxJobs: 77\n; MaxProcs: 32\n; UnixStartTime: 7\n",
         32,
         7.0,
-        ["says 77 jobs, the log has 1 rows"],
+        ["says 77 jobs, the log has 1 row."],
     ),
     "needs may be nodes": (
         "; MaxNodes: 8\n; MaxProcs: 32\n; UnixStartTime: 7\n",

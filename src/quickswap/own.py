@@ -16,7 +16,10 @@ METHODS = ("start", "wake_at", "save", "restore")
 
 @runtime_checkable
 class OwnPolicy(Protocol):
-    """A nonpreemptive policy of your own: accepted wherever a policy is; slow but right.
+    """A nonpreemptive policy of your own; slow but right.
+
+    `simulate`, `compare`, `replay` and `Scheduler` accept it. Sweeps, `tune` and `stability` do
+    not: they keep policies by their spelling, and it has none.
 
     After every instant with events `start` is called again and again until it answers None. It may
     keep a state of its own in its attributes; each replication works on a deep copy. Optional:

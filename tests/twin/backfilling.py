@@ -3,7 +3,6 @@ start plus its estimate; once that is past, it is now ("now, at any moment").
 """
 
 import math
-from collections.abc import Iterable
 
 from twin.state import Job, State
 
@@ -95,5 +94,5 @@ class Conservative:
             changes = [a for a, _, _ in promised if start < a < until(start, job.estimate)]
             return all(free_at(time) >= job.need for time in [start, *changes])
 
-        ends: Iterable[float] = (end for _, end, _ in promised)
-        return min(time for time in [state.now, *ends] if time >= state.now and holds(time))
+        ends = {end for _, end, _ in promised if end > state.now}
+        return next(time for time in [state.now, *sorted(ends)] if holds(time))

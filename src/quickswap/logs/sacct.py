@@ -6,6 +6,7 @@ from pathlib import Path
 
 import polars as pl
 
+from quickswap._words import counted
 from quickswap.logs import evidence, values
 from quickswap.logs.errors import LogError
 from quickswap.logs.lines import Reader
@@ -67,7 +68,7 @@ def _layout(path: Path, sacct_format: str | None) -> tuple[Layout, bool]:
         given = line.split("|")
     elif sacct_format is None:
         raise LogError(
-            f"{path}, line 1 has {len(line.split('|'))} fields and no header: give the "
+            f"{path}, line 1 has {counted(line.count('|') + 1, 'field')} and no header: give the "
             f'sacct_format that was used, such as "JobID,Submit,Start,End,...".'
         )
     else:
@@ -82,8 +83,8 @@ def _layout(path: Path, sacct_format: str | None) -> tuple[Layout, bool]:
         layout = Layout(names, trailing)
         if line.count("|") < layout.bars:
             raise LogError(
-                f"{path}, line 1 has {line.count('|') + 1} fields, but sacct_format names "
-                f"{len(names)}: give the fields of the dump, in their order."
+                f"{path}, line 1 has {counted(line.count('|') + 1, 'field')}, but sacct_format "
+                f"names {len(names)}: give the fields of the dump, in their order."
             )
     return Layout(names, trailing), headed
 

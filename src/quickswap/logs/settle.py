@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from quickswap._words import counted
 from quickswap.errors import unknown_message
 from quickswap.logs.errors import LogError
 from quickswap.logs.joblog import COLUMNS
@@ -86,9 +87,11 @@ def _refuse_nothing(frame: pl.DataFrame, tally: Tally) -> None:
     if frame.is_empty():
         why = tally.reasons()
         words = tally.counts["header_words"]
-        nothing = f"it has no rows, but {words} lines of words" if words else "it has no rows"
+        nothing = (
+            f"it has no rows, but {counted(words, 'line')} of words" if words else "it has no rows"
+        )
         nothing += "; give a log with a row for each job"
-        rows = f"none of its {tally.rows:,} rows is left: {why}" if tally.rows else nothing
+        rows = f"none of its rows is left: {why}" if tally.rows else nothing
         forms = f" Times are read as in {FORMS}." if tally.about("submit", "start", "end") else ""
         raise LogError(f"{tally.source} has no jobs: {rows}.{forms}")
 

@@ -15,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from quickswap._words import counted
 from quickswap.logs import evidence, values
 from quickswap.logs.lines import Lines, Reader, fields
 from quickswap.logs.parsed import LARGEST, Parsed, complete, judge, unread
@@ -288,7 +289,10 @@ def _tell(header: _Header, frame: pl.DataFrame, tally: Tally) -> None:
             f"The header's {key} is not used, as {header.facts[key][:40]!r} is not a number."
         )
     if said is not None and int(said) != tally.rows:
-        tally.facts.append(f"The header says {int(said):,} jobs, the log has {tally.rows:,} rows.")
+        tally.facts.append(
+            f"The header says {counted(int(said), 'job', ',')}, the log has "
+            f"{counted(tally.rows, 'row', ',')}."
+        )
     nodes, processors = header.number("MaxNodes"), header.number("MaxProcs")
     most = frame.get_column("need").max()
     if nodes and processors and nodes < processors and isinstance(most, int) and most <= nodes:

@@ -81,7 +81,9 @@ def _duration(texts: pl.Series, two_parts: bool) -> pl.Series:
         .when(two_parts)
         .then(minutes * 60 + last)
     )
-    return pl.select(pl.coalesce(pl.lit(plain), days.fill_null(0) * 86400 + clock)).to_series()
+    within = (last < 60) & (hours.is_null() | (minutes < 60))
+    whole = pl.when(within).then(days.fill_null(0) * 86400 + clock)
+    return pl.select(pl.coalesce(pl.lit(plain), whole)).to_series()
 
 
 def state(text: pl.Expr) -> pl.Expr:

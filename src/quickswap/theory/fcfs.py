@@ -11,6 +11,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from quickswap._words import counted
 from quickswap.distributions import Exponential
 from quickswap.errors import ModelError, UnstableError
 from quickswap.system import System
@@ -64,9 +65,9 @@ def limit(system: System) -> float:
         return found.rate
     if markovian(system):
         raise ModelError(
-            f"the limit of FCFS for {len(system.classes)} classes on {system.servers} servers asks "
-            f"for a Markov chain of more than {MOST:,} states, too many for memory: find it by "
-            "simulation."
+            f"the limit of FCFS for {counted(len(system.classes), 'class')} on "
+            f"{counted(system.servers, 'server')} asks for a Markov chain of more than {MOST:,} "
+            "states, too many for memory: find it by simulation."
         )
     raise ModelError(
         "the limit of FCFS is known for Poisson arrivals and exponential sizes, of the light jobs "

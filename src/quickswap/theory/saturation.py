@@ -15,6 +15,7 @@ from collections.abc import Sequence
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from quickswap._words import counted
 from quickswap.errors import ModelError
 
 if TYPE_CHECKING:
@@ -92,8 +93,9 @@ def _saturated_rate(
     cells = math.prod(servers // need + 1 for need in needs)
     if not (count <= MOST and cells < 2**62):
         raise ModelError(
-            f"the saturated chain of FCFS for {len(needs)} classes on {servers} servers has more "
-            f"than {MOST:,} states, too many for memory: find the limit by simulation."
+            f"the saturated chain of FCFS for {counted(len(needs), 'class')} on "
+            f"{counted(servers, 'server')} has more than {MOST:,} states, too "
+            "many for memory: find the limit by simulation."
         )
     rates = 1 / np.array([mean for _, mean in classes])
     chain = _chain(servers, np.array(needs), np.array(shares), rates)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from itertools import pairwise
 
+from quickswap._words import counted
 from quickswap.distributions import Distribution, LogNormal, Pareto, Weibull
 from quickswap.errors import ModelError
 from quickswap.system import System
@@ -58,7 +59,7 @@ def large_load(system: System) -> float:
         raise ModelError(
             f"{what} is for needs that divide each other and the number of servers, Poisson "
             "arrivals and sizes of bounded mean residual time; this system has needs "
-            f"{', '.join(map(str, system.needs))} on {system.servers} servers."
+            f"{', '.join(map(str, system.needs))} on {counted(system.servers, 'server')}."
         )
     check_load(system.load, system.arrival_rate, what)
     first = system.load / system.arrival_rate

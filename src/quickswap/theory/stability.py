@@ -11,6 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal
 
+from quickswap._words import counted
 from quickswap.errors import PolicyError
 from quickswap.policies import (
     FCFS,
@@ -120,9 +121,8 @@ def _plain_queue(system: System, policy: Policy, capacity: float) -> _Known | No
     visits = isinstance(policy, StaticQuickswap) and len(system.classes) > 1  # may leave one idle
     if len(set(system.needs)) == 1 and not visits:
         slots = system.servers // system.needs[0]
-        reason = (
-            f"all jobs need the same, so this is a queue with {slots} slots, never idle in vain."
-        )
+        queue = f"a queue with {counted(slots, 'slot')}"
+        reason = f"all jobs need the same, so this is {queue}, never idle in vain."
         return _Known(capacity, True, reason, source)
     if 2 * min(system.needs) > system.servers:
         reason = "no two jobs fit at once: a queue with one server, never idle in vain."
