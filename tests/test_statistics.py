@@ -191,7 +191,8 @@ def test_percentiles_are_those_of_the_data(zeros: int) -> None:
     values = np.random.default_rng(1).lognormal(0.0, 2.0, 10_000)
     values[:zeros] = 0.0
     np.random.default_rng(2).shuffle(values)
-    found = batches_of(values, 5).quantiles(0)
+    found, off = batches_of(values, 5).quantiles(0)
+    assert off.shape == (2, len(QUANTILES))
     assert found.shape == (1 + 5, 2, len(QUANTILES))
     assert found[0, 0] == pytest.approx(np.quantile(values, QUANTILES), rel=1 / 64)
     assert np.array_equal(found[:, 0], found[:, 1])  # one class is all of them

@@ -8,12 +8,14 @@ and completion. It has infinitely many states and is cut off where that does not
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from quickswap._check import positive, whole
 from quickswap.errors import PolicyError, QuickswapError, UnstableError, unknown
+from quickswap.models import as_system
 from quickswap.own import OwnPolicy
 from quickswap.policies import Policy, parse
 from quickswap.system import System
@@ -82,7 +84,7 @@ class Chain(Means):
 
 
 def exact(
-    system: System,
+    system: System | str | Path,
     policy: Policy | OwnPolicy | str,
     *,
     tolerance: float = 1e-9,
@@ -114,6 +116,7 @@ def exact(
     """
     from quickswap.simulation import check_policy
 
+    system = as_system(system)
     policy = parse(policy) if isinstance(policy, str) else policy
     check_policy(policy, system)
     if isinstance(policy, Policy) and policy.estimates:
