@@ -54,7 +54,10 @@ class BestThreshold:
 
 
 def best_threshold(
-    system: System | str | Path, metric: str | int = "mean", drain: str = "on_demand", every: bool = False
+    system: System | str | Path,
+    metric: str | int = "mean",
+    drain: str = "on_demand",
+    every: bool = False,
 ) -> BestThreshold:
     """Return the threshold of MSFQ with the least mean response time.
 

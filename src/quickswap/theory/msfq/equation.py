@@ -235,7 +235,9 @@ class Equation:
         between = radius * np.exp(-2j * np.pi * turns)
         constant, parts = self.affine(1 - between, len(answer) - self.visits.unmet, least)
         gap = constant + answer @ parts - np.polynomial.polynomial.polyval(between, pi)
-        gap = max(float(np.abs(gap).max()), -float(pi[: self.k].min()), float(pi[: self.k].sum()) - 1)
+        gap = max(
+            float(np.abs(gap).max()), -float(pi[: self.k].min()), float(pi[: self.k].sum()) - 1
+        )
         check_residual(SOLVER, "the functional equation for the lights", gap, RESIDUAL)
 
     def _sizes(self) -> tuple[int, int, float]:

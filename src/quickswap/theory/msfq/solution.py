@@ -79,7 +79,8 @@ def exact(
     load .01 where a heavy job is a million times as long as a light one; and 1e-7 for a class that
     has only 1e-9 of the arrivals. Beside one-or-all systems it covers systems of lights,
     c = floor(k / need) at a time, and a larger class that takes the servers for itself; there it is
-    Static Quickswap and, for l = 0 and l = c, MSF and Adaptive Quickswap.
+    Static Quickswap and, for l = 0 and l = c, MSF and Adaptive Quickswap, if c is 2 or more. (With
+    c = 1 each end frees all servers, and these two always serve the larger class first.)
 
     Args:
         system: two classes, each with at least 1e-10 of the arrivals, at a load up to .999999.
