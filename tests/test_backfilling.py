@@ -155,16 +155,15 @@ CONSERVATIVE: list[tuple[str, int, list[Job], list[float]]] = [
         [Job(0, 1, 7, 3), Job(0, 1, 6, 5), Job(0, 3, 10), Job(0, 1, 9)],
         [0, 0, 7, 5],
     ),
-    # 8: | 2 3 | 1 is beyond its estimate, so that 2 is due now and does not fit; 3 is due at 19, when
-    # 0 should end   19: | | 3, although nothing ends   21: 0 | | 2
+    # 8: | 2 3 | 1 is beyond its estimate, so that 2 is due now and does not fit; 3 is due at 19,
+    # when 0 should end   19: | | 3, although nothing ends   21: 0 | | 2
     (
         "due between events",
         7,
         [Job(0, 2, 21, 19), Job(4, 2, 19, 1), Job(8, 4, 4, 45), Job(8, 2, 0.25, 47)],
         [0, 4, 21, 19],
     ),
-    # As before, but 3 arrives at the end of a job with a shorter estimate: the reservations are void
-    # at each event, and the last ones hold.
+    # As before, but the reservations are given anew at two events, and the last ones hold.
     # 8: | 2 | -   10: | 3 4 | 4 takes the seventh server; 2 is due now, 3 at 19   12: 4 | | -
     # 19: | | 3   21: 0 | | 2
     (

@@ -69,7 +69,8 @@ class Comparison:
 
         Two are tied if the interval of their difference holds 0. Results that `difference` cannot
         pair are compared as if they were independent: those read from a file, those of the warm-up
-        "mser5", and those of a `precision` that ran for different lengths. Only results with the verdict "stable" count.
+        "mser5", and those of a `precision` that ran for different lengths. Only results with the
+        verdict "stable" count.
 
         Raises:
             QuickswapError: there is no such point or quantity.

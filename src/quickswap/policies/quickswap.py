@@ -2,8 +2,8 @@
 
 All take `overrun` and `backfill`, which the paper does not have: jobs that are likely to be gone in
 time start during a drain. Both are from 0 (off) to below 1, and exclude each other; True is the
-default, an overrun of 0.9 jobs and a risk of 0.03. `believed` holds a factor for each class, how many times
-as long as they are its sizes are taken to be. See `quickswap.policies.draining`.
+default, an overrun of 0.9 jobs and a risk of 0.03. `believed` holds a factor for each class, how
+many times as long as they are its sizes are taken to be. See `quickswap.policies.draining`.
 
 "The paper" is Chen, Anggraito, Olliaro, Marin, Ajmone Marsan, Berg, Grosof, "Improving
 Nonpreemptive Multiserver Job Scheduling with Quickswap".
