@@ -317,7 +317,7 @@ SOLVERS = [
     theory.heavy_traffic,
     theory.best_threshold,
     lambda system: theory.stability(system, "msf"),
-    lambda system: theory.chain.exact(system, "msf", max_states=500),
+    lambda system: theory.chain.exact(system, "msf", tolerance=0.01, max_states=20_000),
 ]
 
 

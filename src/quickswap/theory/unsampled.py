@@ -30,8 +30,9 @@ __all__ = ["Waits", "waits"]
 
 LARGEST = 1024
 """Servers up to which it is solved: half a minute, and half a gigabyte."""
-RESIDUAL = 1e-6
-"""Most that the mean numbers in service may be off, relatively; 1e-9 and less as a rule."""
+RESIDUAL = 1e-4
+"""Most that the mean numbers in service may be off, relatively: 1e-9 while no class has less than
+1e-6 of the arrivals, more for the rarer class beyond."""
 
 
 class Waits(NamedTuple):
