@@ -7,6 +7,7 @@ import math
 import random
 import re
 import threading
+from pathlib import Path
 from typing import Any, ClassVar
 
 import numpy as np
@@ -14,6 +15,7 @@ import pytest
 
 import quickswap as qs
 from quickswap._core import ViewedJob, replay
+from replay_helpers import random_log
 from twin import run
 from verification.known import FOUR, one_or_all
 from verification.systems import shared
@@ -509,6 +511,20 @@ class TestRandomDecisions:
         )
         assert one == again
         assert one.mean_response_time != other.mean_response_time
+
+    def test_a_replay_has_a_seed(self, tmp_path: Path) -> None:
+        class Shuffled(Coin):
+            def start(self, view: qs.View) -> int | None:
+                able = [i for i, n in enumerate(view.needs) if view.waiting[i] and n <= view.free]
+                return view.random.choice(able) if able else None
+
+        log = random_log(tmp_path, 200)
+        one, again, other = (qs.replay(log, Shuffled(), seed=seed).schedule for seed in (1, 1, 2))
+        assert np.array_equal(one.start, again.start)
+        assert not np.array_equal(one.start, other.start)
+        for policy in with_generators()[:2]:
+            with pytest.raises(qs.PolicyError, match=r"view\.random"):
+                qs.replay(log, policy)  # type: ignore[arg-type]
 
     def test_a_scheduler_has_a_seed(self) -> None:
         def starts(seed: int) -> list[object]:

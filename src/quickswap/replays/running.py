@@ -102,7 +102,7 @@ def replay(
         slowdown_bound,
         seed,
     )
-    spec = {"system": task.system.to_dict(), "policy": task.resolve(chosen)}
+    spec: dict[str, Any] = {"system": task.system.to_dict(), "policy": task.resolve(chosen)}
     own = None if isinstance(chosen, Policy) else chosen
     if own is not None:
         spec["seed"] = inputs.seed
