@@ -30,7 +30,8 @@ class Reading:
     partition: str | None = None
     """The partition to read, or several with commas between them; all by default."""
     timezone: str | None = None
-    """Of the times in the log, and of --from and --to, as in Europe/Berlin; by default UTC."""
+    """Of the times in the log, and of --from and --to, as in Europe/Berlin; by default UTC, and for
+    --from and --to of SWF the zone in its header."""
     start: Annotated[str | None, Parameter(name="--from")] = None
     """The earliest submission: a date, as in 2024-03-01, or seconds after the first job.
 

@@ -96,7 +96,7 @@ def read(
     kind = sniff(path) if format is None else format
     try:
         parsed = _parsed(path, kind, options, columns, sacct_format, tally)
-        frame = settle(parsed, options, kind == "swf", tally)
+        frame, machine = settle(parsed, options, kind == "swf", tally)
     except LogError as error:
         if format is not None:
             _refuse_format(path, format, error)
@@ -107,7 +107,7 @@ def read(
     first = float(frame["submit"][0])
     return JobLog(
         jobs=finished(frame, scale_load),
-        servers=int(options.servers or parsed.servers or 0),
+        servers=machine,
         report=report,
         source=str(path),
         origin=None if parsed.clock is None else parsed.clock + first,
