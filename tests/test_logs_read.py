@@ -156,7 +156,11 @@ REFUSED: list[tuple[str | bytes | None, dict[str, Any], str]] = [
     (HEAD, {}, "small.log has no jobs: it has no rows"),
     (FIELDS, {"servers": 8}, "small.log has a header, but no jobs"),
     ("submit,need,size\n", {"servers": 8}, "small.log has a header, but no jobs"),
-    ("submit,need\n1,2\n", {}, "small.log, line 1 has no column 'size': it has 'submit', 'need'"),
+    (
+        "submit,need\n1,2\n",
+        {},
+        "small.log, line 1 has no column 'size', nor 'start' and 'end': it has",
+    ),
     (
         "JobID|Submit|End\n" + JOB,
         {},

@@ -56,6 +56,8 @@ class Reading:
 
     By default the names that the documentation lists.
     """
+    time_unit: str | None = None
+    """Of tables, the unit of times that are plain numbers: s, ms, us or ns; by default s."""
     strict: Annotated[bool, Parameter(negative=())] = False
     """Refuse a log with a row that would be dropped or repaired."""
 

@@ -13,7 +13,7 @@ from quickswap.files import checked_path
 from quickswap.logs import sacct, swf, table
 from quickswap.logs.errors import LogError
 from quickswap.logs.joblog import JobLog
-from quickswap.logs.options import Instant, Options, Unit, check_zone
+from quickswap.logs.options import Instant, Options, TimeUnit, Unit, check_zone
 from quickswap.logs.parsed import Parsed
 from quickswap.logs.quality import Tally, refuse_first
 from quickswap.logs.settle import finished, settle
@@ -31,6 +31,7 @@ def read(
     partition: str | Sequence[str] | None = None,
     timezone: str | None = None,
     columns: Mapping[str, str] | None = None,
+    time_unit: TimeUnit | None = None,
     sacct_format: str | None = None,
     start: Instant | None = None,
     end: Instant | None = None,
@@ -53,6 +54,8 @@ def read(
         timezone: of the times in the log and of `start` and `end`, such as "Europe/Berlin";
             without it UTC, and for `start` and `end` the zone that the log names.
         columns: of tables, the table's names of the columns: `{"size": "runtime", ...}`.
+        time_unit: of tables, the unit of times that are plain numbers: "s", "ms", "us" or "ns";
+            without it seconds, unless that is implausible.
         sacct_format: of sacct without a header, the fields: what was given to `--format`.
         start: the earliest submission, a date or seconds after the log's first job.
         end: the first moment that is too late for a submission, likewise.
@@ -81,6 +84,7 @@ def read(
         unit=unit,
         partition=None if wanted is None else tuple(map(str, wanted)),
         timezone=timezone,
+        time_unit=time_unit,
         start=start,
         end=end,
         scale_load=scale_load,
@@ -164,6 +168,8 @@ def _parsed(
     """Let the reader of the format read, having refused options of other formats."""
     if columns is not None and kind not in ("csv", "parquet"):
         raise LogError(f"columns is for tables, but {path} is {kind}.")
+    if options.time_unit is not None and kind not in ("csv", "parquet"):
+        raise LogError(f"time_unit is for tables, but {path} is {kind}.")
     if sacct_format is not None and kind != "sacct":
         raise LogError(f"sacct_format is for sacct, but {path} is {kind}.")
     if options.unit == "gpu" and kind == "swf":
@@ -174,8 +180,8 @@ def _parsed(
     if kind == "sacct":
         return sacct.parse(path, options.unit, options.timezone, sacct_format, tally)
     if kind == "csv":
-        return table.parse_csv(path, columns, options.timezone, tally)
-    return table.parse_parquet(path, columns, options.timezone, tally)
+        return table.parse_csv(path, columns, options.timezone, options.time_unit, tally)
+    return table.parse_parquet(path, columns, options.timezone, options.time_unit, tally)
 
 
 def _with_a_known_zone(parsed: Parsed) -> Parsed:
