@@ -51,6 +51,8 @@ class Reading:
     """Largest size, in seconds; by default any."""
     sacct_format: str | None = None
     """Of sacct, the fields: what was given to sacct --format. By default its header."""
+    delimiter: str | None = None
+    """Of sacct, what separates the fields: what was given to --delimiter. By default its header."""
     columns: str | None = None
     """Of tables, their names of the columns, as in need=cpus,size=runtime.
 
