@@ -17,7 +17,7 @@ FREE = frozenset(
 )
 """Fields in which users may write anything."""
 
-_MISSING = r"|unknown|none|n/a|nan|null|\(null\)|none assigned|invalid"
+_MISSING = r"||unknown|none|n/a|nan|null|\(null\)|none assigned|invalid"
 _TIME = r"\d{4}-\d\d-\d\d.*|\d{9,11}" + _MISSING
 _DURATION = r"[\d:.-]*\d[\d:.-]*|unlimited|partition_limit" + _MISSING
 _NUMBER = r"-?\d+(?:\.\d+)?[kmgtp]?" + _MISSING
