@@ -56,9 +56,9 @@ def delimiter_of(line: str) -> str | None:
     """
     line = line.replace('"', "").strip()
     words = [word.lower() for word in _NAME.findall(line)]
-    if line.count("|") and set(words) & {"jobid", "jobidraw", "submit"}:
-        return "|"
     between = set(_NAME.split(line)[1:-1])
+    if between != {"||"} and "|" in line and set(words) & {"jobid", "jobidraw", "submit"}:
+        return "|"
     if len(between) != 1 or not between.isdisjoint({" ", ""}) or set(words) & {"need", "size"}:
         return None
     ran = set(words) & {"elapsedraw", "elapsed", "end"}
