@@ -241,7 +241,9 @@ class _Use:
         self.peak = 0
         if known.height < frame.height / 2:
             return
-        known = known.filter((pl.col(MARK) & sum(map(bit, but))) == 0)
+        excluded = (known[MARK] & sum(map(bit, but))) != 0
+        if excluded.any():
+            known = known.filter(~excluded)
         self._need = known["need"].to_numpy()
         self._start = (known["submit"] + known["wait"]).to_numpy()
         rounding = sum(_unit(known[name].to_numpy()) for name in ("submit", "wait", "size"))
@@ -265,6 +267,7 @@ class _Use:
 def _unit(times: Floats) -> float:
     """Return what times are rounded to: minutes, seconds, or less than can be told (0)."""
     positive = times[times > 0]
-    if len(positive) >= 10 and not (positive % 60).any():
+    few = positive[:1000]  # most logs show here that they have seconds
+    if len(few) >= 10 and not (few % 60).any() and not (positive % 60).any():
         return 60.0
-    return 0.0 if (times % 1).any() else 1.0
+    return 1.0 if np.array_equal(times, np.floor(times)) else 0.0
