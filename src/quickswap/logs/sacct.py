@@ -150,8 +150,8 @@ def _layout(path: Path, sacct_format: str | None, delimiter: str | None) -> tupl
     if not headed and line.count(mark) < layout.bars:
         raise LogError(
             f"{path}, line 1 has {counted(line.count(mark) + 1, 'field')}, but sacct_format "
-            f"names {len(names)}: give the fields of the dump, in their order, and its delimiter= if "
-            f"that is not {mark!r}."
+            f"names {len(names)}: give the fields of the dump, in their order, and its delimiter= "
+            f"if that is not {mark!r}."
         )
     return layout, headed
 
