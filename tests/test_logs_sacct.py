@@ -201,12 +201,13 @@ def test_free_text_in_the_middle(tmp_path: Path) -> None:
     assert quirks(log)["split_row"] == (1, (3,))
 
 
-def test_two_free_texts_cannot_be_told_apart(tmp_path: Path) -> None:
+def test_two_free_texts_side_by_side(tmp_path: Path) -> None:
+    """Which of them holds the `|` makes no difference to the fields that are read."""
     header = "JobID|JobName|Comment|Submit|ElapsedRaw|NCPUS\n"
     end = f"|{DAY}00:00:00|60|2\n"
     log = read(tmp_path, f"1|a|b|c{end}2|d|e{end}", header)
-    assert column(log, "job") == ["2"]
-    assert quirks(log)["fields"] == (1, (2,))
+    assert column(log, "job") == ["1", "2"]
+    assert quirks(log)["free_text"] == (1, (2,))
 
 
 TRES = "JobID|Submit|Start|ElapsedRaw|NNodes|AllocTRES|NCPUS\n"

@@ -55,7 +55,8 @@ def rows(frame: pl.DataFrame, sources: Sources, zone: str | None, tally: Tally) 
     )
     if zone != "UTC" and bad.select(pl.any_horizontal(moments).any()).item():
         run, bad = _by_the_clocks(frame, run, bad, zone)
-    start, end, span = pl.col("start"), pl.col("end"), pl.col("end") - pl.col("start")
+    start, end = pl.coalesce("start", pl.col("submit") + pl.col("wait")), pl.col("end")
+    span = end - start
     run = run.with_columns(
         size=pl.coalesce("size", pl.when(span >= 0).then(span)),
         wait=pl.coalesce("wait", start - pl.col("submit")),

@@ -38,6 +38,7 @@ class Parsed:
         servers: the servers that the log names, or None.
         clock: Unix time of the log's time 0, in seconds, or None.
         zone: the time zone that the log names, or None.
+        partitions: the servers of each partition of which the log says so.
     """
 
     frame: pl.DataFrame
@@ -45,6 +46,7 @@ class Parsed:
     servers: int | None = None
     clock: float | None = None
     zone: str | None = None
+    partitions: dict[str, int] = field(default_factory=dict)
 
 
 def unread(rows: list[tuple[int, str]]) -> pl.DataFrame:

@@ -73,6 +73,7 @@ _TABLE = [
     ),
     Rule("unsorted", "repaired", "submit", "submitted before a row above it: sorted"),
     # What is worth knowing
+    Rule("cut_field", "noted", "row", "a field is cut off at its width, with a `+` at its end"),
     Rule("header_words", "noted", "row", "words before the first job: taken for a header"),
     Rule("no_estimate", "noted", "estimate", "no estimate: the size stands for it"),
     Rule("overrun", "noted", "size", "ran longer than its estimate"),

@@ -1,21 +1,25 @@
-"""Reads what Slurm's `sacct --parsable2` (or `--parsable`) prints, with a header or without."""
+"""Reads what Slurm's `sacct` prints: with any delimiter, in fields of fixed width, or as JSON."""
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import polars as pl
 
 from quickswap._words import counted
-from quickswap.logs import evidence, values
+from quickswap.logs import evidence, fixed, slurm_json, values
 from quickswap.logs.errors import LogError
+from quickswap.logs.fixed import columns_of
 from quickswap.logs.lines import Reader
 from quickswap.logs.parsed import Parsed, judge, marked, unread
 from quickswap.logs.quality import DROP, MARK, Tally
 from quickswap.logs.records import Layout, frames, whole
 from quickswap.logs.source import blocks, head
 
-__all__ = ["is_header", "parse"]
+__all__ = ["is_sacct", "parse"]
+
+_NAME = re.compile(r"[A-Za-z_]+")
 
 _ALIASES = {"ncpus": "alloccpus", "nnodes": "allocnodes", "account": "group", "qos": "queue"}
 _USED = (
@@ -34,59 +38,122 @@ _NEEDS = {
 }
 
 
-def is_header(line: str) -> bool:
-    """Return whether a line names the fields of a dump."""
-    words = {word.strip().lower() for word in line.split("|")}
-    return len(words) > 1 and bool(words & {"jobid", "jobidraw", "submit"})
+def is_sacct(text: str) -> bool:
+    """Return whether a text begins as sacct's output does: with names of its fields, or as JSON."""
+    line, _, rest = text.lstrip("\r\n").partition("\n")
+    second = rest.partition("\n")[0]
+    if line.lstrip()[:1] in ("{", "["):
+        return True
+    if columns_of(line.encode(), second.encode()) is not None:
+        return True
+    return delimiter_of(line) is not None
+
+
+def delimiter_of(line: str) -> str | None:
+    """Return what separates the names of fields of sacct in a line; None if it is no header.
+
+    A table may have names in common with sacct, but no column `need` or `size`.
+    """
+    line = line.replace('"', "").strip()
+    words = [word.lower() for word in _NAME.findall(line)]
+    between = set(_NAME.split(line)[1:-1])
+    if between != {"||"} and "|" in line and set(words) & {"jobid", "jobidraw", "submit"}:
+        return "|"
+    if len(between) != 1 or not between.isdisjoint({" ", ""}) or set(words) & {"need", "size"}:
+        return None
+    ran = set(words) & {"elapsedraw", "elapsed", "end"}
+    numbered = set(words) & {"jobid", "jobidraw"}
+    return between.pop() if "submit" in words and ran and numbered else None
 
 
 def parse(
-    path: Path, unit: str, zone: str | None, sacct_format: str | None, tally: Tally
+    path: Path,
+    unit: str,
+    zone: str | None,
+    sacct_format: str | None,
+    delimiter: str | None,
+    tally: Tally,
 ) -> Parsed:
     """Read a dump; blank lines and headers are no rows."""
+    start = head(path).removeprefix(b"\xef\xbb\xbf").lstrip(b"\r\n")
+    if start.lstrip()[:1] in (b"{", b"["):
+        return _parse_json(path, unit, zone, tally)
     if zone is None:
         tally.facts.append("Times are taken for UTC; if the dump has local ones, give timezone=.")
-    layout, headed = _layout(path, sacct_format)
-    _check(path, layout, unit)
+    first, _, rest = start.partition(b"\n")
+    columns = columns_of(first, rest.partition(b"\n")[0])
     reader = Reader(lone_cr=False)
+    if columns is not None and delimiter is None:
+        names = _named([name.lower() for name, _, _ in columns])
+        spans = [(begin, end) for _, begin, end in columns]
+        headed = True
+        found = (
+            frame
+            for block in blocks(path)
+            for frame in fixed.frames(reader.lines(block), names, spans)
+        )
+    else:
+        layout, headed = _layout(path, sacct_format, delimiter)
+        names = layout.names
+        found = (
+            frame
+            for block in whole(layout.translated(blocks(path)), layout)
+            for frame in frames(reader.lines(block), layout)
+        )
+    _check(path, names, unit)
     parts = [
         judge(_jobs(frame, unit, zone, tally), tally)
-        for block in whole(blocks(path), layout)
-        for frame in (_without_headers(f, tally) for f in frames(reader.lines(block), layout))
+        for frame in (_without_headers(each, tally) for each in found)
     ]
     if headed and tally.rows == 0:
         raise LogError(f"{path} has a header, but no jobs: ask sacct for another time span.")
     frame = pl.concat(parts) if parts else judge(unread([]), tally)
-    return Parsed(frame, {"Format": ",".join(layout.names)}, None, 0.0, zone)
+    return Parsed(frame, {"Format": ",".join(names)}, None, 0.0, zone)
 
 
-def _layout(path: Path, sacct_format: str | None) -> tuple[Layout, bool]:
+def _parse_json(path: Path, unit: str, zone: str | None, tally: Tally) -> Parsed:
+    """Read JSON, whose times are Unix times."""
+    found = (judge(_jobs(frame, unit, None, tally), tally) for frame in slurm_json.frames(path))
+    parts = list(found)
+    if not parts:
+        raise LogError(f"{path} has no jobs: ask sacct for another time span.")
+    tally.facts.append("Lines are the numbers of the jobs in the JSON, from 1.")
+    return Parsed(pl.concat(parts), {"Format": "JSON"}, None, 0.0, zone)
+
+
+def _layout(path: Path, sacct_format: str | None, delimiter: str | None) -> tuple[Layout, bool]:
     text = head(path).removeprefix(b"\xef\xbb\xbf").decode("utf-8", "replace").lstrip("\r\n")
     line = text.partition("\n")[0].rstrip("\r")
-    headed = is_header(line)
-    if headed:
-        given = line.split("|")
+    mark = delimiter or delimiter_of(line)
+    words = [] if mark is None else line.replace('"', "").lower().split(mark)
+    headed = not {"jobid", "jobidraw", "submit"}.isdisjoint(word.strip() for word in words)
+    if headed and mark is not None:
+        given = words
     elif sacct_format is None:
         raise LogError(
-            f"{path}, line 1 has {counted(line.count('|') + 1, 'field')} and no header: give the "
-            f'sacct_format that was used, such as "JobID,Submit,Start,End,...".'
+            f"{path}, line 1 has {counted(len(line.split(mark or '|')), 'field')} and no header: "
+            f'give the sacct_format that was used, such as "JobID,Submit,Start,End,...".'
         )
     else:
         given = sacct_format.split(",")
     names = [word.partition("%")[0].strip().lower() for word in given]
+    if mark is None:
+        candidates = [each for each in "|\t;^," if line.count(each) >= len(names) - 1]
+        mark = candidates[0] if candidates and len(names) > 1 else "|"
     trailing = headed and names[-1] == ""
     if trailing:
         names.pop()
     names = _named(names)
     if not headed:
-        trailing = line.endswith("|") and line.count("|") == len(names)
-        layout = Layout(names, trailing)
-        if line.count("|") < layout.bars:
-            raise LogError(
-                f"{path}, line 1 has {counted(line.count('|') + 1, 'field')}, but sacct_format "
-                f"names {len(names)}: give the fields of the dump, in their order."
-            )
-    return Layout(names, trailing), headed
+        trailing = line.endswith(mark) and line.count(mark) == len(names)
+    layout = Layout(names, trailing, mark, _USED, line.encode() if headed else b"")
+    if not headed and line.count(mark) < layout.bars:
+        raise LogError(
+            f"{path}, line 1 has {counted(line.count(mark) + 1, 'field')}, but sacct_format "
+            f"names {len(names)}: give the fields of the dump, in their order, and its delimiter= "
+            f"if that is not {mark!r}."
+        )
+    return layout, headed
 
 
 def _named(names: list[str]) -> list[str]:
@@ -108,12 +175,12 @@ def _named(names: list[str]) -> list[str]:
     return result
 
 
-def _check(path: Path, layout: Layout, unit: str) -> None:
+def _check(path: Path, names: list[str], unit: str) -> None:
     for what, some in (_NEEDED | {f"the need in {unit}s": _NEEDS[unit]}).items():
-        if not set(some) & set(layout.names):
+        if not set(some) & set(names):
             raise LogError(
                 f"{path}, line 1: no field for {what}; add one of {', '.join(some)} to sacct's "
-                f"--format (there are {', '.join(layout.names)})."
+                f"--format (there are {', '.join(names)})."
             )
 
 
@@ -137,10 +204,13 @@ def _jobs(frame: pl.DataFrame, unit: str, zone: str | None, tally: Tally) -> pl.
         MARK,
     )
     names = frame.columns
-    job, user, state = (
+    user, state = (
         pl.coalesce(*(name for name in some if name in names), pl.lit(None, pl.String))
-        for some in (("jobid", "jobidraw"), ("user", "uid"), ("state",))
+        for some in (("user", "uid"), ("state",))
     )
+    numbers = [pl.col(name) for name in ("jobid", "jobidraw") if name in names]
+    complete = [pl.when(~_cut_off(each)).then(each) for each in numbers]
+    job = pl.coalesce(*complete, *numbers, pl.lit(None, pl.String))
     frame = frame.with_columns(
         job=job,
         user=user,
@@ -155,7 +225,11 @@ def _jobs(frame: pl.DataFrame, unit: str, zone: str | None, tally: Tally) -> pl.
     )
     text = pl.col("job")
     frame = frame.with_columns(
-        pl.when(text.str.contains(".", literal=True)).then(pl.lit("step")).alias(DROP),
+        pl.when(text.str.contains(".", literal=True))
+        .then(pl.lit("step"))
+        .when(_cut_off(text))
+        .then(pl.lit("unreadable"))
+        .alias(DROP),
         marked(heterogeneous=text.str.contains("+", literal=True)),
     )
     result = evidence.rows(frame, _sources(unit, names), zone, tally)
@@ -167,6 +241,11 @@ def _jobs(frame: pl.DataFrame, unit: str, zone: str | None, tally: Tally) -> pl.
         no_gpu = pl.when(none).then(pl.lit("no_gpu")).otherwise(None)
         result = result.with_columns(pl.coalesce(DROP, no_gpu).alias(DROP))
     return result
+
+
+def _cut_off(job: pl.Expr) -> pl.Expr:
+    """Return whether a job's number is cut off at the width of its field, maybe that of a step."""
+    return (job.str.ends_with("+") & ~job.str.contains(".", literal=True)).fill_null(False)
 
 
 def _sources(unit: str, names: list[str]) -> evidence.Sources:

@@ -45,6 +45,10 @@ _EPOCH = 3e8
 """A first submit time beyond (9.5 years after the log's start) is one in Unix time."""
 _HEADER_LINES = 10_000
 _NUMBERS = ("MaxProcs", "MaxNodes", "MaxJobs", "MaxRecords", "UnixStartTime")
+_PARTITION = re.compile(r"\s*(?:partition\s*)?#?(\d+)\b", re.IGNORECASE)
+_PROCESSORS = re.compile(r"\b(\d[\d,]*)[ -](?:processors?|procs?|cpus?|cores?)\b", re.IGNORECASE)
+_NODES = re.compile(r"\b(\d[\d,]*)[ -]nodes?\b", re.IGNORECASE)
+_PER_NODE = re.compile(r"\b(?:nodes?|each|per|every)\b|[/*]", re.IGNORECASE)
 
 
 class _Header:
@@ -86,6 +90,21 @@ class _Header:
             if re.match(r"[0-9]*[1-9]", text) and self.number(key) is None:
                 yield key
 
+    def partitions(self, unit: str) -> dict[str, int]:
+        """Return the size of each partition that a line of its own gives: `2: gpu, 64 processors`.
+
+        A line with more than one number of servers, or with processors of each node, says nothing.
+        """
+        found: dict[str, int] = {}
+        counted = _NODES if unit == "node" else _PROCESSORS
+        lines = "\n".join(self.facts.get(key, "") for key in ("Partition", "Partitions"))
+        for line in lines.splitlines():
+            label = _PARTITION.match(line)
+            numbers = counted.findall(line)
+            if label and len(numbers) == 1 and (unit == "node" or not _PER_NODE.search(line)):
+                found[label[1]] = int(numbers[0].replace(",", ""))
+        return {name: size for name, size in found.items() if size > 0}
+
 
 def parse(path: Path, unit: str, tally: Tally) -> Parsed:
     """Read an SWF log; blank lines and comments are no rows."""
@@ -104,7 +123,14 @@ def parse(path: Path, unit: str, tally: Tally) -> Parsed:
     elif clock is None:
         tally.facts.append("The log does not say when it began (UnixStartTime).")
     zone = header.facts.get("TimeZoneString")
-    return Parsed(frame, header.facts, None if servers is None else int(servers), clock, zone)
+    return Parsed(
+        frame,
+        header.facts,
+        None if servers is None else int(servers),
+        clock,
+        zone,
+        header.partitions(unit),
+    )
 
 
 def _frames(path: Path, header: _Header, tally: Tally, pool: Executor) -> Iterator[pl.DataFrame]:

@@ -14,10 +14,12 @@ from quickswap.logs import evidence, values
 from quickswap.logs.errors import LogError
 from quickswap.logs.joblog import stored
 from quickswap.logs.lines import Lines, Reader, fields
+from quickswap.logs.options import TimeUnit
 from quickswap.logs.parsed import TEXTS, Parsed, judge, unread
 from quickswap.logs.quality import DROP, MARK, Tally
 from quickswap.logs.rules import bit
 from quickswap.logs.source import blocks, head
+from quickswap.logs.units import PlainTimes
 
 __all__ = ["parse_csv", "parse_parquet", "separator"]
 
@@ -45,7 +47,11 @@ def separator(line: str) -> str | None:
 
 
 def parse_csv(
-    path: Path, columns: Mapping[str, str] | None, zone: str | None, tally: Tally
+    path: Path,
+    columns: Mapping[str, str] | None,
+    zone: str | None,
+    time_unit: TimeUnit | None,
+    tally: Tally,
 ) -> Parsed:
     """Read a table whose first line names the columns; blank lines are no rows."""
     text = head(path).removeprefix(b"\xef\xbb\xbf").decode("utf-8", "replace").lstrip("\r\n")
@@ -53,21 +59,27 @@ def parse_csv(
     mark = separator(line) or ","
     names = [word.strip() for word in next(csv.reader([line.replace("\0", " ")], delimiter=mark))]
     mapping = _mapping(path, names, columns)
+    plain = PlainTimes(path, time_unit)
     reader, first = Reader(lone_cr=True), True
     parts: list[pl.DataFrame] = []
     for block in _even(blocks(path, lone_cr=True)):
         lines = reader.lines(block)
         rows = _rows(lines, [f"f{i}" for i in range(len(names))], mark, first, path)
-        parts += [judge(_jobs(frame, names, mapping, zone, tally), tally) for frame in rows]
+        parts += [judge(_jobs(frame, names, mapping, zone, plain, tally), tally) for frame in rows]
         first = False
     if tally.rows == 0:
         raise LogError(f"{path} has a header, but no jobs: {_ADVICE}.")
     frame = pl.concat(parts) if parts else judge(unread([]), tally)
+    plain.conclude(frame, tally)
     return Parsed(frame, {}, None, _clock(frame, tally), zone)
 
 
 def parse_parquet(
-    path: Path, columns: Mapping[str, str] | None, zone: str | None, tally: Tally
+    path: Path,
+    columns: Mapping[str, str] | None,
+    zone: str | None,
+    time_unit: TimeUnit | None,
+    tally: Tally,
 ) -> Parsed:
     """Read a Parquet file; of one that `JobLog.write_parquet` wrote, servers and origin too."""
     facts = stored(path) or {}
@@ -87,9 +99,11 @@ def parse_parquet(
                 f"{path}: the column {own!r} ({name}) holds {kind}, no numbers or texts."
             )
     frame = frame.with_row_index("line", offset=1).with_columns(pl.lit(0, pl.UInt64).alias(MARK))
-    jobs = judge(_jobs(frame, names, mapping, zone, tally), tally)
+    plain = PlainTimes(path, "s" if facts else time_unit)
+    jobs = judge(_jobs(frame, names, mapping, zone, plain, tally), tally)
     if tally.rows == 0:
         raise LogError(f"{path} has columns, but no jobs: {_ADVICE}.")
+    plain.conclude(jobs, tally)
     clock = facts["origin"] if facts else _clock(jobs, tally)
     return Parsed(jobs, facts.get("header", {}), facts.get("servers"), clock, zone)
 
@@ -110,11 +124,13 @@ def _mapping(path: Path, names: list[str], columns: Mapping[str, str] | None) ->
                 f"{path}, line 1 has {len(places)} columns {own!r} ({', '.join(places)}): give "
                 f"each a name of its own, so that it is clear which one is the {name}."
             )
+    timed = "end" in result and not {"start", "wait"}.isdisjoint(result)
     for name in KNOWN[:3]:
-        if name not in result and not (name == "size" and {"start", "end"} <= result.keys()):
+        if name not in result and not (name == "size" and timed):
+            instead = ", nor 'start' and 'end'" if name == "size" else ""
             raise LogError(
-                f"{path}, line 1 has no column {name!r}: it has {_listed(names)}; say which one "
-                f'it is with columns={{"{name}": ...}}.'
+                f"{path}, line 1 has no column {name!r}{instead}: it has {_listed(names)}; say "
+                f'which one it is with columns={{"{name}": ...}}.'
             )
     return result
 
@@ -211,6 +227,7 @@ def _jobs(
     names: list[str],
     mapping: dict[str, str],
     zone: str | None,
+    plain: PlainTimes,
     tally: Tally,
 ) -> pl.DataFrame:
     """Turn the columns of a table into those of a reader."""
@@ -238,7 +255,7 @@ def _jobs(
         for name, reading in _READINGS.items()
         if name in fields
     }
-    return evidence.rows(frame, sources, zone, tally)
+    return evidence.rows(plain.seconds(frame), sources, zone, tally)
 
 
 def _clock(frame: pl.DataFrame, tally: Tally) -> float | None:
