@@ -54,16 +54,24 @@ class Conservative:
        The profile that decides: the jobs in service until their estimated ends, and all
        reservations that stand.
     3. The oldest job starts whose reservation is now and that fits.
+
+    A reservation that comes due while no job arrives or ends is a timer: then only step 3 is taken.
     """
 
     def __init__(self) -> None:
         self.reserved: dict[int, float] = {}  # by number of the job
+        self.present: set[int] = set()  # when it last decided
+
+    def wake_at(self, now: float) -> float:
+        return min((time for time in self.reserved.values() if time > now), default=math.inf)
 
     def next_job(self, state: State) -> Job | None:
         waiting = {job.number for job in state.waiting}
         self.reserved = {n: time for n, time in self.reserved.items() if n in waiting}
-        if any(time < state.now for time in self.reserved.values()):
+        present = waiting | {job.number for job in state.running}
+        if present != self.present and any(time < state.now for time in self.reserved.values()):
             self.reserved = {}
+        self.present = present
         before = None
         while before != self.reserved:
             before = dict(self.reserved)

@@ -159,8 +159,9 @@ def _msfq(system: System, scans: Sequence[Thresholds], level: int) -> Iterator[d
         for form in msfq.FORMS if system.one_or_all else ():
             solve = partial(msfq.approximate, system, level, form)
             yield _row(label, f"approximation as {form}", solve, reference)
-    yield _row("MSF", "exact", partial(demand.at, 0))
-    yield _row("Adaptive Quickswap", "exact", partial(demand.at, demand.highest))
+    if demand.highest > 1:  # with one slot they are priorities, see `threshold_of`
+        yield _row("MSF", "exact", partial(demand.at, 0))
+        yield _row("Adaptive Quickswap", "exact", partial(demand.at, demand.highest))
 
 
 def _or_reason(solve: Callable[[], T]) -> tuple[T | None, str]:

@@ -30,7 +30,8 @@ class Reading:
     partition: str | None = None
     """The partition to read, or several with commas between them; all by default."""
     timezone: str | None = None
-    """Of the times in the log, and of --from and --to, as in Europe/Berlin; by default UTC."""
+    """Of the times in the log, and of --from and --to, as in Europe/Berlin; by default UTC, and for
+    --from and --to of SWF the zone in its header."""
     start: Annotated[str | None, Parameter(name="--from")] = None
     """The earliest submission: a date, as in 2024-03-01, or seconds after the first job.
 
@@ -50,11 +51,15 @@ class Reading:
     """Largest size, in seconds; by default any."""
     sacct_format: str | None = None
     """Of sacct, the fields: what was given to sacct --format. By default its header."""
+    delimiter: str | None = None
+    """Of sacct, what separates the fields: what was given to --delimiter. By default its header."""
     columns: str | None = None
     """Of tables, their names of the columns, as in need=cpus,size=runtime.
 
     By default the names that the documentation lists.
     """
+    time_unit: str | None = None
+    """Of tables, the unit of times that are plain numbers: s, ms, us or ns; by default s."""
     strict: Annotated[bool, Parameter(negative=())] = False
     """Refuse a log with a row that would be dropped or repaired."""
 

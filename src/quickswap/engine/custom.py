@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Protocol, runtime_checkable
 
+from quickswap._generators import generator_of
 from quickswap.engine._core import View, ViewedJob
 from quickswap.errors import PolicyError, shown
 from quickswap.model.system import System
@@ -35,6 +36,10 @@ class OwnPolicy(Protocol):
       chains.
     * `remembers_order = False`: what it does follows from the numbers of jobs, not from the order
       of their arrival, so that the order is not part of the state of an exact chain.
+
+    Random decisions draw from `view.random`, a `random.Random` that each replication has for
+    itself: its seed is that of the run with the number of the replication. A generator that the
+    policy holds or imports is refused, since all replications would draw the same numbers from it.
     """
 
     def start(self, view: View) -> int | ViewedJob | None:
@@ -71,6 +76,11 @@ def check_own(policy: OwnPolicy) -> None:
         found = getattr(policy, method, check_own)
         if not callable(found):
             raise PolicyError(f"{method} of policy {name} must be a method, not {shown(found)}.")
+    if (where := generator_of(policy)) is not None:
+        raise PolicyError(
+            f"policy {name} uses the random generator {where}, which gives all replications the "
+            "same numbers: draw from view.random instead."
+        )
 
 
 def label(policy: Policy | OwnPolicy) -> str:

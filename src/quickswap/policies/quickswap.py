@@ -2,8 +2,8 @@
 
 All take `overrun` and `backfill`, which the paper does not have: jobs that are likely to be gone in
 time start during a drain. Both are from 0 (off) to below 1, and exclude each other; True is the
-default, a share of 0.2 and a risk of 0.03. `believed` holds a factor for each class, how many times
-as long as they are its sizes are taken to be. See `quickswap.policies.draining`.
+default, an overrun of 0.9 jobs and a risk of 0.03. `believed` holds a factor for each class, how
+many times as long as they are its sizes are taken to be. See `quickswap.policies.draining`.
 
 "The paper" is Chen, Anggraito, Olliaro, Marin, Ajmone Marsan, Berg, Grosof, "Improving
 Nonpreemptive Multiserver Job Scheduling with Quickswap".
@@ -33,8 +33,8 @@ class MSFQ(Policy):
 
     - `drain="on_demand"`, 0 <= l <= k: lights start whenever a server is free, unless draining.
       Draining begins as soon as a heavy job waits and N_1 <= l; nobody starts until the last light
-      has left. Then heavies are served one after another until none is left. l = 0 is MSF, l = k is
-      AdaptiveQuickswap.
+      has left. Then heavies are served one after another until none is left. As long as no two
+      events share an instant, l = 0 is MSF and l = k is AdaptiveQuickswap.
     - `drain="always"`, 0 <= l <= k - 1: a visit to the lights first starts min(N_1, k) of them. It
       goes on while N_1 > l, then the lights in service finish and none starts, whether or not a
       heavy job waits; then heavies until none is left.
@@ -97,8 +97,11 @@ class StaticQuickswap(Policy):
       somebody waiting starts as servers become free, while the old one finishes. On one-or-all this
       is MSFQ(l, "on_demand").
     - `drain="exclusive"`: when it is due nobody starts until class i has left, whether or not
-      anybody else waits; then the next class of the cycle with somebody waiting, class i last. On
-      one-or-all this is MSFQ(l, "always").
+      anybody else waits; then the next class of the cycle with somebody waiting, class i last. If
+      nobody waits, the class of the next arrival is visited; jobs that backfilling let in may be in
+      service then. On one-or-all this is MSFQ(l, "always").
+
+    On one-or-all the two are so as long as no two events share an instant.
 
     Args:
         threshold: one l for all, in servers, from 0 to k: l_i = min(c_i - 1, floor(l / n_i)).

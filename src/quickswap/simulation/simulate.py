@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from quickswap._generators import untouched_generators
 from quickswap._words import counted
 from quickswap.engine._core import Simulation
 from quickswap.engine._inputs import OWN, Inputs, inputs_of
@@ -241,11 +242,13 @@ class _Session:
             raise QuickswapError(f"{error}.") from None
 
     def _advance(self, core: Simulation, target: int) -> list[str]:
-        # policies in Python run one at a time anyway; in one thread the first mistake is the same
-        threads = self.threads if isinstance(self.policy, Policy) else 1
         begun = time.perf_counter()
         try:
-            return core.advance(target, threads, self._report)
+            if isinstance(self.policy, Policy):
+                return core.advance(target, self.threads, self._report)
+            with untouched_generators(label(self.policy)):
+                # they run one at a time anyway; in one thread the first mistake is the same
+                return core.advance(target, 1, self._report)
         finally:
             self.seconds += time.perf_counter() - begun
 

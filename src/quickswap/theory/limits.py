@@ -5,8 +5,10 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass
+from pathlib import Path
 from typing import cast
 
+from quickswap.model.files import as_system
 from quickswap.model.system import System
 from quickswap.policies import StaticQuickswap
 from quickswap.theory.means import Means
@@ -33,7 +35,7 @@ class HeavyTraffic(Means):
 
 
 def heavy_traffic(
-    system: System,
+    system: System | str | Path,
     thresholds: Iterable[int] | None = None,
     *,
     threshold: int | None = None,
@@ -61,6 +63,7 @@ def heavy_traffic(
         ModelError: other laws.
         PolicyError: thresholds that the system does not fit.
     """
+    system = as_system(system)
     resolved = StaticQuickswap(threshold, thresholds, drain="exclusive").resolve(system)
     limits = cast("list[int]", resolved["thresholds"])
     what = "the limit of heavy traffic"

@@ -9,10 +9,12 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Literal
 
 from quickswap._words import counted
 from quickswap.errors import PolicyError
+from quickswap.model.files import as_system
 from quickswap.model.system import System
 from quickswap.policies import (
     FCFS,
@@ -81,12 +83,13 @@ class _Known:
     source: str
 
 
-def stability(system: System, policy: Policy | str) -> Stability:
+def stability(system: System | str | Path, policy: Policy | str) -> Stability:
     """Return what is known about the stability of `policy`, or its spelling, on `system`.
 
     Raises:
         PolicyError: the policy cannot serve this system, or is none of quickswap's.
     """
+    system = as_system(system)
     policy = parse(policy) if isinstance(policy, str) else policy
     if not isinstance(policy, Policy):
         raise PolicyError(no_policy(policy))
