@@ -152,7 +152,7 @@ def test_msfq_of_another_transform_length_is_an_error(
     """The check at run time sees what once went wrong: a length that the transform was not for."""
     right = np.fft.irfft
 
-    def wrong(values: object, points: int | None = None, axis: int = -1) -> object:
+    def wrong(values: Any, points: int | None = None, axis: int = -1) -> object:
         return right(values, None if points is None else points + 1, axis=axis)
 
     monkeypatch.setattr(np.fft, "irfft", wrong)
