@@ -1,4 +1,4 @@
-"""Numbers as a reader wants them: durations in one unit, differences with their sign, dates."""
+"""Numbers as text: durations in one unit, differences with their sign, dates."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ from quickswap.logs import JobLog
 from quickswap.replays import ReplayComparison
 
 __all__ = [
+    "UNITS",
     "Clock",
     "Unit",
-    "amount",
-    "certain",
     "common_unit",
     "duration",
     "listed",
+    "number",
     "percent",
-    "signed",
-    "significant",
+    "rounded",
+    "share",
     "unit_of",
 ]
 
@@ -33,30 +33,39 @@ LAST = 253_402_000_000
 
 @dataclass(frozen=True)
 class Unit:
-    """A unit of time: how it is written, how many seconds it has, and its whole name."""
+    """A unit of time: its symbol, its length in seconds, and its name in the plural."""
 
     name: str
     seconds: float
     word: str
 
-    def of(self, estimate: Estimate) -> Estimate:
+    def convert(self, estimate: Estimate) -> Estimate:
         """Return an estimate of seconds in this unit."""
         return estimate.over(self.seconds)
 
-    def told(self, estimate: Estimate) -> str:
-        """Return an estimate of seconds in words: "3.2 ± 0.4 h"."""
-        text = str(self.of(estimate))
-        if not math.isfinite(estimate.value):
-            return text
-        return f"{text} {self.name}".replace(" ", HARD_SPACE)
+    def number(self, estimate: Estimate) -> str:
+        """Return an estimate of seconds without the unit: "3.2 ± 0.4"."""
+        return number(self.convert(estimate))
+
+    def text(self, estimate: Estimate) -> str:
+        """Return an estimate of seconds with the unit: "3.2 ± 0.4 h"."""
+        text = self.number(estimate)
+        return f"{text}{HARD_SPACE}{self.name}" if math.isfinite(estimate.value) else text
+
+    def size(self, difference: Estimate) -> str:
+        """Return the size of a difference, without its sign: "3.2 ± 0.4 h"."""
+        return self.text(Estimate(abs(difference.value), difference.half_width))
+
+    def signed(self, difference: Estimate) -> str:
+        """Return a difference with its sign and without the unit: "+3.2 ± 0.4"."""
+        text = self.number(difference)
+        if text.startswith("-") and text != "-":
+            return MINUS + text[1:]
+        return f"+{text}" if difference.value > 0 else text
 
     def plain(self, seconds: float) -> str:
         """Return a time that has no interval, without the unit: "1,240"."""
-        return significant(seconds / self.seconds)
-
-    def signed(self, estimate: Estimate) -> str:
-        """Return a difference of seconds, with its sign and without the unit."""
-        return signed(self.of(estimate))
+        return rounded(seconds / self.seconds)
 
 
 UNITS = (
@@ -69,11 +78,9 @@ ENOUGH = (120.0, 90 * 60.0, 100 * 3600.0)
 """Seconds from which the next larger unit reads better."""
 
 
-def unit_of(values: Iterable[float]) -> Unit:
-    """Return the unit in which some durations, seconds, read best together."""
-    known = sorted(abs(value) for value in values if math.isfinite(value) and value != 0)
-    typical = math.sqrt(known[len(known) // 2] * known[-1]) if known else 0.0
-    return UNITS[sum(typical >= limit for limit in ENOUGH)]
+def unit_of(seconds: float) -> Unit:
+    """Return the unit in which one duration reads best."""
+    return UNITS[sum(abs(seconds) >= limit for limit in ENOUGH)]
 
 
 def common_unit(comparison: ReplayComparison) -> Unit:
@@ -87,7 +94,24 @@ def common_unit(comparison: ReplayComparison) -> Unit:
     return next((unit for unit in reversed(UNITS) if middle >= 2 * unit.seconds), UNITS[0])
 
 
-def significant(value: float) -> str:
+def number(estimate: Estimate) -> str:
+    """Return an estimate in which no line breaks: "3.2 ± 0.4"."""
+    return str(estimate).replace(" ", HARD_SPACE)
+
+
+def percent(estimate: Estimate) -> str:
+    """Return a share in percent, without the sign: "12.3 ± 1.5"."""
+    return number(estimate.over(0.01))
+
+
+def share(part: float) -> str:
+    """Return a share of the jobs or of the work, which is exact: "12 %"."""
+    if 0 < part < 0.001:
+        return f"under 0.1{HARD_SPACE}%"
+    return f"{100 * part:.{0 if part >= 0.01 else 1}f}{HARD_SPACE}%"
+
+
+def rounded(value: float) -> str:
     """Return a number with three digits or all before the point: "0.0123", "12.3", "1,240"."""
     if not math.isfinite(value):
         return "-"
@@ -97,42 +121,19 @@ def significant(value: float) -> str:
 
 def duration(seconds: float) -> str:
     """Return one duration in its own unit: "3.2 h"."""
-    unit = unit_of([seconds])
+    unit = unit_of(seconds)
     return f"{seconds / unit.seconds:,.3g}{HARD_SPACE}{unit.name}"
 
 
-def amount(seconds: float) -> str:
-    """Return how long the machine works at something: "a day", or "3.2 h"."""
-    return "a day" if seconds == 86400 else duration(seconds)
-
-
-def signed(estimate: Estimate) -> str:
-    """Return a difference: with a sign in front of it."""
-    text = str(estimate)
-    if text.startswith("-") and text != "-":
-        return MINUS + text[1:]
-    return f"+{text}" if estimate.value > 0 else text
-
-
-def percent(estimate: Estimate) -> str:
-    """Return a share, in percent and without the sign."""
-    return str(estimate.over(0.01))
-
-
-def certain(difference: Estimate) -> bool:
-    """Whether the interval of a difference leaves out 0."""
-    return difference.low > 0 or difference.high < 0
-
-
-def listed(words: Iterable[str]) -> str:
+def listed(words: Iterable[str], conjunction: str = "and") -> str:
     """Return "a, b and c"."""
     *most, last = list(words)
-    return f"{', '.join(most)} and {last}" if most else last
+    return f"{', '.join(most)} {conjunction} {last}" if most else last
 
 
 @dataclass(frozen=True)
 class Clock:
-    """Times of a log as dates, or as days since its first job where it tells no dates.
+    """Times of a log as dates, or as days since its first job if it contains no dates.
 
     Attributes:
         origin: Unix time of time 0; None where dates are not known.
@@ -145,7 +146,7 @@ class Clock:
     @classmethod
     def of(cls, log: JobLog) -> Clock:
         """Return the clock of a log."""
-        last = (log.origin or 0.0) + 4 * log.duration  # what a slow policy leaves to the end
+        last = (log.origin or 0.0) + 4 * log.duration  # a slow policy may end as late as that
         known = log.origin is not None and log.origin > 0 and last < LAST
         try:
             zone: tzinfo = ZoneInfo(log.zone) if log.zone else UTC
@@ -158,8 +159,7 @@ class Clock:
         """The time zone."""
         return str(getattr(self.zone, "key", "UTC"))
 
-    def told(self, seconds: float) -> str:
-        """Return a time of the log."""
-        if self.origin is None:
-            return f"day {seconds / 86400:.1f}"
+    def date(self, seconds: float) -> str:
+        """Return the date of a time of the log, of which dates are known."""
+        assert self.origin is not None
         return f"{datetime.fromtimestamp(self.origin + seconds, self.zone):%d %b %Y}".lstrip("0")
