@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 
 import numpy as np
 
@@ -28,7 +28,7 @@ class Cautions:
         note: what its header says about submission times, starts and waits.
         no_estimates: share of the jobs without an estimate, if a policy used estimates.
         estimators: these policies.
-        partitions: number of partitions that were merged.
+        partitions: number of partitions that were merged, if there are several.
         stated: number of servers in the header, if another number was replayed.
         unstated: whether the log does not say how many servers the machine has.
         peak: most servers in use at the same time, if it is not below the number replayed.
@@ -48,8 +48,7 @@ class Cautions:
     unusable: int
 
     def __bool__(self) -> bool:
-        counts = (self.no_estimates, self.partitions > 1, self.stated, self.unstated)
-        return any((self.no_waits, self.note, *counts, self.peak, self.too_large, self.unusable))
+        return any(astuple(self))
 
 
 def cautions(data: ReportData) -> Cautions:
@@ -66,13 +65,14 @@ def cautions(data: ReportData) -> Cautions:
     if logged is not None and len(logged.schedule):
         history = History.of(logged.schedule)
         peak = int(np.max(history.busy[history.settled()]))
+    partitions = log.jobs["partition"].drop_nulls().n_unique()
     unusable = sum(each.count for each in report.findings if each.kind == "dropped")
     return Cautions(
         no_waits=log.jobs["wait"].count() == 0,
         note=" ".join(filter(WAITS.search, log.header.get("Note", "").splitlines())),
         no_estimates=lacking,
         estimators=users,
-        partitions=log.jobs["partition"].drop_nulls().n_unique(),
+        partitions=partitions if partitions > 1 else 0,
         stated=stated[0] if stated and servers not in stated else 0,
         unstated=not stated,
         peak=peak if peak > servers or (peak == servers and not stated) else 0,

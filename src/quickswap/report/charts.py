@@ -69,17 +69,17 @@ def _canvas(name: str, width: float, height: float) -> Iterator[_Canvas]:
         yield canvas
         handles, labels = canvas.axes.get_legend_handles_labels()
         if labels:
-            place, columns = "outside upper left", min(2, len(labels))
-            canvas.figure.legend(handles, labels, loc=place, ncols=columns)
+            columns = min(2, len(labels))
+            canvas.figure.legend(handles, labels, loc="outside upper left", ncols=columns)
         text = io.StringIO()
         with warnings.catch_warnings():
             warnings.filterwarnings("ignore", message="Glyph")  # the reader's fonts have it
             canvas.figure.savefig(text, format="svg", transparent=True, metadata={"Date": None})
-    svg = _METADATA.sub("", text.getvalue().partition("<svg")[2])
+    svg = _METADATA.sub("", text.getvalue()[text.getvalue().index("<svg") :])
     svg = re.sub(r'<g id="[^"]*">', "<g>", svg)
     svg = re.sub(r' xmlns(:xlink)?="[^"]*"', "", svg).replace("xlink:href", "href")
     svg = re.sub(r"<!--.*?-->", "", svg, flags=re.DOTALL)
-    canvas.svg = Markup("<svg" + re.sub(r"\n\s*", "\n", svg).strip())
+    canvas.svg = Markup(re.sub(r"\n\s*", "\n", svg).strip())
 
 
 def _line(axes: Axes, x: Floats, y: Floats, label: str, style: int, **look: Any) -> None:
@@ -147,8 +147,8 @@ def load(data: ReportData) -> tuple[Markup, str]:
     period, length = next(fitting, ("period", whole / BINS))
     if whole / length > POINTS:
         period, length = "period", whole / POINTS
-    edges = np.arange(max(1, round(whole / length))) * (length / factor)
-    edges = np.append(edges, span)  # the last period is shorter, or longer
+    starts = np.arange(max(1, round(whole / length))) * (length / factor)
+    edges: Floats = np.append(starts, span)  # the last period is shorter, or longer
     capacity = schedule.servers * np.diff(edges)
     submitted = np.histogram(schedule.arrival, edges, weights=schedule.need * schedule.size)[0]
     curves = [("submitted", len(data.styles), submitted)]

@@ -49,6 +49,7 @@ class Decision:
         tied: policies that are not significantly different from `first`, by label.
         negligible: policies whose difference is significant, but negligible, by label.
         slowest: the policy with the longest mean wait if even that is too short to matter.
+        left_out: jobs that were left out by need or size, so that the machine served more jobs.
         concentrated: set if most jobs lie in too few pieces of the log.
         too_short: whether the log is too short for any confidence interval.
         chance: whether the difference from the rival may be chance.
@@ -60,6 +61,7 @@ class Decision:
     tied: tuple[str, ...] = ()
     negligible: tuple[str, ...] = ()
     slowest: ReplayResult | None = None
+    left_out: int = 0
     concentrated: Concentration | None = None
     too_short: bool = False
     chance: bool = False
@@ -92,13 +94,15 @@ def decide(level: Level) -> Decision:
         rival = next((each for each in rest if each.policy_label in tied), rest[0])
     gap, slow = gaps[rival.policy_label], rest[-1]
     if slow.mean_waiting_time.value <= SHORT * slow.mean_response_time.value:
-        return Decision(first, rival, gap, tied, alike, slowest=slow)
+        report = first.log.report
+        left_out = report["need_cap"] + report["size_cap"]
+        return Decision(first, rival, gap, tied, alike, slow, left_out)
     too_short = first.resampled[1] == "whole"
     found = None if too_short else concentration(first)
     if found is not None and found.effective >= FEWEST:
         found = None
     chance = rival.policy_label in tied and gap is not None and not significant(gap)
-    return Decision(first, rival, gap, tied, alike, None, found, too_short, chance)
+    return Decision(first, rival, gap, tied, alike, None, 0, found, too_short, chance)
 
 
 def negligible(gap: Estimate, than: ReplayResult) -> bool:

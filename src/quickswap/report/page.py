@@ -98,6 +98,7 @@ def _environment() -> Environment:
         "listed": text.listed,
         "number": text.number,
         "percent": text.percent,
+        "plain": "{:g}".format,
         "plural": lambda noun: counted(2, noun).partition(" ")[2],
         "repr": repr,
         "sentence": lambda words: words[:1].upper() + words[1:],

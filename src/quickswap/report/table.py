@@ -34,8 +34,8 @@ class Column:
 
 COLUMNS = (
     Column("mean wait", "time", lambda r: r.overall.waiting_time.mean, "waiting_time"),
-    Column("90 % wait at most", "time", lambda r: r.overall.waiting_time.p90),
-    Column("99 % wait at most", "time", lambda r: r.overall.waiting_time.p99),
+    Column("90th percentile of the wait", "time", lambda r: r.overall.waiting_time.p90),
+    Column("99th percentile of the wait", "time", lambda r: r.overall.waiting_time.p99),
     Column("longest wait", "longest", lambda r: Estimate(r.longest_wait, 0.0), ranked=False),
     Column(
         "mean bounded slowdown",
