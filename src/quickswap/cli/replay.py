@@ -81,10 +81,10 @@ def replay(
     serving
         How to replay it.
     report
-        Write a report for others to read to this file, in HTML.
+        Write a report to this file: one HTML page for readers who did not run the replays.
     groups
-        Of the report, the column of the log by which users are told apart: user, group, queue,
-        partition or class. By default group where there are 2 to 30 of them, else user.
+        With --report, the column of the log that groups the users: user, group, queue, partition
+        or class. By default group where there are 2 to 30 of them, else user.
     outcomes
         Write what became of each job under each policy to this file, in Parquet.
     csv
