@@ -179,35 +179,50 @@ def count_changes(data: ReportData, level: Level) -> dict[str, ChangeCounts]:
         return {}
     column = "user" if jobs["user"].drop_nulls().n_unique() > 1 else None
     column = column or data.column or _default_column(jobs)
+    groups = None if column is None else _owners(jobs, column, base)
     return {
-        other.policy_label: _counts(base, other, column)
+        other.policy_label: _counts(base, other, column, groups)
         for other in level.others
         if np.array_equal(other.schedule.rows, base.schedule.rows)
     }
 
 
-def _counts(base: ReplayResult, other: ReplayResult, column: str | None) -> ChangeCounts:
+def _counts(
+    base: ReplayResult,
+    other: ReplayResult,
+    column: str | None,
+    groups: tuple[list[str], Ints] | None,
+) -> ChangeCounts:
     assert base.table is not None
     pieces, inside = base.table.pieces, _inside(base)
-    gap = (other.schedule.wait - base.schedule.wait)[inside]
+    change = (other.schedule.wait - base.schedule.wait)[inside]
     piece = pieces.index(base.schedule.arrival[inside])
-    counts = [
-        np.bincount(piece, weights, len(pieces))
-        for weights in (np.ones(len(gap)), gap <= -MINUTE, gap >= MINUTE)
-    ]
-    sums = pieces.sums(np.stack(counts, axis=1))
-    with np.errstate(invalid="ignore", divide="ignore"):
-        sooner, later = pieces.estimates(sums[:, 1:] / sums[:, :1])
-    if column is None:
+
+    def by_piece(weights: Floats, group: Ints | int, count: int) -> Floats:
+        cells = np.bincount(piece * count + group, weights, len(pieces) * count)
+        return cells.astype(float).reshape(len(pieces), count)
+
+    def means(sums: Floats, jobs: Floats) -> Floats:
+        with np.errstate(invalid="ignore", divide="ignore"):
+            found: Floats = pieces.sums(sums) / pieces.sums(jobs)
+        return found
+
+    one = np.ones(len(change))
+    jobs = by_piece(one, 0, 1)
+    sooner, later = (
+        pieces.estimates(means(by_piece(side.astype(float), 0, 1), jobs))[0]
+        for side in (change <= -MINUTE, change >= MINUTE)
+    )
+    if groups is None:
         return ChangeCounts(None, 0, 0, 0, sooner, later)
-    names, owner = _owners(base.log.jobs, column, base)
-    ours = _tabulated(base, owner, len(names))
-    drawn = _means(_tabulated(other, owner, len(names))) - _means(ours)
-    size = np.abs(drawn[0])
-    enough = (ours.moments[:, :, 0, 0] > 0).sum(axis=0) >= FEWEST
-    clear = enough & (size > pieces.half_widths(drawn)) & (size >= MINUTE)
+    names, owner = groups
+    mine = owner[base.schedule.rows][inside]
+    jobs = by_piece(one, mine, len(names))
+    drawn = means(by_piece(change, mine, len(names)), jobs)
+    size, enough = np.abs(drawn[0]), (jobs > 0).sum(axis=0) >= FEWEST
     known = np.array([name != UNKNOWN for name in names], dtype=bool)
-    gain, lose = (int((clear & known & side).sum()) for side in (drawn[0] < 0, drawn[0] > 0))
+    clear = known & enough & (size > pieces.half_widths(drawn)) & (size >= MINUTE)
+    gain, lose = (int((clear & side).sum()) for side in (drawn[0] < 0, drawn[0] > 0))
     return ChangeCounts(column, int(known.sum()), gain, lose, sooner, later)
 
 
