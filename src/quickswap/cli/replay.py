@@ -274,10 +274,10 @@ def _print(comparison: ReplayComparison, note: str) -> None:
         print("± ?: the log is too short, or the jobs too few, to tell how wide the interval is")
     if any(row[-1] == "falls behind" for row in rows):
         print("falls behind: the queue grows, so that waits tell the length of the log")
-    if any(row[-1] == "behind for long" for row in rows):
+    if any(row[-1] == "persistent backlog" for row in rows):
         print(
-            "behind for long: at least a day's work of the whole machine waited for more than a "
-            "quarter of the log, or two months, on end"
+            "persistent backlog: for more than a quarter of the log, or two months, without a "
+            "break, at least a day's work of the whole machine waited"
         )
     print(f"{counted(len(comparison.results), 'replay')} in {comparison.seconds:.1f} s")
     if note:

@@ -14,12 +14,23 @@ from quickswap.replays import ReplayComparison, ReplayResult
 from quickswap.replays.result import AS_LOGGED
 from quickswap.report.text import Clock, Unit, common_unit
 
-__all__ = ["METRIC", "Level", "ReportData", "difference", "relative_saving", "significant"]
+__all__ = [
+    "LAGGING",
+    "METRIC",
+    "MINUTE",
+    "Level",
+    "ReportData",
+    "difference",
+    "relative_saving",
+    "significant",
+]
 
 METRIC = "waiting_time"
 """The mean that ranks policies: users feel their waits, and can check them against their memory."""
+MINUTE = 60.0
+"""Seconds of wait that users notice: a smaller change is negligible, and is not counted."""
 BASELINE = "EASY"
-LAGGING = ("falls behind", "behind for long")
+LAGGING = ("falls behind", "persistent backlog")
 """Verdicts on a policy that does not keep up."""
 
 

@@ -9,14 +9,14 @@ import numpy as np
 from quickswap.estimates import Estimate
 from quickswap.replays import ReplayResult
 from quickswap.replays.bootstrap import FEWEST
-from quickswap.report.data import Level, difference, significant
+from quickswap.report.data import MINUTE, Level, difference, significant
 
 __all__ = ["Concentration", "Decision", "concentration", "decide", "negligible"]
 
 SHORT = 0.05
 """Share of the mean response time up to which users do not notice a mean wait."""
-MINUTE, SLIGHT = 60.0, 0.01
-"""Seconds, and share of a mean wait, below either of which a difference is negligible."""
+SLIGHT = 0.01
+"""Share of a mean wait below which a difference is negligible."""
 MOST = 0.9
 """Share of the jobs that counts as most of them."""
 

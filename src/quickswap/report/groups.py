@@ -14,11 +14,10 @@ from quickswap.estimates import Estimate
 from quickswap.replays import ReplayResult
 from quickswap.replays.bootstrap import FEWEST
 from quickswap.replays.measuring import Table, tabulate
-from quickswap.report.data import METRIC, Level, ReportData, difference, significant
+from quickswap.report.data import METRIC, MINUTE, Level, ReportData, difference, significant
 from quickswap.result import SUMMARIES
 
 __all__ = [
-    "MINUTE",
     "ChangeCounts",
     "GroupChange",
     "Grouping",
@@ -36,8 +35,6 @@ FEW = 30
 HEAVIEST = 12
 """Users that are shown where there are more."""
 UNKNOWN = "(not logged)"
-MINUTE = 60.0
-"""Seconds of wait that users notice; smaller changes are not counted."""
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]

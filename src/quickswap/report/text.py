@@ -21,9 +21,7 @@ __all__ = [
     "listed",
     "number",
     "percent",
-    "rounded",
     "share",
-    "unit_of",
 ]
 
 MINUS, HARD_SPACE = "\N{MINUS SIGN}", "\N{NO-BREAK SPACE}"
@@ -64,8 +62,12 @@ class Unit:
         return f"+{text}" if difference.value > 0 else text
 
     def plain(self, seconds: float) -> str:
-        """Return a time that has no interval, without the unit: "1,240"."""
-        return rounded(seconds / self.seconds)
+        """Return a time without interval and unit, with three digits at least: "12.3", "1,240"."""
+        value = seconds / self.seconds
+        if not math.isfinite(value):
+            return "-"
+        decimals = 2 - math.floor(math.log10(abs(value))) if value else 0
+        return f"{value:,.{min(max(0, decimals), 6)}f}"
 
 
 UNITS = (
@@ -76,11 +78,6 @@ UNITS = (
 )
 ENOUGH = (120.0, 90 * 60.0, 100 * 3600.0)
 """Seconds from which the next larger unit reads better."""
-
-
-def unit_of(seconds: float) -> Unit:
-    """Return the unit in which one duration reads best."""
-    return UNITS[sum(abs(seconds) >= limit for limit in ENOUGH)]
 
 
 def common_unit(comparison: ReplayComparison) -> Unit:
@@ -111,17 +108,9 @@ def share(part: float) -> str:
     return f"{100 * part:.{0 if part >= 0.01 else 1}f}{HARD_SPACE}%"
 
 
-def rounded(value: float) -> str:
-    """Return a number with three digits or all before the point: "0.0123", "12.3", "1,240"."""
-    if not math.isfinite(value):
-        return "-"
-    decimals = 2 - math.floor(math.log10(abs(value))) if value else 0
-    return f"{value:,.{min(max(0, decimals), 6)}f}"
-
-
 def duration(seconds: float) -> str:
-    """Return one duration in its own unit: "3.2 h"."""
-    unit = unit_of(seconds)
+    """Return one duration in the unit in which it reads best: "3.2 h"."""
+    unit = UNITS[sum(abs(seconds) >= limit for limit in ENOUGH)]
     return f"{seconds / unit.seconds:,.3g}{HARD_SPACE}{unit.name}"
 
 
