@@ -14,8 +14,8 @@ import numpy as np
 from markupsafe import Markup
 from numpy.typing import NDArray
 
-from quickswap.plotting.marks import look_of
-from quickswap.plotting.style import COLOURS, STYLE
+from quickswap.plotting.marks import draw_legend, look_of
+from quickswap.plotting.style import COLOURS, own_settings
 from quickswap.replays import ReplayResult
 from quickswap.replays.measuring import area
 from quickswap.report.data import Level, ReportData
@@ -44,7 +44,6 @@ _STYLE: Any = {
     "font.size": 10,
     "axes.titlesize": 10,
     "svg.fonttype": "none",
-    "text.parse_math": False,  # labels may contain a $
     "axes.unicode_minus": True,
 }
 _METADATA = re.compile(r"<metadata>.*?</metadata>|<style type=\"text/css\">.*?</style>", re.DOTALL)
@@ -55,22 +54,22 @@ class _Canvas:
 
     def __init__(self, figure: Figure) -> None:
         self.figure, self.axes = figure, figure.subplots()
+        self.labels: list[str] = []
         self.svg = Markup("")
 
 
 @contextmanager
 def _canvas(name: str, width: float, height: float) -> Iterator[_Canvas]:
     """Give a figure, in inches, and turn it into SVG with identifiers of its own by its name."""
-    import matplotlib
-    from matplotlib.figure import Figure
+    with own_settings(_STYLE | {"svg.hashsalt": name}):
+        from matplotlib.figure import Figure
 
-    with matplotlib.rc_context(STYLE | _STYLE | {"svg.hashsalt": name}):
         canvas = _Canvas(Figure(figsize=(width, height)))
         yield canvas
-        handles, labels = canvas.axes.get_legend_handles_labels()
-        if labels:
-            columns = min(2, len(labels))
-            canvas.figure.legend(handles, labels, loc="outside upper left", ncols=columns)
+        columns = min(2, len(canvas.labels))
+        if columns:
+            panels = [canvas.axes]
+            draw_legend(canvas.figure, panels, canvas.labels, columns, place="outside upper left")
         text = io.StringIO()
         with warnings.catch_warnings():
             warnings.filterwarnings("ignore", message="Glyph")  # the reader's fonts have it
@@ -82,8 +81,9 @@ def _canvas(name: str, width: float, height: float) -> Iterator[_Canvas]:
     canvas.svg = Markup(re.sub(r"\n\s*", "\n", svg).strip())
 
 
-def _line(axes: Axes, x: Floats, y: Floats, label: str, style: int, **look: Any) -> None:
-    axes.plot(x, y, label=label, **(look_of(style) | {"marker": ""} | look))
+def _line(canvas: _Canvas, x: Floats, y: Floats, label: str, style: int, **look: Any) -> None:
+    canvas.axes.plot(x, y, label=label, **(look_of(style) | {"marker": ""} | look))
+    canvas.labels.append(label)
 
 
 def waits(data: ReportData, level: Level) -> Markup:
@@ -101,7 +101,7 @@ def waits(data: ReportData, level: Level) -> Markup:
             if len(at):
                 longest, least = max(longest, float(at[-1])), min(least, float(above[-1]))
             style = data.styles[each.policy_label]
-            _line(axes, at, above, each.policy_label, style, drawstyle="steps-post")
+            _line(canvas, at, above, each.policy_label, style, drawstyle="steps-post")
         axes.set_xscale("log")
         axes.set_yscale("log")
         axes.set_ylim(10 ** math.floor(math.log10(least)), 1.1)
@@ -131,7 +131,7 @@ def queue(data: ReportData, level: Level) -> Markup | None:
             hours = np.maximum(waiting, 0) / (3600 * schedule.servers)
             times = _times((edges[1:] + edges[:-1]) / 2 * level.factor, data.clock)
             style = data.styles[each.policy_label]
-            _line(canvas.axes, times, hours, each.policy_label, style, linewidth=1.1)
+            _line(canvas, times, hours, each.policy_label, style, linewidth=1.1)
         _time_axis(canvas.axes, data.clock)
         canvas.axes.set_ylabel("waiting work\n[hours of the machine]")
     return canvas.svg
@@ -164,7 +164,7 @@ def load(data: ReportData) -> tuple[Markup, str]:
         for label, style, work in curves:
             share = 100 * np.append(work, work[-1:]) / np.append(capacity, capacity[-1:])
             look = {"drawstyle": "steps-post", "linewidth": 1.1}
-            _line(canvas.axes, _times(edges * factor, data.clock), share, label, style, **look)
+            _line(canvas, _times(edges * factor, data.clock), share, label, style, **look)
         _time_axis(canvas.axes, data.clock)
         canvas.axes.set_ylabel("share of the machine [%]")
     return canvas.svg, period
@@ -214,6 +214,7 @@ def _bars(result: ReplayResult, names: Sequence[str], group: Ints, title: str) -
         ):
             share = 100 * values[kept] / max(float(values.sum()), 1e-300)
             axes.barh(y + offset, share, 0.36, label=label, color=colour)
+            canvas.labels.append(label)
         axes.set_axisbelow(True)
         axes.set_yticks(y, list(names[kept]))
         axes.set_ylim(len(y) - 0.5, -0.5)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from markupsafe import Markup
 
-from quickswap._words import counted
+from quickswap._words import counted, plural
 from quickswap.files import write_text
 from quickswap.replays import ReplayComparison
 from quickswap.report import charts, forest, table, text
@@ -99,7 +99,7 @@ def _environment() -> Environment:
         "number": text.number,
         "percent": text.percent,
         "plain": "{:g}".format,
-        "plural": lambda noun: counted(2, noun).partition(" ")[2],
+        "plural": plural,
         "repr": repr,
         "sentence": lambda words: words[:1].upper() + words[1:],
         "share": text.share,
