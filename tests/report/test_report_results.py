@@ -232,7 +232,7 @@ def test_negligible_differences(crowded: ReportData) -> None:
     assert not negligible(Estimate(-max(61, 0.011 * mean), 1), than)
 
 
-NOTHING = Cautions(False, "", 0.0, (), 0, 0, False, 0, 0, 0)
+NOTHING = Cautions(False, "", 0.0, (), 0, 0, False, 0, 0.0, 0, 0)
 
 
 def test_what_a_log_lacks(tmp_path: Path) -> None:
@@ -260,6 +260,25 @@ def test_partitions_and_an_unknown_number_of_servers(tmp_path: Path) -> None:
     assert found.peak > 8
     exact = cautions(replayed(tmp_path, jobs, "easy", servers=found.peak))
     assert exact.peak == found.peak
+    assert (found.above > 0, exact.above) == (True, 0)
+
+
+@pytest.mark.parametrize(("size", "peak"), [(1, 0), (102, 0), (110, 16)])
+def test_rounded_times_are_no_evidence_of_more_servers(
+    tmp_path: Path, size: int, peak: int
+) -> None:
+    jobs = pl.DataFrame(
+        {
+            "submit": [100 * i for i in range(400)],
+            "need": 8,
+            "size": [size] * 400,
+            "wait": 0,
+            "estimate": 200,
+        }
+    )
+    found = cautions(replayed(tmp_path, jobs, "easy"))
+    assert (found.peak > 8) == (peak > 8)
+    assert found.above == pytest.approx(max(0, size - 103) * 399 / (399 * 100 + size - 3), rel=0.01)
 
 
 def test_a_complete_log_gives_no_reason_for_caution(tmp_path: Path) -> None:

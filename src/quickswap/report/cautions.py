@@ -7,7 +7,7 @@ from dataclasses import astuple, dataclass
 
 import numpy as np
 
-from quickswap.replays.schedule import History
+from quickswap.replays.schedule import Schedule
 from quickswap.report.data import ReportData
 
 __all__ = ["Cautions", "cautions"]
@@ -32,6 +32,7 @@ class Cautions:
         stated: number of servers in the header, if another number was replayed.
         unstated: whether the log does not say how many servers the machine has.
         peak: most servers in use at the same time, if it is not below the number replayed.
+        above: share of the time with more in use than were replayed.
         too_large: jobs that require more servers than there are.
         unusable: rows that could not be used, if they are many.
     """
@@ -44,6 +45,7 @@ class Cautions:
     stated: int
     unstated: bool
     peak: int
+    above: float
     too_large: int
     unusable: int
 
@@ -61,10 +63,7 @@ def cautions(data: ReportData) -> Cautions:
         lacking, users = 0.0, ()
     header = [log.header.get(key, "") for key in ("MaxProcs", "MaxNodes")]
     stated = [int(found[0]) for text in header if (found := re.match(r"\d+", text))]
-    peak = 0
-    if logged is not None and len(logged.schedule):
-        history = History.of(logged.schedule)
-        peak = int(np.max(history.busy[history.settled()]))
+    peak, above = (0, 0.0) if logged is None else _use(logged.schedule, servers)
     partitions = log.jobs["partition"].drop_nulls().n_unique()
     unusable = sum(each.count for each in report.findings if each.kind == "dropped")
     return Cautions(
@@ -76,6 +75,24 @@ def cautions(data: ReportData) -> Cautions:
         stated=stated[0] if stated and servers not in stated else 0,
         unstated=not stated,
         peak=peak if peak > servers or (peak == servers and not stated) else 0,
+        above=above,
         too_large=base.too_large,
         unusable=unusable if unusable > MANY * report.rows else 0,
     )
+
+
+def _use(schedule: Schedule, servers: int) -> tuple[int, float]:
+    """Return the most servers in use at the same time, and the share of the time above `servers`.
+
+    Submission, wait and run time may each be rounded to whole seconds, so that a job seems to run
+    when the next one on its servers has begun: jobs count as three seconds shorter then.
+    """
+    times = (schedule.arrival, schedule.start, schedule.size)
+    rounding = 3.0 if all((each == np.rint(each)).all() for each in times) else 0.0
+    ends = np.maximum(schedule.end - rounding, schedule.start)
+    moments = np.concatenate([ends, schedule.start])
+    order = np.argsort(moments, kind="stable")  # at equal times, ends come first
+    used = np.concatenate([-schedule.need, schedule.need])[order].cumsum()
+    spans = np.diff(moments[order])
+    above = float(spans[used[:-1] > servers].sum() / max(float(spans.sum()), 1e-300))
+    return int(used.max(initial=0)), above
