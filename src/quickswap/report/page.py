@@ -27,6 +27,8 @@ __all__ = ["write_report"]
 
 FORBIDDEN = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff]")
 """Characters that a document must not contain."""
+UNIT_SPACE = re.compile(r"(?<=\d) (?=%|(?:s|min|h|days)\b)")
+"""Spaces in the words of a log at which a line must not break."""
 
 
 def write_report(
@@ -93,6 +95,7 @@ def _environment() -> Environment:
         undefined=StrictUndefined,
     )
     environment.filters |= {
+        "bound": lambda words: UNIT_SPACE.sub(text.HARD_SPACE, words),
         "counted": lambda number, noun: counted(number, noun, ",").replace(" ", text.HARD_SPACE, 1),
         "duration": text.duration,
         "listed": text.listed,
