@@ -239,7 +239,7 @@ BAD: list[tuple[Callable[[], object], str]] = [
     (lambda: qs.MSFQ(True), "not True"),
     (lambda: qs.MSFQ(33).resolve(ONE_OR_ALL), "from 0 to 32, not 33"),
     (lambda: qs.MSFQ(32, "always").resolve(ONE_OR_ALL), "from 0 to 31, not 32"),
-    (lambda: qs.MSFQ().resolve(FOUR), "two classes, one that needs 1 .* take AdaptiveQuickswap"),
+    (lambda: qs.MSFQ().resolve(FOUR), "two classes, one that needs 1 .* take Adaptive Quickswap"),
     (lambda: qs.Smash(0), "window of Smash must be a whole number of at least 1, not 0"),
     (lambda: qs.Smash(1.5), "not 1.5"),
     (lambda: qs.NMSR(cycle=0), "cycle of NMSR must be a positive finite number"),
