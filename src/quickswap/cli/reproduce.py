@@ -38,7 +38,7 @@ def reproduce(
     quick
         Simulate for minutes on two cores, with wide intervals, instead of hours.
     precision
-        Relative half-width to reach, instead of 2 % (Borg 10 %).
+        Relative half-width to reach; by default 2 % (Borg 10 %).
     jobs
         Completions of each point at most; by default as many as each figure needs.
     threads
