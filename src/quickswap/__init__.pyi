@@ -29,6 +29,7 @@ from .model.distributions import (
 from .model.files import load, presets
 from .model.jobclass import JobClass
 from .model.system import System
+from .paper.run import Reproduction, reproduce
 from .policies import (
     EASY,
     FCFS,
@@ -51,7 +52,6 @@ from .policies import (
 )
 from .replays import ReplayComparison, ReplayResult, replay, replay_all
 from .report import write_report
-from .reproduction.reproducing import Reproduction, reproduce
 from .simulation.comparison import Comparison, compare, difference
 from .simulation.result import Result, Stop, Trajectory
 from .simulation.simulate import rerun, simulate

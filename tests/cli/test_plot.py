@@ -14,8 +14,7 @@ from cli_helpers import run
 from plot_helpers import (
     labels,
 )
-from quickswap.plotting import plot_store
-from quickswap.sweeps.chart import Chart, chart_of
+from quickswap.plotting import Chart, chart_of, plot_store
 from verification.known import FOUR, one_or_all
 
 
@@ -64,7 +63,7 @@ class TestFiles:
             assert len(second) > 0  # it is still open
         assert len({each.read_bytes() for each in files}) == 1
 
-    def test_a_damaged_store_is_refused_and_left(
+    def test_damage_is_told_and_not_mended(
         self, curves: tuple[Path, qs.Grid], tmp_path: Path
     ) -> None:
         torn = tmp_path / "torn.db"
@@ -72,7 +71,7 @@ class TestFiles:
         third = len(data) // 3  # records have no fixed place
         data[third : 2 * third] = bytes(third)
         torn.write_bytes(data)
-        with pytest.raises(qs.QuickswapError, match=r"torn\.db is damaged"):
+        with pytest.raises(qs.QuickswapError, match=r"torn\.db is damaged, and here it is only"):
             plot_store(torn)
         assert torn.read_bytes() == data
         assert [each.name for each in tmp_path.iterdir()] == ["torn.db"]
@@ -138,7 +137,7 @@ class TestMistakes:
         with pytest.raises(qs.QuickswapError, match="there is no file"):
             plot_store(tmp_path / "none.db")
         (tmp_path / "text.db").write_text("text\n" * 100, encoding="utf-8")
-        with pytest.raises(qs.QuickswapError, match="is not a store of results"):
+        with pytest.raises(qs.QuickswapError, match="is no store of results"):
             plot_store(tmp_path / "text.db")
         (tmp_path / "empty.db").touch()
         with pytest.raises(qs.QuickswapError, match=r"empty\.db is empty"):
@@ -215,7 +214,9 @@ class TestMistakes:
     def test_too_many_lines(self, tmp_path: Path) -> None:
         grid = qs.Grid(FOUR, "smash:window=[1..16]", loads=[0.3, 0.4], jobs=400)
         qs.sweep(grid, tmp_path / "s.db")
-        with pytest.raises(qs.QuickswapError, match="16 lines against load cannot be told apart"):
+        with pytest.raises(
+            qs.QuickswapError, match="16 lines against load cannot be distinguished"
+        ):
             chart_of(tmp_path / "s.db")
         assert len(chart_of(tmp_path / "s.db", x="window").lines) == 2
 
@@ -283,6 +284,7 @@ class TestCommand:
         assert sentence in err
         assert list(tmp_path.iterdir()) == []
 
+    @pytest.mark.filterwarnings("default")
     @pytest.mark.parametrize("ending", ["svg", "pdf", "png"])
     def test_letters_that_the_font_lacks(
         self,

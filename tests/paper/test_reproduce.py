@@ -4,20 +4,20 @@ from __future__ import annotations
 
 import json
 import math
-from dataclasses import replace
 from pathlib import Path
 
 import polars as pl
 import pytest
+from msgspec.structs import replace
 
 import quickswap as qs
 from cli_helpers import run
-from quickswap.reproduction.catalogue import EXPERIMENTS
-from quickswap.reproduction.claims import CLAIMS, judged
-from quickswap.reproduction.experiment import Effort, Experiment, Series
-from quickswap.reproduction.judging import FAILS, HOLDS
-from quickswap.reproduction.paper import FOUR_CLASSES, ONE_OR_ALL, TRAJECTORIES, mean_panels
-from quickswap.reproduction.versus import Curve, duels, ratio
+from quickswap.paper.claims import CLAIMS, judge
+from quickswap.paper.comparing import Curve, contrasts, ratio
+from quickswap.paper.experiment import Effort, Experiment, Saved, Series
+from quickswap.paper.figures import FOUR_CLASSES, ONE_OR_ALL, TRAJECTORIES
+from quickswap.paper.judging import Verdict
+from quickswap.paper.run import EXPERIMENTS
 
 RATES = (1.0, 1.5, 2.0)
 
@@ -38,7 +38,7 @@ def tiny() -> Experiment:
             Series("exact always", "msfq:drain=always", "exact"),
             Series("corrected", "msfq:drain=always", "corrected"),
         ),
-        panels=mean_panels(("light", "light jobs")),
+        panels=ONE_OR_ALL.panels[:3],
         full=Effort(400_000, 0.02),
     )
 
@@ -47,7 +47,7 @@ def tiny() -> Experiment:
 def made(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path, qs.Reproduction]:
     folder = tmp_path_factory.mktemp("reproduction")
     record = folder / "given.json"
-    record.write_text(tiny().to_json())
+    record.write_text(Saved(experiment=tiny()).to_json())
     return folder, record, qs.reproduce(str(record), folder / "out")
 
 
@@ -107,21 +107,22 @@ def test_an_approximation_has_no_interval(made: tuple[Path, Path, qs.Reproductio
 
 @pytest.mark.parametrize("name", sorted(EXPERIMENTS))
 def test_every_record_survives_json_and_has_points_that_can_be_built(name: str) -> None:
-    record = EXPERIMENTS[name]
-    read, more = Experiment.from_json(record.to_json(note=1))
-    assert (read, more) == (record, {"note": 1})
-    points = list(record.points(record.quick))
-    assert len(points) == sum(
-        len(record.values_of(each)) for each in record.series if each.method == "simulated"
-    )
-    for series in record.series:
-        assert record.values_of(series)
+    saved = Saved(version="1", effort=Effort(7), experiment=EXPERIMENTS[name])
+    assert Saved.from_json(saved.to_json()) == saved
+    record = saved.experiment
+    simulated = [each for each in record.series if each.method == "simulated"]
+    points = record.points(record.quick)
+    assert list(points) == [(each, x) for x in record.values for each in simulated]
+    for (series, x), point in points.items():
+        assert point.system == record.system_at(x)
+        assert point.policy == qs.parse(record.policy_at(series, x))
+        assert point.inputs.jobs == record.quick.jobs
 
 
 def test_figures_of_the_same_points_share_them() -> None:
     def keys(name: str) -> set[str]:
         record = EXPERIMENTS[name]
-        return {point.key for *_, point in record.points(record.full)}
+        return {point.key for point in record.points(record.full).values()}
 
     assert keys("fig6") == keys("fig7") < keys("fig8")
     assert keys("percentiles-one-or-all") == keys("fig3")
@@ -131,11 +132,11 @@ def test_claims_are_judged_once_their_figures_are_there(tmp_path: Path) -> None:
     found = qs.reproduce("fig1", tmp_path, jobs=20_000)
     (finding,) = found.findings
     assert finding.where == "Figure 1"
-    assert finding.verdict in {HOLDS, FAILS}
+    assert finding.verdict in {Verdict.HOLDS, Verdict.FAILS}
     assert finding.claim in (tmp_path / "claims.md").read_text()
     (kept,) = json.loads((tmp_path / "claims.json").read_text())["claims"]
     assert kept["verdict"] == finding.verdict
-    assert judged({}) == ()
+    assert judge({}) == ()
     kept["claim"] = CLAIMS[-1].claim  # one of an earlier run stays
     (tmp_path / "claims.json").write_text(json.dumps({"claims": [kept]}))
     assert qs.reproduce("fig1", tmp_path, jobs=20_000).ran == 0
@@ -145,31 +146,44 @@ def test_claims_are_judged_once_their_figures_are_there(tmp_path: Path) -> None:
 
 def test_a_changed_record_is_not_judged_as_the_papers(tmp_path: Path) -> None:
     path = tmp_path / "changed.json"
-    path.write_text(replace(TRAJECTORIES, values=(7.0,)).to_json())
+    path.write_text(Saved(experiment=replace(TRAJECTORIES, values=(7.0,))).to_json())
     assert qs.reproduce(str(path), tmp_path / "out", jobs=20_000).findings == ()
 
 
 @pytest.mark.parametrize(
-    ("change", "sentence"),
+    ("change", "place"),
     [
-        ({"name": "../escaped"}, "small letters"),
-        ({"name": 5}, "small letters"),
-        ({"values": []}, "needs values"),
-        ({"panels": []}, "needs values"),
-        ({"effort": {"foo": 1}}, "effort in"),
-        ({"effort": None}, "effort in"),
-        ({"series": [{"foo": 1}]}, "damaged"),
-        ({"axis": "moon"}, "axis"),
+        ({"name": "../escaped"}, "experiment.name"),
+        ({"name": 5}, "experiment.name"),
+        ({"values": []}, "experiment.values"),
+        ({"panels": []}, "experiment.panels"),
+        ({"series": [{"foo": 1}]}, "experiment.series"),
+        ({"axis": "moon"}, "moon"),
+        ({"colour": "red"}, "colour"),
+        ({"system": {}}, "servers"),
+        ({"system": None}, "system"),
     ],
 )
-def test_damaged_records_are_refused(
-    change: dict[str, object], sentence: str, tmp_path: Path
-) -> None:
-    path = tmp_path / "damaged.json"
-    path.write_text(json.dumps(json.loads(TRAJECTORIES.to_json()) | change))
-    with pytest.raises(qs.QuickswapError, match=sentence):
-        qs.reproduce(str(path), tmp_path / "out")
-    assert not (tmp_path / "out").exists()
+def test_damaged_records_are_refused(change: dict[str, object], place: str, tmp_path: Path) -> None:
+    data = json.loads(Saved(experiment=TRAJECTORIES).to_json())
+    data["experiment"] |= change
+    refuse(data, place, tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("data", "place"),
+    [({"effort": {"foo": 1}}, "effort"), ({"quickswap_experiment": 1}, "quickswap_experiment")],
+)
+def test_damaged_files_are_refused(data: dict[str, object], place: str, tmp_path: Path) -> None:
+    refuse(json.loads(Saved(experiment=TRAJECTORIES).to_json()) | data, place, tmp_path)
+
+
+def refuse(data: object, place: str, folder: Path) -> None:
+    path = folder / "damaged.json"
+    path.write_text(json.dumps(data))
+    with pytest.raises(qs.QuickswapError, match=r"damaged\.json: not a quickswap exp.*" + place):
+        qs.reproduce(str(path), folder / "out")
+    assert not (folder / "out").exists()
 
 
 def test_every_claim_names_figures_that_there_are() -> None:
@@ -177,25 +191,25 @@ def test_every_claim_names_figures_that_there_are() -> None:
     assert all(set(claim.figures) <= EXPERIMENTS.keys() for claim in CLAIMS)
 
 
-def test_a_duel_is_decided_only_by_intervals_that_keep_apart(tmp_path: Path) -> None:
+def test_a_contrast_is_decided_only_by_intervals_that_keep_apart(tmp_path: Path) -> None:
     record = replace(
         FOUR_CLASSES,
-        name="duel",
+        name="contrast",
         values=(3.0, 4.5),
         series=FOUR_CLASSES.series[:1] + FOUR_CLASSES.series[4:6],
         full=Effort(1_000_000, None),
     )
-    path = tmp_path / "duel.json"
-    path.write_text(record.to_json())
-    rows = qs.reproduce(str(path), tmp_path / "out").figures["duel"]
+    path = tmp_path / "contrast.json"
+    path.write_text(Saved(experiment=record).to_json())
+    rows = qs.reproduce(str(path), tmp_path / "out").figures["contrast"]
     quantity = "weighted_mean_response_time"
     adaptive = Curve("Adaptive Quickswap", quantity)
     for rival in ("MSF", "Static Quickswap, exclusive"):
-        low, high = duels(rows, adaptive, Curve(rival, quantity))
+        low, high = contrasts(rows, adaptive, Curve(rival, quantity))
         assert (low.x, high.x) == (3.0, 4.5)
         assert high.outcome == "better"
         assert high.ratio.value > 1
-    same = duels(rows, adaptive, adaptive)
+    same = contrasts(rows, adaptive, adaptive)
     assert {each.outcome for each in same} == {"undecided"}
 
 
@@ -206,7 +220,7 @@ def test_the_ratio_of_estimates_has_their_relative_errors_together() -> None:
 
 
 def test_trajectories_are_drawn_of_one_replication() -> None:
-    points = [point for *_, point in TRAJECTORIES.points(TRAJECTORIES.full)]
+    points = TRAJECTORIES.points(TRAJECTORIES.full).values()
     assert {point.inputs.replications for point in points} == {1}
     assert {point.inputs.trajectory for point in points} == {4_000}
 
@@ -242,11 +256,11 @@ def test_the_file_of_an_experiment_is_not_written_over(
     name: str, capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
     path = tmp_path / name
-    path.write_text(EXPERIMENTS["fig1"].to_json())
+    path.write_text(Saved(experiment=EXPERIMENTS["fig1"]).to_json())
     before = path.read_bytes()
     code, out, err = run(capsys, "reproduce", str(path), "-o", str(tmp_path))
     assert (code, out) == (2, "")
-    assert "is what is read, and would be written over: give another output folder" in err
+    assert "would be overwritten: give another output folder" in err
     assert path.read_bytes() == before
     assert [each.name for each in tmp_path.iterdir()] == [name]
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Protocol, runtime_checkable
 
-from quickswap._generators import generator_of
 from quickswap.engine._core import View, ViewedJob
+from quickswap.engine.generators import generator_of
 from quickswap.errors import PolicyError, shown
 from quickswap.model.system import System
 from quickswap.policies import Policy, parse

@@ -15,8 +15,8 @@ from quickswap.logs.reading import read
 from quickswap.logs.rules import RULES, Rule
 
 if TYPE_CHECKING:
-    from quickswap.logs.assessing import ClassGoodness, Goodness, goodness
-    from quickswap.logs.fitting import fit
+    from quickswap.logs.fit.fitting import fit
+    from quickswap.logs.fit.goodness import ClassGoodness, Goodness, goodness
 
 __all__ = [
     "RULES",

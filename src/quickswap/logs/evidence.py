@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 import polars as pl
 
 from quickswap.logs import clocks, times
-from quickswap.logs.formats.parsed import LARGEST, complete, marked
+from quickswap.logs.parsed import LARGEST, complete, marked
 from quickswap.logs.quality import DROP, Tally
 
 __all__ = ["Sources", "rows"]

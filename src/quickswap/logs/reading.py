@@ -12,10 +12,10 @@ from quickswap.errors import QuickswapError, shown, unknown
 from quickswap.files import checked_path
 from quickswap.logs.errors import LogError
 from quickswap.logs.formats import sacct, swf, table
-from quickswap.logs.formats.parsed import Parsed
 from quickswap.logs.formats.sniff import FORMATS, Format, sniff
 from quickswap.logs.joblog import JobLog
 from quickswap.logs.options import Instant, Options, TimeUnit, Unit, check_zone
+from quickswap.logs.parsed import Parsed
 from quickswap.logs.quality import Tally, refuse_first
 from quickswap.logs.settle import finished, settle
 

@@ -13,12 +13,12 @@ import polars as pl
 from quickswap._words import counted
 from quickswap.errors import unknown_message
 from quickswap.logs.errors import LogError
-from quickswap.logs.formats.parsed import Parsed, marked
+from quickswap.logs.fit.sample import Floats
 from quickswap.logs.joblog import COLUMNS
 from quickswap.logs.options import Options, instant
+from quickswap.logs.parsed import Parsed, marked
 from quickswap.logs.quality import DROP, MARK, Tally
 from quickswap.logs.rules import bit
-from quickswap.logs.sample import Floats
 from quickswap.logs.times import FORMS
 
 __all__ = ["finished", "settle"]

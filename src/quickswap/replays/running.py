@@ -14,11 +14,11 @@ from itertools import pairwise
 from typing import Any
 
 from quickswap._check import items, real
-from quickswap._generators import untouched_generators
 from quickswap._words import counted
 from quickswap.engine._core import replay as serve
 from quickswap.engine._settings import check_progress, flag
 from quickswap.engine.custom import OwnPolicy, as_policy, label, own_name
+from quickswap.engine.generators import untouched_generators
 from quickswap.errors import Interrupted, PolicyError, QuickswapError, shown
 from quickswap.logs import JobLog
 from quickswap.logs.grouping import group_name

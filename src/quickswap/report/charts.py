@@ -14,8 +14,8 @@ import numpy as np
 from markupsafe import Markup
 from numpy.typing import NDArray
 
-from quickswap.plotting.marks import draw_legend, look_of
-from quickswap.plotting.style import COLOURS, own_settings
+from quickswap.plotting.drawing import draw_legend
+from quickswap.plotting.style import COLOURS, look_of, own_settings
 from quickswap.replays import ReplayResult
 from quickswap.replays.measuring import area
 from quickswap.report.data import Level, ReportData

@@ -10,7 +10,7 @@ from quickswap.statistics.estimates import Estimate
 from quickswap.statistics.measure import PHASES
 from quickswap.statistics.quantities import OVERALL, RATES, SUMMARIES, Summary
 
-__all__ = ["METRICS", "Metric", "metric_of", "value_of"]
+__all__ = ["METRICS", "SHARES", "Metric", "metric_of", "value_of"]
 
 METRICS = {
     "weighted": "weighted_mean_response_time",
@@ -65,11 +65,6 @@ class Metric:
     def by_class(self) -> bool:
         """Whether each class has it."""
         return self.quantity in BY_CLASS
-
-    @property
-    def share(self) -> bool:
-        """Whether it is a number from 0 to 1."""
-        return self.quantity in SHARES
 
     @property
     def label(self) -> str:

@@ -12,12 +12,12 @@ from typing import Any
 
 import numpy as np
 
-from quickswap._generators import untouched_generators
 from quickswap._words import counted
 from quickswap.engine._core import Simulation
 from quickswap.engine._inputs import OWN, Inputs, inputs_of
 from quickswap.engine._settings import check_progress, flag, whole
 from quickswap.engine.custom import OwnPolicy, as_policy, label
+from quickswap.engine.generators import untouched_generators
 from quickswap.errors import Interrupted, PolicyError, QuickswapError, UnstableError
 from quickswap.model.files import as_system
 from quickswap.model.system import System

@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 
 from quickswap.logs.formats.lines import Lines
-from quickswap.logs.formats.parsed import unread
+from quickswap.logs.parsed import unread
 from quickswap.logs.quality import MARK
 from quickswap.logs.rules import bit
 

@@ -14,7 +14,7 @@ import polars as pl
 
 from quickswap.logs.formats.alignment import FREE, Alignment
 from quickswap.logs.formats.lines import Lines, fields
-from quickswap.logs.formats.parsed import unread
+from quickswap.logs.parsed import unread
 from quickswap.logs.quality import MARK
 from quickswap.logs.rules import bit
 

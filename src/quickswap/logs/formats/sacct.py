@@ -13,9 +13,9 @@ from quickswap.logs.errors import LogError
 from quickswap.logs.formats import fixed, slurm_json
 from quickswap.logs.formats.fixed import columns_of
 from quickswap.logs.formats.lines import Reader
-from quickswap.logs.formats.parsed import Parsed, judge, marked, unread
 from quickswap.logs.formats.records import Layout, frames, whole
 from quickswap.logs.formats.source import blocks, head
+from quickswap.logs.parsed import Parsed, judge, marked, unread
 from quickswap.logs.quality import DROP, MARK, Tally
 
 __all__ = ["is_sacct", "parse"]

@@ -12,8 +12,8 @@ from typing import Any
 import polars as pl
 
 from quickswap.logs.errors import LogError
-from quickswap.logs.formats.parsed import unread
 from quickswap.logs.formats.source import chunks
+from quickswap.logs.parsed import unread
 from quickswap.logs.quality import MARK
 
 __all__ = ["FIELDS", "frames"]

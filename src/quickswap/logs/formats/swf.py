@@ -18,8 +18,8 @@ import polars as pl
 from quickswap._words import counted
 from quickswap.logs import evidence, values
 from quickswap.logs.formats.lines import Lines, Reader, fields
-from quickswap.logs.formats.parsed import LARGEST, Parsed, complete, judge, unread
 from quickswap.logs.formats.source import ahead, blocks, threads
+from quickswap.logs.parsed import LARGEST, Parsed, complete, judge, unread
 from quickswap.logs.quality import MARK, Tally
 from quickswap.logs.rules import bit
 

@@ -13,10 +13,10 @@ import polars as pl
 from quickswap.logs import evidence, values
 from quickswap.logs.errors import LogError
 from quickswap.logs.formats.lines import Lines, Reader, fields
-from quickswap.logs.formats.parsed import TEXTS, Parsed, judge, unread
 from quickswap.logs.formats.source import blocks, head
 from quickswap.logs.joblog import stored
 from quickswap.logs.options import TimeUnit
+from quickswap.logs.parsed import TEXTS, Parsed, judge, unread
 from quickswap.logs.quality import DROP, MARK, Tally
 from quickswap.logs.rules import bit
 from quickswap.logs.units import PlainTimes

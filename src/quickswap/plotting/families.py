@@ -1,6 +1,6 @@
-"""Systems that differ in their arrival rate alone are one model; what a store's models are called.
+"""Names of the models in a store: systems that differ only in their arrival rate are one model.
 
-A store holds systems, not the names under which grids had them.
+A store contains systems, not the names that grids gave them.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ def shape(system: System) -> str:
 def model_names(systems: Iterable[System]) -> dict[str, str]:
     """Return a name for each shape: of the preset, or the servers and needs.
 
-    Names that would be equal go on with what differs: mean sizes, shares of the jobs, or laws.
+    Equal names are extended by what differs: mean sizes, shares of the jobs, or distributions.
     """
     named = {shape(load(name)): name for name in presets()}
     known: dict[str, System] = {}
@@ -112,12 +112,12 @@ def _shares(system: System) -> str:
     return f"shares {_by_need(system, [f'{100 * share:.3g} %' for share in system.job_shares])}"
 
 
-def _laws(system: System) -> str:
+def _distributions(system: System) -> str:
     return f"sizes {_by_need(system, [each.size.law for each in system.classes])}"
 
 
-DETAILS = (_mean_sizes, _shares, _laws)
-"""What tells models of the same servers and needs apart."""
+DETAILS = (_mean_sizes, _shares, _distributions)
+"""What distinguishes models with the same servers and needs."""
 
 
 def _by_need(system: System, texts: Sequence[str]) -> str:

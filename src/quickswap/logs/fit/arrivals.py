@@ -10,8 +10,8 @@ import numpy.typing as npt
 import polars as pl
 from scipy.special import stdtrit
 
+from quickswap.logs.fit.sample import Floats
 from quickswap.logs.joblog import JobLog
-from quickswap.logs.sample import Floats
 from quickswap.statistics.estimates import Estimate, jackknife
 
 __all__ = ["Hours", "Swing", "dispersion"]

@@ -1,4 +1,4 @@
-"""What a chart of a store is drawn against."""
+"""The variable on the horizontal axis of a store's chart."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from dataclasses import dataclass, fields
 
 from quickswap._check import real
 from quickswap.errors import QuickswapError, unknown
+from quickswap.plotting.selection import StoredPoint
 from quickswap.policies import Policy, spell
-from quickswap.sweeps.found import Found
 
-__all__ = ["ChartAxis", "axis_of", "is_parameter"]
+__all__ = ["Variable", "is_parameter", "variable_of"]
 
 WIDE = 30.0
 """Ratio of the largest to the least value from which an axis is logarithmic."""
@@ -30,13 +30,13 @@ LABELS = {
 
 
 @dataclass(frozen=True, slots=True)
-class ChartAxis:
-    """The horizontal axis of a chart.
+class Variable:
+    """What the points of a store are drawn against.
 
     Attributes:
         name: "load", "rate" (of arrivals), or that of a parameter or setting.
         kind: "rate" for the first two, "parameter" or "setting".
-        log: whether it is logarithmic, or symmetrically so if 0 is on it.
+        log: whether its axis is logarithmic.
     """
 
     name: str
@@ -48,16 +48,16 @@ class ChartAxis:
         """What a figure calls it."""
         return LABELS.get(self.name, self.name.replace("_", " "))
 
-    def value(self, point: Found) -> float | None:
-        """Return where a point is on the axis; None if it has no place on it."""
+    def value(self, point: StoredPoint) -> float | None:
+        """Return the value of a point on the axis; None if it has none."""
         if self.kind == "rate":
             return point.load if self.name == "load" else point.rate
         if self.kind == "setting":
             return real(getattr(point.inputs, self.name))
         return _parameter(point, self.name)
 
-    def line(self, point: Found) -> str:
-        """Return what is told apart beside the axis: the policy less the parameter on it."""
+    def line(self, point: StoredPoint) -> str:
+        """Return the label of a point's line: its policy without the parameter on the axis."""
         title, label = point.policy.title, point.policy.label
         if self.kind != "parameter" or not hasattr(point.policy, self.name):
             return label
@@ -73,7 +73,7 @@ def is_parameter(given: str | None) -> bool:
     return given is not None and _plain(given) not in ("load", "rate", *SETTINGS)
 
 
-def axis_of(given: str | None, points: Sequence[Found]) -> ChartAxis:
+def variable_of(given: str | None, points: Sequence[StoredPoint]) -> Variable:
     """Return the axis that was asked for, or the one on which there is most to see.
 
     That is the load if there are several, else the parameter of policies with most values.
@@ -85,7 +85,7 @@ def axis_of(given: str | None, points: Sequence[Found]) -> ChartAxis:
         return _best(points)
     name = _plain(given)
     if name in ("load", "rate"):
-        return ChartAxis(name, "rate")
+        return Variable(name, "rate")
     parameters = _parameters(points)
     if name not in (*parameters, *SETTINGS):
         numbers = [
@@ -102,7 +102,7 @@ def axis_of(given: str | None, points: Sequence[Found]) -> ChartAxis:
     return axis
 
 
-def _constant(name: str, value: float, points: Sequence[Found]) -> str:
+def _constant(name: str, value: float, points: Sequence[StoredPoint]) -> str:
     """Return the sentence for an axis on which there is a single value."""
     varied = ["load", "rate"] if len({each.load for each in points}) > 1 else []
     kinds = [(each, "parameter") for each in _parameters(points)]
@@ -116,35 +116,35 @@ def _plain(given: object) -> str:
     return str(given).strip().replace("-", "_")
 
 
-def _best(points: Sequence[Found]) -> ChartAxis:
+def _best(points: Sequence[StoredPoint]) -> Variable:
     if len({each.load for each in points}) > 1:
-        return ChartAxis("load", "rate")
+        return Variable("load", "rate")
     sizes = {name: len(_values(name, "parameter", points)) for name in _parameters(points)}
     best = max(sizes, key=sizes.__getitem__, default="load")
     if sizes.get(best, 0) < 2:
-        return ChartAxis("load", "rate")
+        return Variable("load", "rate")
     return _scaled(best, "parameter", points)
 
 
-def _scaled(name: str, kind: str, points: Sequence[Found]) -> ChartAxis:
+def _scaled(name: str, kind: str, points: Sequence[StoredPoint]) -> Variable:
     positive = [value for value in _values(name, kind, points) if value > 0]
     wide = name != "threshold" and bool(positive) and max(positive) >= WIDE * min(positive)
-    return ChartAxis(name, kind, log=wide)
+    return Variable(name, kind, log=wide)
 
 
-def _values(name: str, kind: str, points: Sequence[Found]) -> set[float]:
-    axis = ChartAxis(name, kind)
+def _values(name: str, kind: str, points: Sequence[StoredPoint]) -> set[float]:
+    axis = Variable(name, kind)
     return {value for each in points if (value := axis.value(each)) is not None}
 
 
-def _parameters(points: Sequence[Found]) -> list[str]:
+def _parameters(points: Sequence[StoredPoint]) -> list[str]:
     """Return the names of the parameters of the policies, "rate" left out."""
     kinds: dict[type[Policy], None] = dict.fromkeys(type(each.policy) for each in points)
     names = (field.name for kind in kinds for field in fields(kind))  # type: ignore[arg-type]  # all are dataclasses
     return [name for name in dict.fromkeys(names) if name != "rate"]
 
 
-def _parameter(point: Found, name: str) -> float | None:
+def _parameter(point: StoredPoint, name: str) -> float | None:
     """Return a parameter of a policy, with the default worked out; None if it is no number."""
     if not hasattr(point.policy, name):
         return None

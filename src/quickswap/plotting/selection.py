@@ -1,10 +1,11 @@
-"""The points that stores hold, before their results are read, and which of them are drawn."""
+"""The points of stores that a chart shows, chosen before their results are read."""
 
 from __future__ import annotations
 
 import json
+import math
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, fields
 from functools import cache
@@ -18,14 +19,14 @@ from quickswap.engine._inputs import Inputs
 from quickswap.errors import QuickswapError, shown
 from quickswap.files import checked_path
 from quickswap.model.system import System
+from quickswap.plotting.families import chosen_model, loads_of, model_names, shape
 from quickswap.policies import POLICIES, Policy, parse, spell
-from quickswap.sweeps.families import chosen_model, loads_of, model_names, shape
 from quickswap.sweeps.point import Point
 from quickswap.sweeps.record import Failure
 from quickswap.sweeps.spread import spread
 from quickswap.sweeps.store import Store
 
-__all__ = ["Drawn", "Found", "drawn_from", "opened"]
+__all__ = ["Selection", "StoredPoint", "opened", "select"]
 
 FIRST = ("msf", "first-fit", "nmsr", "msfq", "static-quickswap", "adaptive-quickswap")
 """Policies in the order of the paper's figures; the others follow in that of `POLICIES`."""
@@ -35,8 +36,8 @@ CLOSE = 1e-9
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
-    """A point that a store holds.
+class StoredPoint:
+    """A point of a store.
 
     Attributes:
         key: of the point.
@@ -61,26 +62,33 @@ class Found:
 
 
 @dataclass
-class Drawn:
-    """What is drawn of what stores hold.
+class Selection:
+    """The points of a store that are drawn.
 
     Attributes:
-        model: its name.
         points: in the order of their policies.
+        model: its name.
         left_out: why points are left out, and how many.
     """
 
-    model: str
-    points: list[Found]
+    points: list[StoredPoint]
+    model: str = ""
     left_out: Counter[str] = field(default_factory=Counter)
+
+    def keep(self, wanted: Callable[[StoredPoint], bool], reason: str) -> None:
+        """Keep the points that are wanted; count the others under the reason."""
+        kept = [each for each in self.points if wanted(each)]
+        if len(kept) < len(self.points):
+            self.left_out[reason] += len(self.points) - len(kept)
+        self.points = kept
 
 
 @contextmanager
 def opened(given: object) -> Iterator[Store]:
-    """Open one or several stores to be read as one; their files are left as they are.
+    """Open one or several stores to be read as one; their files are not changed.
 
     Raises:
-        QuickswapError: one of them is no store, or they hold different results of one point.
+        QuickswapError: one of them is not a store, or they contain different results of one point.
     """
     several = [given] if isinstance(given, Store | str | Path) else items(given)
     if not several:
@@ -100,114 +108,77 @@ def opened(given: object) -> Iterator[Store]:
         yield together
 
 
-def drawn_from(
+def select(
     store: Store,
     *,
     model: Any = None,
     policies: object = None,
     loads: Iterable[float] | None = None,
-    whole: bool = False,
-) -> Drawn:
+    every: bool = False,
+) -> Selection:
     """Return the points of a store that are asked for, of one model and one version.
 
+    The version is this one, or that of the last point if the store has none of this one.
+
     Args:
-        store: what holds them.
+        store: whose points they are.
         model: as `chosen_model` takes it.
         policies: policies or spellings, in the order wanted; a name alone is all policies of it
             if the plain one is not there. None for all.
         loads: those to keep; None for all.
-        whole: whether a name alone is all policies of it in any case.
+        every: whether a name alone is all policies of it in any case.
 
     Raises:
-        QuickswapError: there is nothing, or something is asked for that is not there.
+        QuickswapError: the store is empty, or something is asked for that is not there.
     """
-    found = _of_one_version(store)
-    systems = _distinct(found.points)
-    names = model_names(systems)
-    key = chosen_model(model, names, loads_of(systems))
-    found.model = names[key]
+    systems = cache(lambda text: System.from_dict(json.loads(text)))
+    parsed = cache(parse)
+
+    def stored(key: str, point: Point, failure: Failure | None = None) -> StoredPoint:
+        system = systems(json.dumps(point.inputs.system))
+        return StoredPoint(key, point.inputs, system, parsed(point.inputs.policy), failure)
+
+    results = [stored(*each) for each in zip(store.keys(), store.points(), strict=False)]
+    failures = [stored(each.point.key, each.point, each) for each in store.failures()]
+    found = Selection(results + failures)
+    if not found.points:
+        what = "the store is" if store.path is None else f"{store.path} is"
+        raise QuickswapError(f"{what} empty: give the store of a sweep that has run.")
+    versions = [each.inputs.version for each in found.points]
+    version = VERSION if VERSION in versions else versions[-1]
+    found.keep(lambda each: each.inputs.version == version, "of another version of quickswap")
     shapes = cache(shape)
-    found.points = _kept(found, "of another model", lambda each: shapes(each.system) == key)
+    distinct = sorted(
+        dict.fromkeys(each.system for each in found.points),
+        key=lambda each: (each.servers, len(each.classes), shapes(each)),
+    )
+    names = model_names(distinct)
+    key = chosen_model(model, names, loads_of(distinct))
+    found.model = names[key]
+    found.keep(lambda each: shapes(each.system) == key, "of another model")
     if loads is not None:
         _keep_loads(found, list(loads))
-    ranks = _ranks(found.points, policies, whole)
-    found.points = _kept(
-        found, "of a policy not asked for", lambda each: spell(each.policy) in ranks
-    )
+    ranks = _ranks(found.points, policies, every)
+    found.keep(lambda each: spell(each.policy) in ranks, "of a policy not asked for")
     found.points.sort(key=lambda each: (ranks[spell(each.policy)], each.rate, each.key))
     return found
 
 
-def _of_one_version(store: Store) -> Drawn:
-    """Return the points of this version of quickswap, or of the last one if there are none."""
-    everything = Drawn("", [*_results(store), *_failures(store)])
-    if not everything.points:
-        what = "the store is" if store.path is None else f"{store.path} is"
-        raise QuickswapError(f"{what} empty: give the store of a sweep that has run.")
-    versions = [each.inputs.version for each in everything.points]
-    wanted = VERSION if VERSION in versions else versions[-1]
-    everything.points = _kept(
-        everything, "of another version of quickswap", lambda each: each.inputs.version == wanted
-    )
-    return everything
-
-
-def _results(store: Store) -> Iterator[Found]:
-    for key, point in zip(store.keys(), store.points(), strict=False):
-        yield _found(key, point, None)
-
-
-def _failures(store: Store) -> Iterator[Found]:
-    for each in store.failures():
-        yield _found(each.point.key, each.point, each)
-
-
-def _found(key: str, point: Point, failure: Failure | None) -> Found:
-    system = _system(json.dumps(point.inputs.system))
-    return Found(key, point.inputs, system, _policy(point.inputs.policy), failure)
-
-
-@cache
-def _system(text: str) -> System:
-    return System.from_dict(json.loads(text))
-
-
-@cache
-def _policy(spelling: str) -> Policy:
-    return parse(spelling)
-
-
-def _distinct(points: Iterable[Found]) -> list[System]:
-    systems = dict.fromkeys(each.system for each in points)
-    return sorted(systems, key=lambda each: (each.servers, len(each.classes), shape(each)))
-
-
-def _kept(found: Drawn, reason: str, wanted: Any) -> list[Found]:
-    """Return the points that are wanted; count the others."""
-    kept = [each for each in found.points if wanted(each)]
-    if gone := len(found.points) - len(kept):
-        found.left_out[reason] += gone
-    return kept
-
-
-def _keep_loads(found: Drawn, loads: Sequence[float]) -> None:
-    there = sorted({each.load for each in found.points})
+def _keep_loads(found: Selection, loads: Sequence[float]) -> None:
+    present = sorted({each.load for each in found.points})
     for load in loads:
-        if not any(_close(load, each) for each in there):
+        if not any(math.isclose(load, each, rel_tol=CLOSE) for each in present):
             raise QuickswapError(
                 f"there are no points of {found.model} at load {load_words(load, 6)}: there are "
-                f"those at {', '.join(load_words(each, 6) for each in there)}."
+                f"those at {', '.join(load_words(each, 6) for each in present)}."
             )
-    found.points = _kept(
-        found, "at a load not asked for", lambda p: any(_close(p.load, each) for each in loads)
+    found.keep(
+        lambda point: any(math.isclose(point.load, each, rel_tol=CLOSE) for each in loads),
+        "at a load not asked for",
     )
 
 
-def _close(one: float, other: float) -> bool:
-    return abs(one - other) <= CLOSE * abs(other)
-
-
-def _ranks(points: Sequence[Found], asked: object, whole: bool) -> dict[str, int]:
+def _ranks(points: Sequence[StoredPoint], asked: object, every: bool) -> dict[str, int]:
     """Return the spellings to draw, each with its place in the order of the lines."""
     there = {spell(each.policy): each.policy for each in points}
     in_order = sorted(there, key=lambda spelling: _rank(there[spelling]))
@@ -222,7 +193,7 @@ def _ranks(points: Sequence[Found], asked: object, whole: bool) -> dict[str, int
     for policy in (each for given in several for each in _wanted(given)):
         exact = spell(policy) if isinstance(policy, Policy) else policy
         chosen = [exact] if exact in there else []
-        if isinstance(policy, str) and (whole or not chosen):
+        if isinstance(policy, str) and (every or not chosen):
             chosen = [each for each in in_order if there[each].name == exact]
         if not chosen:
             raise QuickswapError(
@@ -241,13 +212,13 @@ def _wanted(given: object) -> Sequence[Policy | str]:
 
 def _rank(policy: Policy) -> tuple[Any, ...]:
     """Return what orders policies: their names as in the figures, then defaults before others."""
+
+    def comparable(value: object) -> tuple[int, float, str]:
+        number = real(value)
+        return (1, 0.0, str(value)) if number is None else (0, number, "")
+
     values = ((getattr(policy, each.name), each.default) for each in fields(policy))  # type: ignore[arg-type]  # all are dataclasses
     return (
         ORDER.index(policy.name),
-        *((value != default, _comparable(value)) for value, default in values),
+        *((value != default, comparable(value)) for value, default in values),
     )
-
-
-def _comparable(value: object) -> tuple[int, float, str]:
-    number = real(value)
-    return (1, 0.0, str(value)) if number is None else (0, number, "")

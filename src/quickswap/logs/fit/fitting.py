@@ -11,6 +11,8 @@ import numpy.typing as npt
 from quickswap._check import items
 from quickswap.errors import shown
 from quickswap.logs.errors import LogError
+from quickswap.logs.fit.distributions import fitted
+from quickswap.logs.fit.sample import Floats, Sample
 from quickswap.logs.grouping import (
     Group,
     group_name,
@@ -20,8 +22,6 @@ from quickswap.logs.grouping import (
     parse_groups,
 )
 from quickswap.logs.joblog import JobLog
-from quickswap.logs.laws import fitted
-from quickswap.logs.sample import Floats, Sample
 from quickswap.model.jobclass import JobClass
 from quickswap.model.system import System
 

@@ -1,49 +1,44 @@
 """The figures of the paper, each as an `Experiment`.
 
-The paper's text gives the systems; of the axes it gives the ends only where the text names them, so
-that the values between are ours.
+The systems are those of the paper's text. The text gives the ends of an axis only in places, so
+the values between are ours.
 """
 
 from __future__ import annotations
 
+from msgspec.structs import replace
+
 from quickswap.model.files import load
-from quickswap.reproduction.experiment import Effort, Experiment, Panel, Series
+from quickswap.paper.experiment import Effort, Experiment, Series
+from quickswap.plotting.chart import Panel
 
 __all__ = [
     "BORG_POLICIES",
-    "BORG_RATES",
     "FIGURES",
-    "FOUR_RATES",
-    "ONE_OR_ALL_RATES",
-    "mean_panels",
+    "FOUR_CLASSES",
+    "JAIN",
+    "MEAN",
+    "ONE_OR_ALL",
+    "TRAJECTORIES",
+    "WEIGHTED",
+    "mean_of_class",
 ]
 
+MEAN = Panel("all jobs", "mean_response_time")
+WEIGHTED = Panel("weighted", "weighted_mean_response_time")
+JAIN = Panel("Jain's index of the classes", "jain_index", label="fairness, at most 1")
+
+
+def mean_of_class(cls: str, title: str) -> Panel:
+    """Return the panel of a class's mean response time."""
+    return Panel(title, "mean_response_time", cls)
+
+
 ONE_OR_ALL_RATES = (1.0, 2.0, 3.0, 4.0, 5.0, 5.5, 6.0, 6.5, 7.0, 7.25, 7.5, 7.7)
-FOUR_RATES = (0.5, 1.0, 1.5, 2.0, 2.5, 3.0, 3.5, 4.0, 4.25, 4.5, 4.75)
-BORG_RATES = (2.0, 2.5, 3.0, 3.5, 4.0, 4.25, 4.5, 4.75)
 FINE_RATES = tuple(sorted({*ONE_OR_ALL_RATES, *(rate / 5 for rate in range(3, 39))}))
 """Where curves are computed."""
-
-MEAN = Panel("all jobs", "mean_response_time", label="mean response time [s]")
-WEIGHTED = Panel("weighted", "weighted_mean_response_time", label="weighted mean response time [s]")
-
-BORG_POLICIES = (
-    Series("MSF", "msf"),
-    Series("First-Fit", "first-fit"),
-    Series("Static Quickswap", "static-quickswap"),
-    Series("Adaptive Quickswap", "adaptive-quickswap"),
-)
-BORG_QUICK, BORG_FULL = Effort(20_000_000, 0.1), Effort(200_000_000, 0.1)
-
-
-def mean_panels(*classes: tuple[str, str]) -> tuple[Panel, ...]:
-    """Return panels of all jobs, weighted, and of some classes, given by name and title."""
-    singles = (
-        Panel(title, "mean_response_time", name, "mean response time [s]")
-        for name, title in classes
-    )
-    return (MEAN, WEIGHTED, *singles)
-
+THRESHOLDS = tuple(map(float, range(32)))
+QUICK, FULL = Effort(20_000_000, 0.02), Effort(500_000_000, 0.02)
 
 TRAJECTORIES = Experiment(
     name="fig1",
@@ -59,7 +54,7 @@ TRAJECTORIES = Experiment(
     ),
     quick=Effort(75_000),
     full=Effort(75_000),
-    settings=(("replications", 1), ("trajectory", 4_000), ("warmup", 0.0)),
+    settings={"replications": 1, "trajectory": 4_000, "warmup": 0.0},
 )
 
 THRESHOLD = Experiment(
@@ -72,25 +67,14 @@ THRESHOLD = Experiment(
     series=(
         Series("MSFQ", "msfq:threshold={x}"),
         Series("MSFQ, always draining", "msfq:threshold={x},drain=always"),
-        Series("exact", "msfq:threshold={x}", "exact", tuple(map(float, range(32)))),
-        Series("exact", "msfq:threshold={x},drain=always", "exact", tuple(map(float, range(32)))),
-        Series(
-            "analysis as printed",
-            "msfq:threshold={x},drain=always",
-            "printed",
-            tuple(map(float, range(32))),
-        ),
-        Series(
-            "analysis, corrected",
-            "msfq:threshold={x},drain=always",
-            "corrected",
-            tuple(map(float, range(32))),
-        ),
+        Series("exact", "msfq:threshold={x}", "exact", THRESHOLDS),
+        Series("exact", "msfq:threshold={x},drain=always", "exact", THRESHOLDS),
+        Series("analysis as printed", "msfq:threshold={x},drain=always", "printed", THRESHOLDS),
+        Series("analysis, corrected", "msfq:threshold={x},drain=always", "corrected", THRESHOLDS),
     ),
     panels=(MEAN, WEIGHTED),
-    precision_of="weighted",
-    quick=Effort(20_000_000, 0.02),
-    full=Effort(500_000_000, 0.02),
+    quick=QUICK,
+    full=FULL,
 )
 
 ONE_OR_ALL = Experiment(
@@ -112,10 +96,15 @@ ONE_OR_ALL = Experiment(
         Series("analysis as printed", "msfq:threshold=31,drain=always", "printed", FINE_RATES),
         Series("analysis, corrected", "msfq:threshold=31,drain=always", "corrected", FINE_RATES),
     ),
-    panels=mean_panels(("light", "light jobs"), ("heavy", "heavy jobs")),
+    panels=(
+        MEAN,
+        WEIGHTED,
+        mean_of_class("light", "light jobs"),
+        mean_of_class("heavy", "heavy jobs"),
+    ),
     precision_of="classes",
-    quick=Effort(20_000_000, 0.02),
-    full=Effort(500_000_000, 0.02),
+    quick=QUICK,
+    full=FULL,
 )
 
 PHASES = Experiment(
@@ -130,18 +119,15 @@ PHASES = Experiment(
         Series("MSFQ(31)", "msfq:threshold=31"),
         Series("MSFQ(31), always draining", "msfq:threshold=31,drain=always"),
     ),
-    panels=tuple(
-        Panel(f"phase {phase}: {what}", f"mean_duration_of_phase_{phase}", label="duration [s]")
-        for phase, what in (
-            (1, "heavy jobs"),
-            (2, "light jobs, all servers busy"),
-            (3, "light jobs, more than l"),
-            (4, "the drain"),
-        )
+    panels=(
+        Panel("phase 1: heavy jobs", "mean_duration_of_phase_1"),
+        Panel("phase 2: light jobs, all servers busy", "mean_duration_of_phase_2"),
+        Panel("phase 3: light jobs, more than l", "mean_duration_of_phase_3"),
+        Panel("phase 4: the drain", "mean_duration_of_phase_4"),
     ),
     precision_of="classes",
-    quick=Effort(20_000_000, 0.02),
-    full=Effort(500_000_000, 0.02),
+    quick=QUICK,
+    full=FULL,
 )
 
 FOUR_CLASSES = Experiment(
@@ -150,7 +136,7 @@ FOUR_CLASSES = Experiment(
     source="Figure 5",
     system=load("four-class"),
     axis="rate",
-    values=FOUR_RATES,
+    values=(0.5, 1.0, 1.5, 2.0, 2.5, 3.0, 3.5, 4.0, 4.25, 4.5, 4.75),
     series=(
         Series("MSF", "msf"),
         Series("First-Fit", "first-fit"),
@@ -166,9 +152,15 @@ FOUR_CLASSES = Experiment(
         ),
     ),
     panels=(WEIGHTED, MEAN),
-    precision_of="weighted",
-    quick=Effort(20_000_000, 0.02),
-    full=Effort(500_000_000, 0.02),
+    quick=QUICK,
+    full=FULL,
+)
+
+BORG_POLICIES = (
+    Series("MSF", "msf"),
+    Series("First-Fit", "first-fit"),
+    Series("Static Quickswap", "static-quickswap"),
+    Series("Adaptive Quickswap", "adaptive-quickswap"),
 )
 
 BORG = Experiment(
@@ -177,45 +169,33 @@ BORG = Experiment(
     source="Figure 6",
     system=load("borg-b"),
     axis="rate",
-    values=BORG_RATES,
+    values=(2.0, 2.5, 3.0, 3.5, 4.0, 4.25, 4.5, 4.75),
     series=BORG_POLICIES,
     panels=(WEIGHTED,),
-    precision_of="weighted",
-    quick=BORG_QUICK,
-    full=BORG_FULL,
+    quick=Effort(20_000_000, 0.1),
+    full=Effort(200_000_000, 0.1),
 )
 
-BORG_FAIRNESS = Experiment(
+BORG_FAIRNESS = replace(
+    BORG,
     name="fig7",
     title="Google Borg 2019, cell B: who waits",
     source="Appendix, Figure 7",
-    system=load("borg-b"),
-    axis="rate",
-    values=BORG_RATES,
-    series=BORG_POLICIES,
     panels=(
         MEAN,
-        Panel("lightest class", "mean_response_time", "need 1", "mean response time [s]"),
-        Panel("heaviest class", "mean_response_time", "need 2000", "mean response time [s]"),
-        Panel("Jain's index of the classes", "jain_index", label="fairness, at most 1", log=False),
+        mean_of_class("need 1", "lightest class"),
+        mean_of_class("need 2000", "heaviest class"),
+        JAIN,
     ),
-    precision_of="weighted",
-    quick=BORG_QUICK,
-    full=BORG_FULL,
 )
 
-BORG_PREEMPTIVE = Experiment(
+BORG_PREEMPTIVE = replace(
+    BORG,
     name="fig8",
     title="Google Borg 2019, cell B: with the preemptive ServerFilling",
     source="Appendix, Figure 8",
-    system=load("borg-b"),
-    axis="rate",
-    values=BORG_RATES,
     series=(*BORG_POLICIES, Series("ServerFilling (preemptive)", "server-filling")),
     panels=(MEAN, WEIGHTED),
-    precision_of="weighted",
-    quick=BORG_QUICK,
-    full=BORG_FULL,
 )
 
 FIGURES = (

@@ -17,9 +17,8 @@ from plot_helpers import (
     xs,
     ys,
 )
-from quickswap.plotting import plot_store
+from quickswap.plotting import chart_of, plot_store
 from quickswap.simulation.metrics import METRICS, QUANTITIES, metric_of, value_of
-from quickswap.sweeps.chart import chart_of
 from verification.known import FOUR, one_or_all
 
 
@@ -116,7 +115,7 @@ class TestDrawn:
         titles = [axes.get_title() for axes in figure.axes]
         assert titles == ["need 1, the lightest", "need 8, the heaviest"]
         assert [each.get_text() for each in figure.axes[0].texts] == []
-        assert [each.get_text() for each in figure.axes[1].texts] == ["no job of it has completed"]
+        assert [each.get_text() for each in figure.axes[1].texts] == ["no estimates"]
         assert not bars(figure.axes[1])
 
     def test_linear_and_logarithmic(self, curves: tuple[Path, qs.Grid]) -> None:
@@ -132,7 +131,7 @@ class TestAxis:
 
     def test_at_one_load_the_parameter_that_varies(self, thresholds: Path) -> None:
         chart = chart_of(thresholds)
-        assert chart.axis.name == "threshold"
+        assert chart.axis.label == "threshold l"
         assert [line.label for line in chart.lines] == ["MSF", "Static Quickswap"]
         assert chart.lines[0].level
         assert [mark.x for mark in chart.lines[1].marks] == [0, 2, 4]
@@ -152,7 +151,7 @@ class TestAxis:
         assert [line.label for line in one.lines] == ["MSF", "Static Quickswap"]
         assert one.lines[1].marks == chart.lines[3].marks
         assert one.left_out == {"at a load not asked for": 4}
-        assert chart_of(tmp_path / "s.db").axis.name == "load"
+        assert chart_of(tmp_path / "s.db").axis.label == "load"
 
     def test_defaults_are_worked_out_or_level(self, tmp_path: Path) -> None:
         system = one_or_all(8, 1.0, 0.1)
@@ -165,7 +164,7 @@ class TestAxis:
             "Smash": False,
             "Smash(inf)": True,
         }
-        assert smash.axis.log
+        assert smash.axis.scale == "log"
 
     def test_a_name_alone_is_the_plain_policy_or_all_of_it(self, tmp_path: Path) -> None:
         policies = ["adaptive-quickswap", "adaptive-quickswap:backfill=[.01,.1]", THRESHOLDS]
@@ -191,7 +190,7 @@ class TestAxis:
         qs.sweep(qs.Grid(FOUR, "msf", loads=0.5, jobs=[2000, 4000, 200_000]), tmp_path / "s.db")
         chart = chart_of(tmp_path / "s.db", x="jobs")
         assert [mark.x for mark in chart.lines[0].marks] == [2000, 4000, 200_000]
-        assert chart.axis.log
+        assert chart.axis.scale == "log"
 
     def test_the_longest_of_several_runs_is_drawn(self, tmp_path: Path) -> None:
         path = tmp_path / "s.db"

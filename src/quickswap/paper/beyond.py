@@ -1,30 +1,30 @@
-"""Figures of the same kind that the paper has not."""
+"""Figures of the same kind that are not in the paper."""
 
 from __future__ import annotations
 
 from itertools import permutations
 
+from msgspec.structs import replace
+
 from quickswap.model.files import load
 from quickswap.model.system import System
-from quickswap.reproduction.experiment import Effort, Experiment, Panel, Series
-from quickswap.reproduction.paper import (
+from quickswap.paper.experiment import BEYOND, Effort, Experiment, Series
+from quickswap.paper.figures import (
     BORG_POLICIES,
     FOUR_CLASSES,
-    FOUR_RATES,
+    JAIN,
     MEAN,
     ONE_OR_ALL,
     WEIGHTED,
-    mean_panels,
+    mean_of_class,
 )
+from quickswap.plotting.chart import Panel
 
 __all__ = ["FIGURES"]
 
-FINE_LOADS = (*(percent / 100 for percent in range(5, 96, 5)), 0.96, 0.97, 0.98, 0.985)
-
 SIZES = Experiment(
     name="sizes",
-    title="One-or-all at rate 7: deterministic to heavy-tailed (lognormal) sizes of equal means",
-    source="beyond the paper",
+    title="One-or-all at rate 7: deterministic to heavy-tailed (lognormal) sizes, equal means",
     system=load("one-or-all:rate=7"),
     axis="scv",
     values=(0.0, 0.25, 0.5, 1.0, 2.0, 4.0, 8.0, 16.0),
@@ -34,30 +34,34 @@ SIZES = Experiment(
         Series("MSFQ(31)", "msfq:threshold=31"),
         Series("Adaptive Quickswap", "adaptive-quickswap"),
     ),
-    panels=mean_panels(("light", "light jobs"), ("heavy", "heavy jobs")),
-    precision_of="weighted",
+    panels=ONE_OR_ALL.panels,
     quick=Effort(4_000_000, 0.05),
     full=Effort(50_000_000, 0.05),
 )
 
+BEST, COST = "best threshold l", "metric at l = 31 / at the best l"
 THRESHOLDS = Experiment(
     name="thresholds",
     title="The best threshold of MSFQ on one-or-all, exact",
-    source="beyond the paper",
     system=load("one-or-all"),
     axis="load",
-    values=FINE_LOADS,
+    values=(*(percent / 100 for percent in range(5, 96, 5)), 0.96, 0.97, 0.98, 0.985),
     series=(Series("MSFQ", "msfq", "best thresholds"),),
-    panels=tuple(
-        Panel(f"for the {name}", f"{quantity}_for_{metric}", label=label, log=False)
-        for quantity, label in (
-            ("best_threshold", "best threshold l"),
-            ("cost_of_default", "metric at l = 31 / at the best l"),
-        )
-        for metric, name in (
-            ("mean", "mean response time"),
-            ("weighted", "weighted mean response time"),
-        )
+    panels=(
+        Panel("for the mean response time", "best_threshold_for_mean", label=BEST, log=False),
+        Panel(
+            "for the weighted mean response time",
+            "best_threshold_for_weighted",
+            label=BEST,
+            log=False,
+        ),
+        Panel("for the mean response time", "cost_of_default_for_mean", label=COST, log=False),
+        Panel(
+            "for the weighted mean response time",
+            "cost_of_default_for_weighted",
+            label=COST,
+            log=False,
+        ),
     ),
     quick=Effort(1),
     full=Effort(1),
@@ -66,18 +70,11 @@ THRESHOLDS = Experiment(
 BORG_A = Experiment(
     name="borg-a",
     title="Google Borg 2019, cell A: 4,096 servers, 29 classes",
-    source="beyond the paper",
     system=load("borg-a"),
     axis="load",
     values=(0.4, 0.5, 0.6, 0.7, 0.8, 0.9),
     series=BORG_POLICIES,
-    panels=(
-        WEIGHTED,
-        MEAN,
-        Panel("heaviest class", "mean_response_time", "need 2998", "mean response time [s]"),
-        Panel("Jain's index of the classes", "jain_index", label="fairness, at most 1", log=False),
-    ),
-    precision_of="weighted",
+    panels=(WEIGHTED, MEAN, mean_of_class("need 2998", "heaviest class"), JAIN),
     quick=Effort(10_000_000, 0.1),
     full=Effort(200_000_000, 0.1),
 )
@@ -85,7 +82,6 @@ BORG_A = Experiment(
 ORDERS = Experiment(
     name="orders",
     title="Static Quickswap on four classes in every cyclic order",
-    source="beyond the paper",
     system=load("four-class"),
     axis="rate",
     values=(2.0, 3.0, 4.0, 4.5),
@@ -97,55 +93,44 @@ ORDERS = Experiment(
         for rest in permutations((2, 1, 0))
     ),
     panels=(WEIGHTED, MEAN),
-    precision_of="weighted",
     quick=Effort(10_000_000, 0.01),
     full=Effort(200_000_000, 0.005),
 )
 
-PERCENTILES_ONE_OR_ALL = Experiment(
+PERCENTILES_ONE_OR_ALL = replace(
+    ONE_OR_ALL,
     name="percentiles-one-or-all",
     title="99th percentile of the response time on one-or-all",
-    source="beyond the paper",
-    system=ONE_OR_ALL.system,
-    axis="rate",
-    values=ONE_OR_ALL.values,
+    source=BEYOND,
     series=ONE_OR_ALL.series[:5],
-    panels=tuple(
-        Panel(title, "p99_response_time", name, "P99 of the response time [s]")
-        for name, title in (("all", "all jobs"), ("light", "light jobs"), ("heavy", "heavy jobs"))
+    panels=(
+        Panel("all jobs", "p99_response_time"),
+        Panel("light jobs", "p99_response_time", "light"),
+        Panel("heavy jobs", "p99_response_time", "heavy"),
     ),
-    precision_of="classes",
-    quick=ONE_OR_ALL.quick,
-    full=ONE_OR_ALL.full,
 )
 
-PERCENTILES_FOUR = Experiment(
+PERCENTILES_FOUR = replace(
+    FOUR_CLASSES,
     name="percentiles-four-class",
     title="99th percentile of the response time of four classes",
-    source="beyond the paper",
-    system=FOUR_CLASSES.system,
-    axis="rate",
-    values=FOUR_RATES,
+    source=BEYOND,
     series=FOUR_CLASSES.series[:6],
-    panels=tuple(
-        Panel(title, "p99_response_time", name, "P99 of the response time [s]")
-        for name, title in (("all", "all jobs"), ("need 1", "need 1"), ("need 15", "need 15"))
+    panels=(
+        Panel("all jobs", "p99_response_time"),
+        Panel("need 1", "p99_response_time", "need 1"),
+        Panel("need 15", "p99_response_time", "need 15"),
     ),
-    precision_of="weighted",
-    quick=FOUR_CLASSES.quick,
-    full=FOUR_CLASSES.full,
 )
 
-ODD_NEEDS = Experiment(
+ODD_NEEDS = replace(
+    FOUR_CLASSES,
     name="odd-needs",
     title="Needs that do not divide the servers: 1, 3, 5 and 15 on 16",
-    source="beyond the paper",
+    source=BEYOND,
     system=System(16, FOUR_CLASSES.system.classes),
-    axis="rate",
-    values=(*FOUR_RATES, 4.9, 5.0, 5.1, 5.2),
+    values=(*FOUR_CLASSES.values, 4.9, 5.0, 5.1, 5.2),
     series=FOUR_CLASSES.series[:6],
-    panels=(WEIGHTED, MEAN),
-    precision_of="weighted",
     quick=Effort(10_000_000, 0.03),
     full=Effort(200_000_000, 0.03),
 )
