@@ -15,9 +15,9 @@ from hypothesis import strategies as st
 import quickswap as qs
 from quickswap import logs
 from quickswap.logs import JobLog
-from quickswap.logs.fit.distributions import candidates, cdf, fitted, ks_distance, quantile
-from quickswap.logs.fit.fitting import Size
-from quickswap.logs.fit.sample import Floats, Sample
+from quickswap.logs.fits.distributions import candidates, cdf, fitted, ks_distance, quantile
+from quickswap.logs.fits.fitting import Size
+from quickswap.logs.fits.sample import Floats, Sample
 from quickswap.model.distributions import Distribution
 from quickswap.model.files import read as read_model
 

@@ -12,7 +12,7 @@ from quickswap.cli.run import Output, Whole, check_writable
 
 if TYPE_CHECKING:
     from quickswap.logs import JobLog
-    from quickswap.logs.fit.goodness import Goodness
+    from quickswap.logs.fits.goodness import Goodness
     from quickswap.model.system import System
 
 __all__ = ["fit"]
@@ -52,8 +52,8 @@ def fit(
     """
     from quickswap.cli.output import emit, numbers_kept
     from quickswap.logs import LogError
-    from quickswap.logs.fit.fitting import fit as fitted
-    from quickswap.logs.fit.goodness import goodness
+    from quickswap.logs.fits.fitting import fit as fitted
+    from quickswap.logs.fits.goodness import goodness
 
     check_writable(output, csv, sources=[log])
     jobs = read_log(log, reading)
@@ -108,7 +108,7 @@ def _printable(line: str) -> str:
 
 def _print(log: JobLog, found: Goodness) -> None:
     from quickswap.cli.output import print_table
-    from quickswap.logs.fit.goodness import sentences, tables
+    from quickswap.logs.fits.goodness import sentences, tables
 
     print(as_log_options(str(log.report)))
     for table in tables(found):

@@ -15,8 +15,8 @@ from quickswap.logs.reading import read
 from quickswap.logs.rules import RULES, Rule
 
 if TYPE_CHECKING:
-    from quickswap.logs.fit.fitting import fit
-    from quickswap.logs.fit.goodness import ClassGoodness, Goodness, goodness
+    from quickswap.logs.fits.fitting import fit
+    from quickswap.logs.fits.goodness import ClassGoodness, Goodness, goodness
 
 __all__ = [
     "RULES",
@@ -34,10 +34,10 @@ __all__ = [
 
 
 _HOME = {
-    "ClassGoodness": "assessing",
-    "Goodness": "assessing",
-    "goodness": "assessing",
-    "fit": "fitting",
+    "ClassGoodness": "fits.goodness",
+    "Goodness": "fits.goodness",
+    "goodness": "fits.goodness",
+    "fit": "fits.fitting",
 }
 """Modules imported when first asked for: they take SciPy, which reading does not."""
 

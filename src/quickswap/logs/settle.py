@@ -13,7 +13,7 @@ import polars as pl
 from quickswap._words import counted
 from quickswap.errors import unknown_message
 from quickswap.logs.errors import LogError
-from quickswap.logs.fit.sample import Floats
+from quickswap.logs.fits.sample import Floats
 from quickswap.logs.joblog import COLUMNS
 from quickswap.logs.options import Options, instant
 from quickswap.logs.parsed import Parsed, marked

@@ -11,8 +11,8 @@ import numpy.typing as npt
 from quickswap._check import items
 from quickswap.errors import shown
 from quickswap.logs.errors import LogError
-from quickswap.logs.fit.distributions import fitted
-from quickswap.logs.fit.sample import Floats, Sample
+from quickswap.logs.fits.distributions import fitted
+from quickswap.logs.fits.sample import Floats, Sample
 from quickswap.logs.grouping import (
     Group,
     group_name,

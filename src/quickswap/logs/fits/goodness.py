@@ -12,10 +12,10 @@ import polars as pl
 from quickswap._words import counted
 from quickswap.errors import shown
 from quickswap.logs.errors import LogError
-from quickswap.logs.fit.arrivals import STRETCHES, WEEKDAYS, Hours, Swing, dispersion
-from quickswap.logs.fit.distributions import Candidate, candidates, ks_distance, quantile
-from quickswap.logs.fit.fitting import Jobs, as_groups, check_log, need_factor
-from quickswap.logs.fit.sample import Floats, Sample
+from quickswap.logs.fits.arrivals import STRETCHES, WEEKDAYS, Hours, Swing, dispersion
+from quickswap.logs.fits.distributions import Candidate, candidates, ks_distance, quantile
+from quickswap.logs.fits.fitting import Jobs, as_groups, check_log, need_factor
+from quickswap.logs.fits.sample import Floats, Sample
 from quickswap.logs.grouping import Group, parse_groups
 from quickswap.logs.joblog import JobLog
 from quickswap.model.distributions import Distribution

@@ -17,7 +17,7 @@ from scipy.special import gammainc, gammaincinv, gammaln, logsumexp, ndtr, ndtri
 
 from quickswap.errors import unknown
 from quickswap.logs.errors import LogError
-from quickswap.logs.fit.sample import Floats, Sample
+from quickswap.logs.fits.sample import Floats, Sample
 from quickswap.model.distributions import (
     Deterministic,
     Distribution,

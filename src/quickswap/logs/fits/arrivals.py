@@ -10,7 +10,7 @@ import numpy.typing as npt
 import polars as pl
 from scipy.special import stdtrit
 
-from quickswap.logs.fit.sample import Floats
+from quickswap.logs.fits.sample import Floats
 from quickswap.logs.joblog import JobLog
 from quickswap.statistics.estimates import Estimate, jackknife
 
