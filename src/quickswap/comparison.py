@@ -9,10 +9,16 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Self, Unpack
 
 from quickswap._check import integer, items, positive
-from quickswap._settings import check_progress, flag, jobs_intended
+from quickswap._settings import (
+    SimulationSettings,
+    check_progress,
+    check_settings,
+    flag,
+    jobs_intended,
+)
 from quickswap._words import counted, load_words
 from quickswap.errors import PolicyError, QuickswapError, UnstableError, shown, unknown
 from quickswap.estimates import Estimate, Floats, jackknife
@@ -133,7 +139,7 @@ def compare(
     rates: Sequence[float] | None = None,
     loads: Sequence[float] | None = None,
     progress: Callable[[int, int], object] | None = None,
-    **settings: Any,
+    **settings: Unpack[SimulationSettings],
 ) -> Comparison:
     """Simulate several policies on one system, at several rates, with the same seed.
 
@@ -153,6 +159,7 @@ def compare(
             and for a policy, a rate or a load given twice.
         Interrupted: Ctrl-C; its `result` is the comparison as far as it had come.
     """
+    check_settings(settings, SimulationSettings, "compare")
     system = as_system(system)
     chosen = _chosen(policies, system)
     systems = _systems(system, rates, loads)

@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 from scipy.special import stdtrit
 
 from quickswap._core import PER_CLASS
+from quickswap._values import Value
 
 __all__ = ["QUANTILES", "Batches", "Estimate", "Run", "jackknife", "mser5"]
 
@@ -37,7 +38,7 @@ QUANTILES = (0.5, 0.9, 0.99, 0.999)
 
 
 @dataclass(frozen=True, slots=True)
-class Estimate:
+class Estimate(Value):
     """An estimate and the half-width of its 95 % confidence interval, in the unit of the value.
 
     `half_width` is 0 for a value that is exact and nan where the run was too short to tell. A
@@ -47,12 +48,6 @@ class Estimate:
 
     value: float
     half_width: float
-
-    def __post_init__(self) -> None:
-        # one and the same nan, so that equal estimates are equal
-        for name in ("value", "half_width"):
-            if math.isnan(getattr(self, name)):
-                object.__setattr__(self, name, math.nan)
 
     @property
     def low(self) -> float:

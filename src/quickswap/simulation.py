@@ -122,6 +122,7 @@ def simulate(
         policy,
         jobs=jobs,
         precision=precision,
+        precision_of=precision_of,
         seed=seed,
         engine=engine,
         replications=replications,

@@ -7,9 +7,10 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from itertools import product
 from pathlib import Path
-from typing import Any, Self, final
+from typing import Any, Self, Unpack, final
 
 from quickswap._check import items, positive
+from quickswap._settings import GridSettings
 from quickswap.errors import QuickswapError, shown, unknown
 from quickswap.experiments.point import SETTINGS, Point
 from quickswap.experiments.spread import spread
@@ -78,7 +79,7 @@ class Grid:
         loads: Any = None,
         rates: Any = None,
         seeds: Any = (1,),
-        **settings: Any,
+        **settings: Unpack[GridSettings],
     ) -> None:
         if loads is not None and rates is not None:
             raise QuickswapError("a grid takes loads or rates, not both.")

@@ -8,11 +8,12 @@ from collections.abc import Callable
 from dataclasses import dataclass, fields
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Self, final
+from typing import Any, Self, Unpack, final
 
 from quickswap._core import VERSION
 from quickswap._inputs import OWN, inputs_of
-from quickswap.errors import PolicyError, QuickswapError, shown, unknown
+from quickswap._settings import PointSettings, check_settings
+from quickswap.errors import PolicyError, QuickswapError, shown
 from quickswap.models import as_system
 from quickswap.policies import Policy, parse
 from quickswap.result import Inputs, Result
@@ -21,19 +22,7 @@ from quickswap.system import System
 
 __all__ = ["SETTINGS", "Point"]
 
-SETTINGS = (
-    *(
-        "jobs",
-        "precision",
-        "precision_of",
-        "seed",
-        "engine",
-        "replications",
-        "warmup",
-        "slowdown_bound",
-    ),
-    *("trajectory", "max_in_system", "allow_unstable"),
-)
+SETTINGS = tuple(PointSettings.__annotations__)
 """What else than system and policy determines a result."""
 
 
@@ -60,23 +49,26 @@ class Point:
             raise PolicyError(_no_own(self.inputs.policy.removeprefix(OWN)))
 
     @classmethod
-    def of(cls, system: System | str | Path, policy: Policy | str, **settings: Any) -> Self:
+    def of(
+        cls,
+        system: System | str | Path,
+        policy: Policy | str,
+        **settings: Unpack[PointSettings],
+    ) -> Self:
         """Describe a simulation.
 
         Args:
             system: servers and classes, or the name of a preset or model file.
             policy: one of quickswap's, or its spelling.
-            settings: as `simulate` takes them, with the same defaults: jobs, precision, seed,
-                engine, replications, warmup, slowdown_bound, trajectory, max_in_system and
+            settings: as `simulate` takes them, with the same defaults: jobs, precision,
+                precision_of, seed, engine, replications, warmup, slowdown_bound, trajectory, max_in_system and
                 allow_unstable.
 
         Raises:
             PolicyError: the policy does not suit the system, or is one of your own.
             QuickswapError: a setting that is unknown or out of range.
         """
-        for name in settings:
-            if name not in SETTINGS:
-                unknown("setting of a point", name, SETTINGS, QuickswapError)
+        check_settings(settings, PointSettings, "a point")
         system = as_system(system)
         chosen = as_policy(policy, system)
         if not isinstance(chosen, Policy):

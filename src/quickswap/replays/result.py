@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from quickswap._values import Value
 from quickswap.errors import QuickswapError, shown, unknown
 from quickswap.estimates import Estimate
 from quickswap.replays.backlog import Backlog, much_work, verdict_of
@@ -58,7 +59,7 @@ class ReplayInputs:
 
 
 @dataclass(frozen=True)
-class ReplayResult(Quantities):
+class ReplayResult(Value, Quantities):
     """What one policy did for the jobs of a log. Intervals are over the weeks of the log.
 
     Percentiles and means are those of the jobs measured, exactly; a half-width (95 %) says how far

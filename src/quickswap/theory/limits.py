@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import cast
 
+from quickswap._values import Value
 from quickswap.policies import StaticQuickswap
 from quickswap.system import System
 from quickswap.theory.means import Means
@@ -17,7 +18,7 @@ __all__ = ["HeavyTraffic", "heavy_traffic"]
 
 
 @dataclass(frozen=True, kw_only=True)
-class HeavyTraffic(Means):
+class HeavyTraffic(Value, Means):
     """Limits of (1 - rho) E[T_i] and (1 - rho) E[number of class i], in place of the means.
 
     `mean_response_time` is thus the limit of (1 - rho) E[T] in seconds; so with the others. The
