@@ -254,6 +254,13 @@ class Result(Quantities):
 
         return System.from_dict(self.inputs.system)
 
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What is to be known before the estimates are used, a sentence each: heavy tails."""
+        from quickswap.variability import remarks
+
+        return tuple(remarks(self.system))
+
     def rerun(self, policy: Policy | OwnPolicy | None = None, threads: int | None = None) -> Result:
         """Simulate again with the same inputs; the new result equals this one.
 

@@ -26,7 +26,7 @@ from quickswap.policies import Policy, parse
 from quickswap.policies.base import no_policy
 from quickswap.result import Inputs, Result, Stop, Trajectory
 from quickswap.system import System
-from quickswap.verdict import Known, judge, known_stability
+from quickswap.verdict import Known, judge, known_stability, rarest_tail
 
 if TYPE_CHECKING:
     from quickswap.comparison import Comparison
@@ -309,7 +309,9 @@ class _Session:
             return None
         known = known_stability(self.system, self.policy)
         verdict = judge(batches, known, crowded=stop in {Stop.CROWDED, Stop.UNSTABLE})
-        measured = measure(self.system, batches, verdict.status != "unstable")
+        measured = measure(
+            self.system, batches, verdict.status != "unstable", rarest_tail(batches, known)
+        )
         policy = self.policy
         points = counters[0]["trajectory"]
         step = float(counters[0]["trajectory_step"])

@@ -60,9 +60,7 @@ class Point:
         Args:
             system: servers and classes, or the name of a preset or model file.
             policy: one of quickswap's, or its spelling.
-            settings: as `simulate` takes them, with the same defaults: jobs, precision,
-                precision_of, seed, engine, replications, warmup, slowdown_bound, trajectory, max_in_system and
-                allow_unstable.
+            settings: as `simulate` takes them, with the same defaults; see `PointSettings`.
 
         Raises:
             PolicyError: the policy does not suit the system, or is one of your own.
