@@ -268,8 +268,8 @@ def table(folder: Path) -> str:
         "<!-- written by `python -m verification.coverage table` -->",
         "",
         "Coverage in % of the 95 % intervals that are printed, among the runs with the verdict",
-        "*stable*. *means* is the least of the mean, the weighted mean and the means of classes. An",
-        "empty cell means that no interval was printed, or that no exact value is known.",
+        "*stable*. *means* is the least of the mean, the weighted mean and the means of classes.",
+        "An empty cell means that no interval was printed, or that no exact value is known.",
     ]
     for name, case in CASES.items():
         several = len(case.system(0.5).classes) > 1
