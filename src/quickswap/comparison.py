@@ -24,15 +24,17 @@ from quickswap.errors import PolicyError, QuickswapError, UnstableError, shown, 
 from quickswap.estimates import Estimate, Floats, jackknife
 from quickswap.measure import overall_values
 from quickswap.models import as_system
+from quickswap.paired import best_of, outcome_of
 from quickswap.policies import Policy
 from quickswap.result import Result
 from quickswap.simulation import Interrupted, OwnPolicy, as_policy, label, simulate
 from quickswap.system import System
+from quickswap.variability import heavy
 
 if TYPE_CHECKING:
     import polars
 
-__all__ = ["DEFAULT_POLICIES", "LOADS", "Comparison", "compare", "difference", "independent"]
+__all__ = ["DEFAULT_POLICIES", "LOADS", "Comparison", "compare", "difference", "gap_of"]
 
 DEFAULT_POLICIES = (
     "msf",
@@ -74,7 +76,8 @@ class Comparison:
         """Return the label of the policy with the least value at a point, then those tied with it.
 
         Two are tied if the interval of their difference holds 0; results read from a file are
-        compared as if they were independent. Only results with the verdict "stable" count.
+        compared as if they were independent. Only results with the verdict "stable" count, and
+        there is no best where one that is too short has a lower value: it may be better.
 
         Raises:
             QuickswapError: there is no such point or quantity.
@@ -86,17 +89,12 @@ class Comparison:
             raise QuickswapError(
                 f"point is {shown(point)}; it must be a whole number from 0 to {len(points) - 1}."
             )
-        known = [
-            each
-            for each in points[number]
-            if each.verdict.status == "stable" and math.isfinite(_value(each, quantity).value)
-        ]
-        if not known:
-            return ()
-        first = min(known, key=lambda each: _value(each, quantity).value)
-        others = (each for each in known if each is not first)
-        tied = (each.policy_label for each in others if _tied(first, each, quantity))
-        return (first.policy_label, *tied)
+        found = {each.policy_label: each for each in points[number]}
+        return best_of(
+            {name: _value(each, quantity).value for name, each in found.items()},
+            {name: each.verdict.status for name, each in found.items()},
+            lambda one, other: outcome_of(gap_of(found[one], found[other], quantity)),
+        )
 
     def to_frame(self) -> polars.DataFrame:
         """Return a polars frame with one row for each result, class and quantity."""
@@ -192,6 +190,9 @@ def difference(
 ) -> Estimate:
     """Return `first` less `second` with an interval that knows what the two have in common.
 
+    The difference is nan where one of them is unstable, as it has no mean (`verdict.reason` says
+    why), and has no interval where sizes are too heavy-tailed for one.
+
     Under common random numbers (`engine="events"`, same seed) the interval is narrower than those
     of the two results suggest, the more so the more alike the policies are.
 
@@ -208,12 +209,15 @@ def difference(
         if not isinstance(each, Result):
             raise QuickswapError(f"a difference is between two results, not {shown(each)}.")
     a, b = (_paired(each, quantity, cls) for each in (first, second))
+    if "unstable" in (first.verdict.status, second.verdict.status):
+        return Estimate(math.nan, math.nan)
     if a.shape != b.shape or not _alike(first, second):
         raise QuickswapError(
             "these results cannot be paired: they need the same system, seed, engine, jobs, "
             "replications and warm-up, and both must have run to the end."
         )
-    return jackknife(a - b, first._totals.sizes if first._totals is not None else [])[0]
+    gap = jackknife(a - b, first._totals.sizes if first._totals is not None else [])[0]
+    return Estimate(gap.value, math.nan) if heavy(first.system) else gap
 
 
 def _paired(result: Result, quantity: str, cls: str | None) -> Floats:
@@ -256,12 +260,12 @@ def independent(first: Result, second: Result, quantity: str) -> Estimate:
     return Estimate(a.value - b.value, math.hypot(a.half_width, b.half_width))
 
 
-def _tied(first: Result, other: Result, quantity: str) -> bool:
+def gap_of(first: Result, second: Result, quantity: str) -> Estimate:
+    """Return `first` less `second`: paired if they can be, else as if independent."""
     try:
-        gap = difference(other, first, quantity)
+        return difference(first, second, quantity)
     except QuickswapError:
-        gap = independent(other, first, quantity)
-    return not gap.low > 0
+        return independent(first, second, quantity)
 
 
 def _systems(

@@ -71,7 +71,8 @@ def measure(system: System, batches: Batches, stable: bool, rarest: float) -> Me
     both = overall_values(table[..., [0, 2]], system)
     weighted, jain = jackknife(both[:, :1], sizes, reciprocal=True)[0], _jain(both[:, 1], sizes)
     if heavy(system):
-        weighted, jain = (Estimate(each.value, math.nan) for each in (weighted, jain))
+        weighted = Estimate(weighted.value, math.nan)
+        jain = Estimate(jain.value, math.nan) if jain.half_width else jain  # else it is exact
     return Measured(
         classes=tuple(classes[:-1]),
         overall=classes[-1],
@@ -148,7 +149,7 @@ def _classes(
         moments, present, waiting = map(_without_interval, (moments, present, waiting))
     if bursty(system):
         present, waiting = map(_without_interval, (present, waiting))
-        throughput = _without_interval(throughput)
+        throughput = [Estimate(each.value, math.nan) for each in throughput]
     quantiles = [
         _grid(batches.quantiles(metric), batches.segments) for metric in range(len(SUMMARIES))
     ]
@@ -200,7 +201,9 @@ def _percentile(estimate: Estimate, level: float, jobs: float, rarest: float) ->
 
 def _without_interval(estimates: Any) -> Any:
     """Return an array of estimates without their intervals."""
-    return np.vectorize(lambda each: Estimate(each.value, math.nan), otypes=[object])(estimates)
+    bare = np.empty_like(estimates)
+    bare.flat = [Estimate(each.value, math.nan) for each in estimates.flat]
+    return bare
 
 
 def half_width_of(variance: float, batches: Batches) -> float:

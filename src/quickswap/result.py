@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 import math
+import warnings
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, fields
 from enum import Enum
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
-from quickswap.errors import QuickswapError
+from quickswap.errors import InfiniteVarianceWarning, QuickswapError
 from quickswap.estimates import Batches, Estimate
 
 if TYPE_CHECKING:
@@ -252,7 +253,9 @@ class Result(Quantities):
         """The system simulated."""
         from quickswap.system import System
 
-        return System.from_dict(self.inputs.system)
+        with warnings.catch_warnings():  # whoever made the system has been warned
+            warnings.simplefilter("ignore", InfiniteVarianceWarning)
+            return System.from_dict(self.inputs.system)
 
     @property
     def notes(self) -> tuple[str, ...]:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from quickswap._values import Value
 from quickswap.errors import QuickswapError, shown, unknown
 from quickswap.estimates import Estimate
+from quickswap.paired import Outcome, outcome_of
 from quickswap.replays.backlog import Backlog, much_work, verdict_of
 from quickswap.replays.measuring import Table
 from quickswap.replays.schedule import Schedule
@@ -243,7 +244,7 @@ class ReplayComparison:
         tied = [
             r.policy_label
             for r in known
-            if r is not first and not r.difference(first, metric).low > 0
+            if r is not first and outcome_of(r.difference(first, metric)) is not Outcome.WORSE
         ]
         return (first.policy_label, *tied)
 

@@ -15,6 +15,7 @@ from scipy.special import stdtrit
 from quickswap.errors import QuickswapError, unknown
 from quickswap.estimates import CONFIDENCE, Estimate, Floats, jackknife
 from quickswap.measure import overall_values
+from quickswap.paired import Outcome, outcome_of
 from quickswap.result import Result
 from quickswap.theory.means import Means
 from quickswap.tuning.runs import Runs
@@ -32,6 +33,7 @@ METRICS = {
 }
 """The metrics, less is better, and what they are."""
 
+PLACES = {Outcome.ALIKE: "tied", Outcome.WORSE: "worse"}
 Known = Runs | float
 """What is known of a candidate: simulations, or the exact value."""
 
@@ -59,9 +61,9 @@ def place(known: Known, best: Known, metric: str, indifference: float, confidenc
     if isinstance(known, float) and isinstance(best, float):
         return "tied" if known - best <= room else "worse"
     difference = gap(known, best, metric, confidence)
-    if trusted(known) and difference.high <= room:
-        return "tied"
-    return "worse" if bounded(known) and difference.low > 0 else "not told"
+    statuses = ("stable" if trusted(each) else "too short" for each in (known, best))
+    found = outcome_of(difference, *statuses, floors=(bounded(known), False), room=room)
+    return PLACES.get(found, "not told")
 
 
 def check_metric(given: object) -> str:
