@@ -42,7 +42,7 @@ class TestPlaces:
             assert place.estimate("MSF", "mean_response_time", 2) == expected
 
     def test_seeds_are_put_together(self) -> None:
-        grid = qs.Grid(FOUR, ["msf", "fcfs"], loads=0.6, seeds=[1, 2, 3, 4], jobs=20_000)
+        grid = qs.Grid(FOUR, ["msf", "fcfs"], loads=0.6, seeds=[1, 2, 3, 4], jobs=60_000)
         (place,) = qs.sweep(grid).places
         assert len(place.results["MSF"]) == 4
         one = [each.mean_response_time for each in place.results["MSF"]]

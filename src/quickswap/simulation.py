@@ -294,11 +294,11 @@ class _Session:
         total = table.sum(axis=1)
         means = [total[:, 2:3] / total[:, :1]]
         if aim != "mean":
-            means.append(overall_values(sums, self.system)[:, :1])
+            means.append(overall_values(table[..., [0, 2]], self.system)[:, :1])
         if aim == "classes":
             with np.errstate(invalid="ignore", divide="ignore"):
                 means.append(table[..., 2] / table[..., 0])
-        found = jackknife(np.concatenate(means, axis=1), batches.sizes)
+        found = jackknife(np.concatenate(means, axis=1), batches.sizes, reciprocal=True)
         return all(each.relative <= (self.inputs.precision or 0) for each in found)
 
     def _result(self, core: Simulation, stop: Stop) -> Result | None:

@@ -138,14 +138,14 @@ def judge(batches: Batches, known: Known, crowded: bool) -> Verdict:
         return Verdict("unstable", True, known.reason, growth)
     if not grows and not crowded:
         if short := _lacks_work(batches, known):
-            reason = f"{short}: {_cure(batches, known)}."
+            reason = f"{short}; {_cure(batches, known)}."
             return Verdict("too short", known.verdict == "stable", reason, growth)
         if known.verdict == "stable":
             return Verdict("stable", True, known.reason, growth)
         return Verdict("stable", False, "the number in system does not grow in this run.", growth)
     if known.verdict == "stable":
         reason = "stable by theorem, but the number in system still grows"
-        reason = f"{reason}: {_cure(batches, known)}."
+        reason = f"{reason}; {_cure(batches, known)}."
         return Verdict("too short", True, reason, growth)
     if not grows:
         reason = (
@@ -159,7 +159,7 @@ def judge(batches: Batches, known: Known, crowded: bool) -> Verdict:
         )
         return Verdict("unstable", False, reason, growth)
     reason = "the number in system still grows, but ever more slowly"
-    reason = f"{reason}: {_cure(batches, known)}."
+    reason = f"{reason}; {_cure(batches, known)}."
     return Verdict("too short", False, reason, growth)
 
 
@@ -181,8 +181,9 @@ def _lacks_work(batches: Batches, known: Known) -> str | None:
     offered = offered if math.isfinite(offered) else 0.0  # the sizes are a case of their own
     if max(offered / NEAR_OFFERED, width / NEAR_USED) > known.room:
         return (
-            f"the load is {load_words(known.load)}, near its limit, and the run is short beside "
-            "the swings of the backlog there"
+            f"the load is {load_words(known.load)} and its limit "
+            f"{load_words(known.load + known.room)}: the run is short beside the swings of the "
+            "backlog"
         )
     if SPREAD < _missed(batches, known) < math.inf:
         return (
