@@ -126,7 +126,8 @@ class TestFarTails:
         assert longer.p999.half_width > 0
 
     def test_jain_next_to_one(self) -> None:
-        assert qs.simulate(single(0.5), "fcfs", jobs=2000).jain_index == qs.Estimate(1.0, 0.0)
+        alone = qs.System(1, [qs.JobClass(1, 0.5, qs.Exponential(mean=1.0))])
+        assert qs.simulate(alone, "fcfs", jobs=2000).jain_index == qs.Estimate(1.0, 0.0)
         found = qs.simulate(ONE_OR_ALL.with_load(0.5), "msfq", jobs=10_000).jain_index
         assert found.value > 0.97  # exactly 0.9958
         assert math.isnan(found.half_width)
