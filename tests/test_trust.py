@@ -1,4 +1,4 @@
-"""What a result promises, and what it withholds: short runs, heavy tails, far tails, comparisons."""
+"""What a result promises and what it withholds: short runs, heavy and far tails, comparisons."""
 
 from __future__ import annotations
 
