@@ -148,13 +148,35 @@ CONSERVATIVE: list[tuple[str, int, list[Job], list[float]]] = [
         [0, 4, 7, 3],
     ),
     # 0: | 0 1 2 3 | 0 1; 2 (three servers) is due at 3, when 0 should end, until 13; 3 (one) at 5,
-    # when 1 should end; neither does   6: 1 | | 2; given anew: 2 is due now, and 3 as well, as
-    # if 0 had ended; but 0 holds the fourth server   7: 0 | | 3
+    # when 1 should end; neither does, but 3 fits   5: | | 3   6: 1 | | -   7: 0 | | 2
     (
         "missed by two",
         4,
         [Job(0, 1, 7, 3), Job(0, 1, 6, 5), Job(0, 3, 10), Job(0, 1, 9)],
-        [0, 0, 6, 7],
+        [0, 0, 7, 5],
+    ),
+    # 8: | 2 3 | 1 is beyond its estimate, so that 2 is due now and does not fit; 3 is due at 19,
+    # when 0 should end   19: | | 3, although nothing ends   21: 0 | | 2
+    (
+        "due between events",
+        7,
+        [Job(0, 2, 21, 19), Job(4, 2, 19, 1), Job(8, 4, 4, 45), Job(8, 2, 0.25, 47)],
+        [0, 4, 21, 19],
+    ),
+    # As before, but the reservations are given anew at two events, and the last ones hold.
+    # 8: | 2 | -   10: | 3 4 | 4 takes the seventh server; 2 is due now, 3 at 19   12: 4 | | -
+    # 19: | | 3   21: 0 | | 2
+    (
+        "due between events, given anew",
+        7,
+        [
+            Job(0, 2, 21, 19),
+            Job(4, 2, 19, 1),
+            Job(8, 4, 4, 45),
+            Job(10, 2, 0.25, 47),
+            Job(10, 1, 2, 2),
+        ],
+        [0, 4, 21, 19, 10],
     ),
 ]
 

@@ -91,7 +91,7 @@ FUNCTIONS: list[tuple[str, Callable[[Any], Any], str]] = [
     ("policies", lambda x: qs.compare(FOUR, [x]), POLICY),
     ("own policy", lambda x: qs.Scheduler(FOUR, x), POLICY),
     ("resolve", lambda x: qs.MSF().resolve(x), "a policy serves a System, not "),
-    ("stability", lambda x: qs.stability(x, qs.MSF()), "a policy serves a System, not "),
+    ("stability", lambda x: qs.stability(x, qs.MSF()), SYSTEM),
     ("difference", lambda x: qs.difference(x, RESULT), "a difference is between two results, not "),
     ("second", lambda x: qs.difference(RESULT, x), "a difference is between two results, not "),
     ("quantity", lambda x: qs.difference(RESULT, RESULT, x), "unknown quantity: "),

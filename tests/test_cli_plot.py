@@ -296,7 +296,7 @@ class TestCommand:
         code, _, err = run(capsys, "plot", str(curves[0]), *words)
         assert code == 0
         assert err == (
-            "quickswap: the font of figures lacks 日, 本: a box stands for each of them.\n"
+            "quickswap: warning: the font of figures lacks 日, 本: a box stands for each of them.\n"
         )
         assert file.stat().st_size > 1000
 

@@ -40,6 +40,7 @@ def test_every_option_reaches_the_reader(tmp_path: Path) -> None:
         *("--columns", "submit=at,need=cpus,size=runtime", "--from", "120", "--to", "900"),
         *("--scale-load", "2", "--smallest-need", "2", "--largest-need", "3"),
         *("--smallest-size", "13", "--largest-size", "1e3", "--unit", "cpu", "--strict"),
+        *("--time-unit", "s"),
     )
     path = table(tmp_path)
     log = read_log(path, options)
@@ -55,6 +56,7 @@ def test_every_option_reaches_the_reader(tmp_path: Path) -> None:
         largest_need=3,
         smallest_size=13,
         largest_size=1000,
+        time_unit="s",
     )
     assert log.jobs.equals(expected.jobs)
     assert 0 < len(log) < 12

@@ -17,7 +17,10 @@ import pytest
 
 import quickswap as qs
 from cli_helpers import run
+from quickswap import logs
 from quickswap._core import replay as core_replay
+from quickswap.replays import replay_all
+from quickswap.report import write_report
 
 
 @pytest.fixture
@@ -304,6 +307,39 @@ def test_too_few_servers_are_told(tmp_path: Path, capsys: pytest.CaptureFixture[
     path.write_text("submit,need,size,wait\n" + rows)
     code, out, _ = run(capsys, "replay", str(path), "--servers", "4", "--policies", "easy")
     assert code == 0
-    assert "Up to 10 servers were in use at once, more than the 4 of the machine" in out
+    assert "More than the 4 servers of the machine were in use at once" in out
     assert "--servers may be wrong" in out
     assert re.search(r"as logged .*[\d?] *$", out, re.M)  # without a verdict
+
+
+def test_a_partition_is_not_replayed_on_the_whole_machine(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """In no command; with its own servers, in all."""
+    path = tmp_path / "log.swf"
+    rows = "".join(
+        f"{n} {100 * n} 0 500 {need} -1 -1 {need} 900 -1 1 1 1 1 1 {part} -1 -1\n"
+        for n in range(200)
+        for need, part in ((2, 1), (9, 2))
+    )
+    path.write_text("; MaxProcs: 64\n" + rows)
+    commands = (["replay", str(path), "--policies", "easy"], ["fit", str(path)])
+    for command in commands:
+        code, _, errors = run(capsys, *command, "--partition", "1")
+        assert code != 0
+        assert "give --servers (the largest need is 2, and up to 10 were in use at once)" in errors
+        assert run(capsys, *command, "--partition", "1", "--servers", "10")[0] == 0
+
+
+def test_a_report_on_a_part_of_the_jobs_does_not_judge_the_machine(tmp_path: Path) -> None:
+    """No job waits on servers that the jobs left out kept busy: that is no finding."""
+    path = tmp_path / "log.csv"
+    path.write_text(
+        "submit,need,size\n" + "".join(f"{99 * n},{n % 3 + 1},90\n" for n in range(20_000))
+    )
+    for options, told in (({}, True), ({"largest_need": 2}, False)):
+        log = logs.read(path, servers=3, **options)
+        write_report(replay_all(log, ["easy", "first-fit"]), tmp_path / "page.html")
+        page = (tmp_path / "page.html").read_text()
+        assert ("the choice hardly matters" in page) == told
+        assert ("left out by need or size" in page) != told

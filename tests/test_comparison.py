@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
+from itertools import combinations
 from statistics import median
 
 import pytest
@@ -196,3 +197,33 @@ class TestValue:
     def test_what_is_no_comparison_is_refused(self, text: str) -> None:
         with pytest.raises(qs.QuickswapError, match="comparison"):
             qs.Comparison.from_json(text)
+
+
+def test_results_pair_whatever_ends_in_one_instant() -> None:
+    """With equal sizes several jobs end at once, and runs go beyond the jobs asked for."""
+    classes = [
+        qs.JobClass(need, rate, qs.Deterministic(1.0)) for need, rate in ((1, 3.0), (8, 0.4))
+    ]
+    system = qs.System(8, classes)
+    policies = ("msf", "fcfs", "first-fit", "adaptive-quickswap", "static-quickswap")
+    completed = set()
+    for seed in range(1, 4):
+        results = [
+            qs.simulate(system, policy, jobs=2_003, seed=seed, engine="events")
+            for policy in policies
+        ]
+        completed |= {each.completed for each in results}
+        for first, second in combinations(results, 2):
+            for quantity in ("mean_response_time", "weighted_mean_response_time"):
+                gap = qs.difference(first, second, quantity)
+                assert gap.half_width >= 0
+                values = getattr(first, quantity).value - getattr(second, quantity).value
+                assert gap.value == pytest.approx(values, abs=1e-9)
+    assert len(completed) > 1
+
+
+def test_runs_of_other_lengths_do_not_pair() -> None:
+    system = qs.load("one-or-all:k=4,load=.5")
+    one, other = (qs.simulate(system, "msf", jobs=jobs, engine="events") for jobs in (900, 1000))
+    with pytest.raises(qs.QuickswapError, match="paired"):
+        qs.difference(one, other)

@@ -198,6 +198,8 @@ KINDS = {
     "often exact": st.sampled_from([0, 0, 0, -3, 5]),
 }
 """By how many eighths of a second the estimates are off."""
+OF_A_KIND = settings(PROFILE, max_examples=max(PROFILE.max_examples // 2, 1))
+"""Half as many cases: there are four kinds."""
 
 
 BY_ESTIMATES = [
@@ -214,7 +216,7 @@ BY_ESTIMATES = [
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("family", BY_ESTIMATES)
 def test_core_agrees_with_twin_on_estimates(family: str, kind: str) -> None:
-    @PROFILE
+    @OF_A_KIND
     @given(cases(family), st.data())
     def agrees(case: Case, data: st.DataObject) -> None:
         jobs = case[3]

@@ -261,3 +261,18 @@ class TestBudget:
 def test_what_is_no_grid(grid: Any) -> None:
     with pytest.raises(qs.QuickswapError):
         qs.sweep(grid)
+
+
+def test_a_mistake_names_its_model() -> None:
+    grid = qs.Grid(["one-or-all", "four-class"], ["msfq"], loads=[0.5], jobs=1000)
+    with pytest.raises(qs.PolicyError, match=r"^four-class: MSFQ serves"):
+        list(grid.spots())
+
+
+@pytest.mark.parametrize("noun", ["stretch", "class", "day", "box"])
+def test_one_is_not_many(noun: str) -> None:
+    from quickswap._words import counted
+
+    assert counted(1, noun) == f"1 {noun}"
+    assert counted(2, noun) in (f"2 {noun}s", f"2 {noun}es")
+    assert counted(2, noun).endswith("es") == (noun != "day")

@@ -51,7 +51,7 @@ def test_compressed_logs_are_known_by_their_content(tmp_path: Path, small: Path)
 
 SELECTIONS: list[tuple[dict[str, Any], list[str], str | None]] = [
     ({}, ["1", "2", "3", "4"], None),
-    ({"partition": "2"}, ["3"], "other_partition"),
+    ({"partition": "2", "servers": 8}, ["3"], "other_partition"),
     ({"partition": [1, "2"]}, ["1", "2", "3", "4"], None),
     ({"start": 10.0}, ["2", "3", "4"], "outside_window"),
     ({"end": 40}, ["1", "2"], "outside_window"),
@@ -91,7 +91,7 @@ def test_scaled_load(small: Path) -> None:
 
 
 def test_what_the_caller_leaves_out_is_not_refused_by_strict(small: Path) -> None:
-    assert len(logs.read(small, strict=True, partition="1", largest_need=2)) == 2
+    assert len(logs.read(small, strict=True, partition="1", servers=4, largest_need=2)) == 2
 
 
 def test_strict_names_file_line_and_field(tmp_path: Path) -> None:
@@ -114,7 +114,8 @@ def test_the_report_as_text_and_as_a_dict(tmp_path: Path) -> None:
         "        7 dropped: no run time (lines 8, 9, 10, 11, 12, ...)",
         "States: completed 11.",
         "2 partitions are read as one machine (1, 2); give partition= to read one.",
-        "Up to 12 servers were in use at once, more than the 8 of the machine.",
+        "More than the 8 servers of the machine were in use at once during 15.9 % of the time, "
+        "up to 12.",
     ]
     assert report["unknown_size"] == 7
     assert report["step"] == 0
@@ -131,7 +132,7 @@ REFUSED: list[tuple[str | bytes | None, dict[str, Any], str]] = [
     (None, {}, "small.log cannot be read (No such file or directory): give the file"),
     ("", {}, "small.log is empty"),
     (" \n\n", {}, "small.log is empty"),
-    (gzip.compress(b""), {}, "small.log is empty"),
+    (gzip.compress(b"", mtime=0), {}, "small.log is empty"),
     (bytes(range(256)), {}, "small.log is binary"),
     (b"\x1f\x8b" + bytes(50), {}, "small.log is damaged"),
     (b"\x28\xb5\x2f\xfd" + bytes(range(50)), {}, "small.log is damaged"),
@@ -155,7 +156,11 @@ REFUSED: list[tuple[str | bytes | None, dict[str, Any], str]] = [
     (HEAD, {}, "small.log has no jobs: it has no rows"),
     (FIELDS, {"servers": 8}, "small.log has a header, but no jobs"),
     ("submit,need,size\n", {"servers": 8}, "small.log has a header, but no jobs"),
-    ("submit,need\n1,2\n", {}, "small.log, line 1 has no column 'size': it has 'submit', 'need'"),
+    (
+        "submit,need\n1,2\n",
+        {},
+        "small.log, line 1 has no column 'size', nor 'start' and 'end': it has",
+    ),
     (
         "JobID|Submit|End\n" + JOB,
         {},
@@ -178,9 +183,9 @@ REFUSED: list[tuple[str | bytes | None, dict[str, Any], str]] = [
     (
         HEAD + row(1, 0, size=-1),
         {},
-        "small.log has no jobs: none of its 1 rows is left: 1 no run time",
+        "small.log has no jobs: none of its rows is left: 1 no run time",
     ),
-    (HEAD + row(1, 0, 9), {}, "small.log has no jobs: none of its 1 rows is left: 1 needs more"),
+    (HEAD + row(1, 0, 9), {}, "small.log has no jobs: none of its rows is left: 1 needs more"),
     (
         'submit,need,size\n1,2,"3\n' + "x" * 140_000,
         {},
@@ -268,11 +273,91 @@ def test_pipes_are_refused_and_not_waited_for(tmp_path: Path) -> None:
 
 def test_more_servers_in_use_than_there_are(tmp_path: Path) -> None:
     text = "submit,need,size,wait\n" + "0,2,100,0\n" * 5
-    told = "Up to 10 servers were in use at once, more than the 4 of the machine"
-    assert any(
-        fact.startswith(told) for fact in logs.read(written(tmp_path, text), servers=4).report.facts
-    )
+    [fact] = logs.read(written(tmp_path, text), servers=4).report.facts
+    assert all(part in fact for part in ("than the 4 servers", "100 % of the time", "up to 10"))
     assert logs.read(written(tmp_path, text), servers=10).report.facts == ()
+
+
+def test_the_share_of_the_time_with_more_servers_in_use(tmp_path: Path) -> None:
+    """Three of four jobs overlap for a tenth of the time, less the rounding of the times."""
+    text = "submit,need,size,wait\n0,3,1100,0\n1000,3,1000,0\n1990,1,10,0\n"
+    [fact] = logs.read(written(tmp_path, text), servers=5).report.facts
+    assert "4.86 % of the time, up to 6" in fact  # 97 s of 1997 s: each of three times is rounded
+
+
+@pytest.mark.parametrize(
+    ("rows", "why"),
+    [
+        ("1 0 0 3600 60\n2 10 3590 0 80\n3 20 3580 3600 80\n", "a size of 0 s, made 1 s"),
+        ("1 0 0 3600 60\n2 10 3589 3600 80\n", "times to the second"),
+        (
+            "".join(f"{n} {60 * n} 0 60 1\n" for n in range(1, 20))
+            + "50 6000 60 3600 60\n51 9000 540 3600 80\n",
+            "times to the minute",
+        ),
+        ("1 0 0 3600 60\n2 10 0 3600 -1\n", "a need that was only requested"),
+    ],
+)
+def test_repairs_and_rounding_are_no_evidence(tmp_path: Path, rows: str, why: str) -> None:
+    lines = (f"{line} -1 -1 80 -1 -1 1 1 1 1 1 1 -1 -1\n" for line in rows.splitlines())
+    log = logs.read(written(tmp_path, "; MaxProcs: 100\n" + "".join(lines)))
+    assert not any("in use at once" in fact for fact in log.report.facts), why
+
+
+PARTS = "".join(
+    [
+        *(row(job, 100 * job, 2, 90, partition=2) for job in (1, 2, 3)),
+        row(4, 50, 60, partition=1),
+    ]
+)
+
+
+def test_a_partition_does_not_have_the_servers_of_the_whole_machine(tmp_path: Path) -> None:
+    path = written(tmp_path, "; MaxProcs: 100\n" + PARTS)
+    assert logs.read(path).servers == 100
+    assert logs.read(path, partition=["1", "2"]).servers == 100
+    with pytest.raises(logs.LogError, match=r"partition 2 has .100 of the whole.*up to 2 were in"):
+        logs.read(path, partition="2")
+    assert logs.read(path, partition="2", servers=3).servers == 3
+    large = logs.read(path, partition="2", servers=100).report.facts
+    assert any("At most 2 of the 100 servers" in fact for fact in large)
+
+
+def test_a_partition_of_a_parquet_file_of_a_log(tmp_path: Path) -> None:
+    logs.read(written(tmp_path, "; MaxProcs: 100\n" + PARTS)).write_parquet(tmp_path / "log")
+    with pytest.raises(logs.LogError, match="partition 2 has"):
+        logs.read(tmp_path / "log", partition="2")
+
+
+@pytest.mark.parametrize(
+    ("header", "options", "servers"),
+    [
+        ("; Partition: 1 front, 60 processors\n; Partition: 2 batch, 1,152 CPUs\n", {}, 1152),
+        ("; Partitions: 1: 60 cores\n;    2: 40 cores, fast\n", {}, 40),
+        ("; Partition: 2 batch, 8 nodes with 4 processors\n", {"unit": "node"}, 8),
+        ("; Partition: 2 batch, 8 nodes with 4 processors each\n", {}, None),
+        ("; Partition: 2 batch, 8 cpus or 16 cpus\n", {}, None),
+        ("; Partition: 1 front, 60 processors\n", {}, None),
+        ("; MaxPartitions: 2\n", {}, None),
+    ],
+)
+def test_the_header_gives_the_size_of_a_partition(
+    tmp_path: Path, header: str, options: dict[str, Any], servers: int | None
+) -> None:
+    path = written(tmp_path, f"; MaxProcs: 100\n{header}" + PARTS)
+    if servers is None:
+        with pytest.raises(logs.LogError, match="give servers="):
+            logs.read(path, partition="2", **options)
+    else:
+        log = logs.read(path, partition="2", **options)
+        assert log.servers == servers
+        assert any(f"2: {servers:,}" in fact for fact in log.report.facts)
+
+
+def test_work_left_out_by_need_or_size_is_told(tmp_path: Path) -> None:
+    path = written(tmp_path, "submit,need,size\n0,1,10\n1,3,10\n2,1,60\n")
+    facts = logs.read(path, servers=4, largest_need=2, largest_size=50).report.facts
+    assert any(fact.startswith("90 % of the work is left out") for fact in facts)
 
 
 def test_a_folder(tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ import pytest
 
 from logs_helpers import consistent, counted
 from quickswap import logs
-from quickswap.logs import slurm, times
+from quickswap.logs import times, values
 
 FOLDER = Path(
     os.environ.get("QUICKSWAP_LOGS", Path(__file__).parents[1].parent / "shared" / "data")
@@ -43,7 +43,8 @@ def test_kth() -> None:
     assert log.report.states == {"completed": 20_541, "failed": 7_948}
     assert log.report.facts == (
         "The header says 28,490 jobs, the log has 28,489 rows.",
-        "Up to 104 servers were in use at once, more than the 100 of the machine.",
+        "More than the 100 servers of the machine were in use at once during 0.0712 % of the time, "
+        "up to 104.",
     )
     assert log.load == pytest.approx(0.6895, abs=1e-4)
     assert len(log.needs) == 97
@@ -85,9 +86,9 @@ def test_xdmod_fields_are_what_they_are_called() -> None:
     jobs = pl.DataFrame(rows, schema=names, orient="row")
     seconds = {name: times.seconds(pl.col(name), "UTC") for name in ("Start", "End")}
     for first, second in (
-        (seconds["End"] - seconds["Start"], slurm.duration(pl.col("Elapsed"))),
-        (slurm.tres(pl.col("AllocTRES"), "cpu"), pl.col("NCPUS").cast(pl.Float64)),
-        (slurm.tres(pl.col("ReqTRES"), "cpu"), pl.col("ReqCPUS").cast(pl.Float64)),
+        (seconds["End"] - seconds["Start"], values.duration(pl.col("Elapsed"), minutes=True)),
+        (values.tres(pl.col("AllocTRES"), "cpu"), pl.col("NCPUS").cast(pl.Float64)),
+        (values.tres(pl.col("ReqTRES"), "cpu"), pl.col("ReqCPUS").cast(pl.Float64)),
     ):
         same = jobs.select(first.alias("first"), second.alias("second"))
         assert same["first"].equals(same["second"], check_names=False)

@@ -72,10 +72,22 @@ QUIRKS: dict[str, tuple[str, list[float], dict[str, tuple[int, tuple[int, ...]]]
     "submit unknown": (row() + row("8", submit="Unknown"), [600], {"unknown_submit": (1, (3,))}),
     "submit empty": (row() + row("8", submit=""), [600], {"unknown_submit": (1, (3,))}),
     "submit unreadable": (row() + row("8", submit="noon"), [600], {"unreadable": (1, (3,))}),
-    "start unreadable": (row() + row("8", start="early"), [600], {"unreadable": (1, (3,))}),
-    "end unreadable": (row() + row("8", end="#"), [600], {"unreadable": (1, (3,))}),
-    "elapsed unreadable": (row() + row("8", elapsed="long"), [600], {"unreadable": (1, (3,))}),
-    "need unreadable": (row() + row("8", cpus="q"), [600], {"unreadable": (1, (3,))}),
+    "start unreadable": (
+        row() + row("8", start="early"),
+        [600, 600],
+        {"bad_value": (1, (3,)), "no_wait": (1, (3,))},
+    ),
+    "end unreadable": (row() + row("8", end="#"), [600, 600], {"bad_value": (1, (3,))}),
+    "elapsed unreadable": (
+        row() + row("8", elapsed="long") + row("9", elapsed="long", start=""),
+        [600, 600],
+        {"unreadable": (1, (4,)), "bad_value": (1, (3,)), "size_from_times": (1, (3,))},
+    ),
+    "need unreadable": (
+        row() + row("8", cpus="q") + row("9", cpus="q", asked="4 nodes"),
+        [600, 600],
+        {"unreadable": (1, (4,)), "bad_value": (1, (3,)), "need_requested": (1, (3,))},
+    ),
     "cancelled and unreadable": (
         row() + row("8", state="CANCELLED", elapsed="0x", start="None", cpus="0"),
         [600],
@@ -143,7 +155,7 @@ def test_quirk(tmp_path: Path, quirk: str) -> None:
         ("04:05:06", 14_706),
         ("3-04:05:06", 273_906),
         ("125-00:00:00", 10_800_000),
-        ("00:01.250", 1),
+        ("00:01.250", 1.25),
     ],
 )
 def test_elapsed(tmp_path: Path, text: str, seconds: float) -> None:
@@ -189,12 +201,13 @@ def test_free_text_in_the_middle(tmp_path: Path) -> None:
     assert quirks(log)["split_row"] == (1, (3,))
 
 
-def test_two_free_texts_cannot_be_told_apart(tmp_path: Path) -> None:
+def test_two_free_texts_side_by_side(tmp_path: Path) -> None:
+    """Which of them holds the `|` makes no difference to the fields that are read."""
     header = "JobID|JobName|Comment|Submit|ElapsedRaw|NCPUS\n"
     end = f"|{DAY}00:00:00|60|2\n"
     log = read(tmp_path, f"1|a|b|c{end}2|d|e{end}", header)
-    assert column(log, "job") == ["2"]
-    assert quirks(log)["fields"] == (1, (2,))
+    assert column(log, "job") == ["1", "2"]
+    assert quirks(log)["free_text"] == (1, (2,))
 
 
 TRES = "JobID|Submit|Start|ElapsedRaw|NNodes|AllocTRES|NCPUS\n"

@@ -104,7 +104,7 @@ QUIRKS: dict[str, tuple[str, list[float], dict[str, tuple[int, tuple[int, ...]]]
     "nan and infinity": (
         ROW + row(2, 9, run="nan") + row(3, 9, run="inf"),
         [100],
-        {"unreadable": (2, (5, 6))},
+        {"unreadable": (1, (6,)), "unknown_size": (1, (5,))},
     ),
     "beyond all times": (ROW + row(2, "1e300"), [100], {"unreadable": (1, (5,))}),
     "run 0": (ROW + row(2, 9, run=0), [100, 1], {"zero_size": (1, (5,))}),
@@ -217,7 +217,7 @@ HEADERS: dict[str, tuple[str, int | None, float | None, list[str]]] = {
         "; MaxJobs: 77\n; MaxProcs: 32\n; UnixStartTime: 7\n",
         32,
         7.0,
-        ["says 77 jobs, the log has 1 rows"],
+        ["says 77 jobs, the log has 1 row."],
     ),
     "needs may be nodes": (
         "; MaxNodes: 8\n; MaxProcs: 32\n; UnixStartTime: 7\n",

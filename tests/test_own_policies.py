@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 import math
+import random
 import re
 import threading
+from pathlib import Path
 from typing import Any, ClassVar
 
 import numpy as np
@@ -13,6 +15,7 @@ import pytest
 
 import quickswap as qs
 from quickswap._core import ViewedJob, replay
+from replay_helpers import random_log
 from twin import run
 from verification.known import FOUR, one_or_all
 from verification.systems import shared
@@ -415,3 +418,156 @@ def test_ctrl_c_inside_a_policy_is_no_mistake_of_the_policy() -> None:
         scheduler.arrive([0, 0, 0, 0])
     with pytest.raises(KeyboardInterrupt):
         replayed([1, 4], Struck(100), random_jobs(1, 2))
+
+
+class Coin:
+    """Starts the first class that fits, by a draw of the run's generator."""
+
+    remembers_order = False
+
+    def start(self, view: qs.View) -> int | None:
+        fitting = [i for i, need in enumerate(view.needs) if view.waiting[i] and need <= view.free]
+        return fitting[0] if fitting and view.random.random() < 0.8 else None
+
+
+class Drawing(Coin):
+    """Keeps what it draws first."""
+
+    first: ClassVar[list[float]] = []
+
+    def __init__(self) -> None:
+        self.drawn = False
+
+    def start(self, view: qs.View) -> int | None:
+        if not self.drawn:
+            self.drawn = True
+            self.first.append(view.random.random())
+        return super().start(view)
+
+
+def draw_from_the_global_one() -> float:
+    return random.random()
+
+
+HIDDEN = random.Random(1)
+
+
+def with_generators() -> list[object]:
+    """Policies that draw from other generators, each in another way."""
+    local = np.random.default_rng(1)
+
+    class Attribute(Coin):
+        def __init__(self) -> None:
+            self.table = {"first": [random.Random(1)]}
+
+    class Slot(Coin):
+        __slots__ = ("state",)
+
+        def __init__(self) -> None:
+            self.state = np.random.RandomState(1)
+
+    class Method(Coin):
+        draw = staticmethod(HIDDEN.random)
+
+    class Module(Coin):
+        def start(self, view: qs.View) -> int | None:
+            return 0 if np.random.random() < 0 else None
+
+    class Fresh(Coin):
+        def start(self, view: qs.View) -> int | None:
+            return 0 if np.random.default_rng(1).random() < 0 else None
+
+    class Imported(Coin):
+        def start(self, view: qs.View) -> int | None:
+            from numpy import random as renamed
+
+            return 0 if renamed.random() < 0 else None
+
+    class Helped(Coin):
+        def start(self, view: qs.View) -> int | None:
+            return 0 if any(draw_from_the_global_one() < 0 for _ in range(2)) else None
+
+    class Enclosed(Coin):
+        def wake_at(self, view: qs.View) -> float:
+            return view.time + float(local.random())
+
+    return [Attribute(), Slot(), Method(), Module(), Fresh(), Imported(), Helped(), Enclosed()]
+
+
+class TestRandomDecisions:
+    SYSTEM = qs.load("four-class:load=.3")
+
+    def test_each_replication_draws_its_own_numbers(self) -> None:
+        Drawing.first.clear()
+        for seed in (1, 1, 2):
+            qs.simulate(self.SYSTEM, Drawing(), jobs=400, replications=4, seed=seed)
+        one, again, other = (set(Drawing.first[i : i + 4]) for i in (0, 4, 8))
+        assert one == again
+        assert len(one | other) == 8
+
+    def test_results_repeat(self) -> None:
+        one, again, other = (
+            qs.simulate(self.SYSTEM, Coin(), jobs=400, seed=seed) for seed in (1, 1, 2)
+        )
+        assert one == again
+        assert one.mean_response_time != other.mean_response_time
+
+    def test_a_replay_has_a_seed(self, tmp_path: Path) -> None:
+        class Shuffled(Coin):
+            def start(self, view: qs.View) -> int | None:
+                able = [i for i, n in enumerate(view.needs) if view.waiting[i] and n <= view.free]
+                return view.random.choice(able) if able else None
+
+        log = random_log(tmp_path, 200)
+        one, again, other = (qs.replay(log, Shuffled(), seed=seed).schedule for seed in (1, 1, 2))
+        assert np.array_equal(one.start, again.start)
+        assert not np.array_equal(one.start, other.start)
+        for policy in with_generators()[:2]:
+            with pytest.raises(qs.PolicyError, match=r"view\.random"):
+                qs.replay(log, policy)  # type: ignore[arg-type]
+
+    def test_a_scheduler_has_a_seed(self) -> None:
+        def starts(seed: int) -> list[object]:
+            scheduler = qs.Scheduler(self.SYSTEM, Coin(), seed=seed)
+            return [scheduler.arrive(0) for _ in range(30)]
+
+        assert starts(3) == starts(3)
+        assert starts(3) != starts(4)
+        with pytest.raises(qs.QuickswapError, match="seed"):
+            qs.Scheduler(self.SYSTEM, Coin(), seed=-1)
+
+    @pytest.mark.parametrize("policy", with_generators(), ids=lambda each: type(each).__name__)
+    def test_other_generators_are_refused(self, policy: Any) -> None:
+        for attempt in (
+            lambda: qs.simulate(self.SYSTEM, policy, jobs=100),
+            lambda: qs.compare(self.SYSTEM, [policy], jobs=100),
+            lambda: qs.Scheduler(self.SYSTEM, policy),
+        ):
+            with pytest.raises(qs.PolicyError, match=r"view\.random"):
+                attempt()
+
+    def test_a_draw_that_cannot_be_seen_is_noticed(self) -> None:
+        class Unseen(Coin):
+            def start(self, view: qs.View) -> int | None:
+                vars(__import__("ran" + "dom"))["random"]()
+                return super().start(view)
+
+        with pytest.raises(qs.PolicyError, match="global generator"):
+            qs.simulate(self.SYSTEM, Unseen(), jobs=100)
+
+    def test_an_exact_chain_has_none(self) -> None:
+        with pytest.raises(qs.PolicyError, match="exact chain"):
+            qs.theory.chain.exact(qs.load("one-or-all:k=2,load=.3"), Coin())
+
+    def test_a_chain_too_large_names_the_flag(self) -> None:
+        class Ordered:
+            def start(self, view: qs.View) -> int | None:
+                able = (i for i, n in enumerate(view.needs) if view.waiting[i] and n <= view.free)
+                return next(able, None)
+
+        small = qs.load("one-or-all:k=4,load=.5")
+        with pytest.raises(qs.QuickswapError, match="remembers_order"):
+            qs.theory.chain.exact(small, Ordered(), max_states=300)
+        Ordered.remembers_order = False  # type: ignore[attr-defined]
+        with pytest.raises(qs.QuickswapError, match=r"simulate\.$"):
+            qs.theory.chain.exact(small, Ordered(), max_states=50)

@@ -175,6 +175,11 @@ class TestFiles:
         with pytest.raises(qs.QuickswapError, match=r"nowhere.*cannot be written"):
             plain().save(tmp_path / "nowhere" / "r.json")
 
+    def test_a_long_path_is_shown_whole(self, tmp_path: Path) -> None:
+        folder = tmp_path / ("x" * 100)
+        with pytest.raises(qs.QuickswapError, match="x" * 100 + ".*cannot be written"):
+            plain().save(folder / "r.json")
+
     def test_a_comparison_is_saved_the_same_way(self, tmp_path: Path) -> None:
         comparison = qs.compare(ONE_OR_ALL, ["msf", "fcfs"], jobs=2000)
         comparison.save(tmp_path / "c.json")

@@ -335,3 +335,20 @@ class TestOwnState:
         adaptive = qs.Scheduler(PAIR, "adaptive-quickswap")
         with pytest.raises(qs.QuickswapError, match=r"state is \(0,\) or \(1,\), not \[7\]"):
             adaptive.restore(qs.State((0, 0), (0, 0), None, (7,)))
+
+
+def test_conservative_starts_a_job_at_its_reservation() -> None:
+    """As a replay of these jobs does, although nothing arrives or ends at time 19."""
+    size = qs.Exponential(mean=1.0)
+    system = qs.System(7, [qs.JobClass(2, 1.0, size), qs.JobClass(4, 1.0, size)])
+    scheduler = qs.Scheduler(system, "conservative")
+    assert scheduler.arrive(0, 19.0)[1] == [0]
+    scheduler.wait_until(4.0)
+    assert scheduler.arrive(0, 1.0)[1] == [1]
+    scheduler.wait_until(8.0)
+    assert scheduler.arrive([1, 0], [45.0, 47.0])[1] == []
+    assert scheduler.wait_until(18.9) == []
+    assert scheduler.wait_until(20.0) == [3]
+    assert scheduler.wait_until(21.0) == []
+    assert scheduler.complete(0) == []
+    assert scheduler.complete(3) == [2]

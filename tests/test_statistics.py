@@ -191,7 +191,8 @@ def test_percentiles_are_those_of_the_data(zeros: int) -> None:
     values = np.random.default_rng(1).lognormal(0.0, 2.0, 10_000)
     values[:zeros] = 0.0
     np.random.default_rng(2).shuffle(values)
-    found = batches_of(values, 5).quantiles(0)
+    found, off = batches_of(values, 5).quantiles(0)
+    assert off.shape == (2, len(QUANTILES))
     assert found.shape == (1 + 5, 2, len(QUANTILES))
     assert found[0, 0] == pytest.approx(np.quantile(values, QUANTILES), rel=1 / 64)
     assert np.array_equal(found[:, 0], found[:, 1])  # one class is all of them
@@ -235,3 +236,29 @@ def test_ends_and_relative_half_width() -> None:
     assert Estimate(0.0, 1.0).relative == math.inf
     assert Estimate(1.0, math.nan).relative == math.inf
     assert Estimate(-2.0, 1.0).relative == 0.5
+
+
+@pytest.mark.parametrize(("share", "value"), [(1.0, 1.0), (0.6, 1.0), (1.0, 1.01), (0.95, 3.7)])
+def test_the_interval_of_a_percentile_holds_an_atom(share: float, value: float) -> None:
+    """Where one value fills a bucket it may be anywhere in it."""
+    draw = np.random.default_rng(1)
+    values = np.where(draw.random(20_000) < share, value, draw.exponential(100.0, 20_000))
+    found, off = batches_of(values, 5).quantiles(0)
+    exact = np.quantile(values, QUANTILES)
+    at = np.flatnonzero(exact == value)
+    assert len(at) > 0
+    assert np.all(np.abs(found[0, 0, at] - value) <= off[0, at] * (1 + 1e-12))
+
+
+def test_a_smooth_distribution_hardly_widens_the_intervals_of_percentiles() -> None:
+    values = np.random.default_rng(1).exponential(1.0, 400_000)
+    found, off = batches_of(values, 5).quantiles(0)
+    assert np.all(off[0, :2] < 1e-3 * found[0, 0, :2])
+
+
+def test_percentiles_of_equal_response_times_hold_them() -> None:
+    system = qs.System(100, [qs.JobClass(1, 1.0, qs.Deterministic(1.0))])
+    response = qs.simulate(system, "fcfs", jobs=2_000).overall.response_time
+    for each in (response.p50, response.p90):
+        assert each.low <= 1.0 * (1 + 1e-9)
+        assert each.high >= 1.0

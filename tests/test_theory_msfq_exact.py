@@ -176,7 +176,7 @@ def test_a_visit_too_long_to_compute_is_refused() -> None:
         (one_or_all(4, 1.0, 0.3), {"threshold": 1.5}, "a whole number from 0 to 4, not 1.5"),
         (one_or_all(4, 1.0, 1e-12), {}, "at least 1e-10 of the arrivals; class 'heavy' has 1e-12"),
         (one_or_all(4, 1.0, 0.7499999), {}, "for loads up to 0.999999, not 0.9999999"),
-        (None, {}, "None is no system: give a quickswap.System"),
+        (None, {}, "None is no system: give a System"),
         (one_or_all(4, 1.0, 0.3), {"drain": "never"}, "unknown drain of MSFQ: 'never'"),
         (
             qs.System(2, [qs.JobClass(n, 0.1, qs.Deterministic(1.0)) for n in (1, 2)]),

@@ -82,6 +82,43 @@ def test_smash(window: int | None, same_as: dict[str, Any], seed: int) -> None:
     assert_same(7, [1, 3, 3, 5], smash, same_as, jobs)
 
 
+SERVERS = 4
+PAIRS = {
+    "msfq 0 and msf": (msfq(0, "on_demand"), {"name": "msf"}),
+    "msfq k and adaptive": (msfq(SERVERS, "on_demand"), {"name": "adaptive-quickswap"}),
+    "static overlap and on demand": (static("overlap", 2), msfq(2, "on_demand")),
+    "static exclusive and always": (static("exclusive", 2), msfq(2, "always")),
+}
+
+
+def differ(pair: str, sizes: float | None) -> bool:
+    """Whether the pair differs on some trace whose sizes are all `sizes`, or exponential."""
+    one, other = PAIRS[pair]
+    for seed in range(40):
+        jobs = one_or_all(seed, SERVERS)
+        jobs = jobs if sizes is None else [(at, cls, sizes) for at, cls, _ in jobs]
+        if (
+            run(SERVERS, [1, SERVERS], one, jobs).start
+            != run(SERVERS, [1, SERVERS], other, jobs).start
+        ):
+            return True
+    return False
+
+
+@pytest.mark.parametrize("pair", PAIRS)
+def test_pairs_are_the_same_only_where_ends_share_no_instant(pair: str) -> None:
+    """Jobs of equal sizes that start together end together, although no arrivals coincide."""
+    assert not differ(pair, None)
+    assert differ(pair, 1.0) == (pair != "static overlap and on demand")
+
+
+def test_static_overlap_differs_where_arrivals_share_an_instant() -> None:
+    jobs = [(0.0, 0, 1.0), (0.0, 1, 1.0)]
+    one, other = PAIRS["static overlap and on demand"]
+    starts = [run(SERVERS, [1, SERVERS], policy, jobs).start for policy in (one, other)]
+    assert starts == [[1.0, 0.0], [0.0, 1.0]]
+
+
 def test_the_variants_of_msfq_are_different_policies() -> None:
     """So that the tests above could fail: thresholds and drains matter on these traces."""
     policies = [msfq(0, "always"), msfq(4, "always"), msfq(4, "on_demand"), msfq(5, "on_demand")]

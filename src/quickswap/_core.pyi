@@ -1,6 +1,7 @@
 """The simulation core, written in Rust; `quickswap` is its public face."""
 
 from collections.abc import Callable, Sequence
+from random import Random
 from typing import Any
 
 import numpy as np
@@ -33,6 +34,8 @@ class View:
     heads: tuple[int | None, ...]
     queue: tuple[ViewedJob, ...] | None
     in_service: tuple[ViewedJob, ...] | None
+    @property
+    def random(self) -> Random: ...
 
 class Simulation:
     def __init__(self, spec: str, policy: object | None = None) -> None: ...

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from quickswap.errors import QuickswapError
 
-__all__ = ["counted", "load_words", "split"]
+__all__ = ["counted", "load_words", "plural", "split"]
 
 ROUNDING = 1e-12
 """Distance from 1 within which a load is 1: what scaling rates back and forth leaves of it."""
@@ -34,8 +34,12 @@ def split(text: str, what: str, error: type[QuickswapError]) -> tuple[str, dict[
 def counted(number: float, noun: str, form: str = "") -> str:
     """Return the number and the noun, in the plural unless there is one: "1 class", "2 classes"."""
     text = format(number, form)
-    ending = "" if text == "1" else "es" if noun.endswith("s") else "s"
-    return f"{text} {noun}{ending}"
+    return f"{text} {noun if text == '1' else plural(noun)}"
+
+
+def plural(noun: str) -> str:
+    """Return the plural of a noun."""
+    return noun + ("es" if noun.endswith(("s", "x", "ch", "sh")) else "s")
 
 
 def load_words(load: float, digits: int = 4) -> str:

@@ -26,7 +26,7 @@ from quickswap.measure import overall_values
 from quickswap.models import as_system
 from quickswap.paired import best_of, outcome_of
 from quickswap.policies import Policy
-from quickswap.result import Result
+from quickswap.result import Result, Stop
 from quickswap.simulation import Interrupted, OwnPolicy, as_policy, label, simulate
 from quickswap.system import System
 from quickswap.variability import heavy
@@ -75,9 +75,11 @@ class Comparison:
     def best(self, point: int, quantity: str = "weighted_mean_response_time") -> tuple[str, ...]:
         """Return the label of the policy with the least value at a point, then those tied with it.
 
-        Two are tied if the interval of their difference holds 0; results read from a file are
-        compared as if they were independent. Only results with the verdict "stable" count, and
-        there is no best where one that is too short has a lower value: it may be better.
+        Two are tied if the interval of their difference holds 0. Results that `difference` cannot
+        pair are compared as if they were independent: those read from a file, those of the warm-up
+        "mser5", and those of a `precision` that ran for different lengths. Only results with the
+        verdict "stable" count, and there is no best where one that is too short has a lower value:
+        it may be better.
 
         Raises:
             QuickswapError: there is no such point or quantity.
@@ -244,7 +246,12 @@ def _paired(result: Result, quantity: str, cls: str | None) -> Floats:
 def _alike(first: Result, second: Result) -> bool:
     names = ("system", "engine", "jobs", "precision", "seed", "replications", "warmup")
     same = all(getattr(first.inputs, name) == getattr(second.inputs, name) for name in names)
-    return same and first.completed == second.completed and first.inputs.warmup != "mser5"
+    as_long = first.completed == second.completed
+    if {first.stop, second.stop} <= {Stop.COMPLETED, Stop.PRECISE, Stop.BUDGET}:
+        # a replication ends with an instant, in which up to all servers may complete a job
+        most = first.inputs.replications * first.system.servers
+        as_long = abs(first.completed - second.completed) < most
+    return same and as_long and first.inputs.warmup != "mser5"
 
 
 def _value(result: Result, quantity: str) -> Estimate:

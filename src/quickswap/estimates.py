@@ -244,10 +244,12 @@ class Batches:
     def _first_segment(self, run: Run, cut: int) -> int:
         return min(-(-cut // run.segment_blocks), run.segments - 1)
 
-    def quantiles(self, metric: int) -> Floats:
-        """Return the quantiles of a metric: (1 + batches, classes + 1, QUANTILES).
+    def quantiles(self, metric: int) -> tuple[Floats, Floats]:
+        """Return the quantiles of a metric, and how far off each may be inside its bucket.
 
-        The last class is all of them together.
+        Returns:
+            Quantiles (1 + batches, classes + 1, QUANTILES), the last class being all of them
+            together; distances (classes + 1, QUANTILES), see `_inside`.
         """
         low, shift, counts = self._counts(metric)
         np.cumsum(counts, axis=-1, out=counts)  # in place: these are the largest arrays of all
@@ -255,7 +257,8 @@ class Batches:
         np.sum(less, axis=0, out=total[0])
         if len(less) > 1:
             np.subtract(total, less, out=less)
-        return _quantiles(counts if len(less) > 1 else total, low, shift)
+        found, _ = _quantiles(counts if len(less) > 1 else total, low, shift)
+        return found, _quantiles(total, low, shift)[1][0]
 
     def _counts(self, metric: int) -> tuple[int, int, Floats]:
         """Return first bucket, shift, and counts (1 + batches, classes + 1, 1 + buckets).
@@ -304,10 +307,13 @@ def by_class(rows: Floats, classes: int) -> Floats:
     return rows[:, : classes * PER_CLASS].reshape(len(rows), classes, PER_CLASS)
 
 
-def _quantiles(cumulated: Floats, low: int, shift: int) -> Floats:
+def _quantiles(cumulated: Floats, low: int, shift: int) -> tuple[Floats, Floats]:
     """Return quantiles from cumulated counts (..., 1 + buckets), the zeros first.
 
-    They are linear inside a bucket.
+    They are linear inside a bucket. With them come the distances by which this may be off: where a
+    bucket holds about as many values as its neighbours the density is smooth, and the line is
+    right; where a single value fills it, that value may be anywhere between its edges. So it is
+    the distance to the farther edge, times the relative difference to the neighbours, at most 1.
     """
     buckets = cumulated.shape[-1]
     bits = (low + np.arange(buckets, dtype=np.uint64)) << np.uint64(shift)
@@ -324,4 +330,13 @@ def _quantiles(cumulated: Floats, low: int, shift: int) -> Floats:
     left, right = edges[bucket], edges[bucket + 1]
     value = np.where(bucket == 0, 0.0, left + share * (right - left))
     out: Floats = np.where(total > 0, value, np.nan)
-    return out.reshape(*cumulated.shape[:-1], len(QUANTILES))
+    beyond = np.take_along_axis(rows, np.minimum(bucket + 1, buckets - 1), axis=-1) - upto
+    below = np.take_along_axis(rows, np.maximum(bucket - 2, 0), axis=-1)
+    below = np.where(bucket > 1, before - below, 0.0)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        inside = upto - before
+        uneven = np.maximum(np.abs(inside - beyond), np.abs(inside - below)) / inside
+    off = np.minimum(uneven, 1.0) * np.maximum(value - left, right - value)
+    off = np.where((bucket > 0) & (total > 0), off, 0.0)
+    shape = (*cumulated.shape[:-1], len(QUANTILES))
+    return out.reshape(shape), off.reshape(shape)

@@ -102,7 +102,7 @@ def _told(path: Path) -> Iterator[None]:
     except OSError as error:
         reason = error.strerror or str(error)
         raise QuickswapError(
-            f"{shown(str(path))[1:-1]} cannot be written ({reason}): give a file in a folder of "
+            f"{repr(str(path))[1:-1]} cannot be written ({reason}): give a file in a folder of "
             "yours that exists."
         ) from error
 

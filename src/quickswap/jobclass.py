@@ -84,6 +84,10 @@ class JobClass:
             object.__setattr__(other, name, value)
         return other
 
+    def _faster(self, factor: float) -> Self:
+        """Return the class with that many times as many arrivals per second."""
+        return self._altered(arrivals=_arrivals(None, self.arrivals.scaled(factor)))
+
     @property
     def work(self) -> float:
         """Server-seconds that arrive per second, need x rate x mean size: the servers kept busy."""

@@ -150,9 +150,10 @@ def _classes(
     if bursty(system):
         present, waiting = map(_without_interval, (present, waiting))
         throughput = [Estimate(each.value, math.nan) for each in throughput]
-    quantiles = [
-        _grid(batches.quantiles(metric), batches.segments) for metric in range(len(SUMMARIES))
-    ]
+    quantiles = []
+    for metric in range(len(SUMMARIES)):
+        found, off = batches.quantiles(metric)
+        quantiles.append(_widened(_grid(found, batches.segments), off))
     boundless = [math.isinf(each.size.mean_inverse) for each in system.classes]
     names, needs = (*system.names, "all"), (*system.needs, 0)
     results = []
@@ -188,6 +189,13 @@ def _grid(values: Floats, sizes: Sequence[int]) -> Any:
     grid = np.empty(len(flat), dtype=object)
     grid[:] = flat
     return grid.reshape(values.shape[1:])
+
+
+def _widened(estimates: Any, by: Floats) -> Any:
+    """Return an array of estimates with their intervals wider."""
+    for place, each in np.ndenumerate(estimates):
+        estimates[place] = Estimate(each.value, each.half_width + float(by[place]))
+    return estimates
 
 
 def _percentile(estimate: Estimate, level: float, jobs: float, rarest: float) -> Estimate:

@@ -117,7 +117,7 @@ def _text(path: Path) -> str:
         raise ModelError(f"the model file {path} cannot be read: it is not UTF-8 text.") from None
     except (OSError, ValueError) as error:  # ValueError: a zero byte in the name
         reason = getattr(error, "strerror", None) or str(error)
-        raise ModelError(f"the model file {shown(str(path))} cannot be read: {reason}.") from None
+        raise ModelError(f"the model file {str(path)!r} cannot be read: {reason}.") from None
 
 
 def _placed(error: QuickswapError, text: str, source: str) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Protocol, runtime_checkable
 
 from quickswap._core import View, ViewedJob
+from quickswap._generators import generator_of
 from quickswap.errors import PolicyError, shown
 
 __all__ = ["OwnPolicy", "View", "ViewedJob"]
@@ -16,7 +17,10 @@ METHODS = ("start", "wake_at", "save", "restore")
 
 @runtime_checkable
 class OwnPolicy(Protocol):
-    """A nonpreemptive policy of your own: accepted wherever a policy is; slow but right.
+    """A nonpreemptive policy of your own; slow but right.
+
+    `simulate`, `compare`, `replay` and `Scheduler` accept it. Sweeps, `tune` and `stability` do
+    not: they keep policies by their spelling, and it has none.
 
     After every instant with events `start` is called again and again until it answers None. It may
     keep a state of its own in its attributes; each replication works on a deep copy. Optional:
@@ -29,6 +33,10 @@ class OwnPolicy(Protocol):
       chains.
     * `remembers_order = False`: what it does follows from the numbers of jobs, not from the order
       of their arrival, so that the order is not part of the state of an exact chain.
+
+    Random decisions draw from `view.random`, a `random.Random` that each replication has for
+    itself: its seed is that of the run with the number of the replication. A generator that the
+    policy holds or imports is refused, since all replications would draw the same numbers from it.
     """
 
     def start(self, view: View) -> int | ViewedJob | None:
@@ -65,3 +73,8 @@ def check_own(policy: OwnPolicy) -> None:
         found = getattr(policy, method, check_own)
         if not callable(found):
             raise PolicyError(f"{method} of policy {name} must be a method, not {shown(found)}.")
+    if (where := generator_of(policy)) is not None:
+        raise PolicyError(
+            f"policy {name} uses the random generator {where}, which gives all replications the "
+            "same numbers: draw from view.random instead."
+        )

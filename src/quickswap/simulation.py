@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from quickswap._core import Simulation
+from quickswap._generators import untouched_generators
 from quickswap._inputs import OWN, inputs_of
 from quickswap._settings import check_progress, flag, whole
 from quickswap._words import counted
@@ -249,11 +250,13 @@ class _Session:
             raise QuickswapError(f"{error}.") from None
 
     def _advance(self, core: Simulation, target: int) -> list[str]:
-        # policies in Python run one at a time anyway; in one thread the first mistake is the same
-        threads = self.threads if isinstance(self.policy, Policy) else 1
         begun = time.perf_counter()
         try:
-            return core.advance(target, threads, self._report)
+            if isinstance(self.policy, Policy):
+                return core.advance(target, self.threads, self._report)
+            with untouched_generators(own_name(self.policy)):
+                # they run one at a time anyway; in one thread the first mistake is the same
+                return core.advance(target, 1, self._report)
         finally:
             self.seconds += time.perf_counter() - begun
 

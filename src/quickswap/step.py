@@ -55,12 +55,15 @@ class Scheduler:
     Args:
         system: servers and classes, or the name of a preset or model file.
         policy: a policy, its spelling, or one of your own.
+        seed: of the `view.random` of a policy of your own, which `restore` begins anew.
 
     Raises:
         PolicyError: the policy does not suit the system, is preemptive, or draws random numbers.
     """
 
-    def __init__(self, system: System | str | Path, policy: Policy | OwnPolicy | str) -> None:
+    def __init__(
+        self, system: System | str | Path, policy: Policy | OwnPolicy | str, *, seed: int = 1
+    ) -> None:
         system = as_system(system)
         policy = as_policy(policy, system)
         known = isinstance(policy, Policy)
@@ -76,6 +79,7 @@ class Scheduler:
         spec = {
             "system": system.to_dict(),
             "policy": policy.resolve(system) if isinstance(policy, Policy) else {},
+            "seed": whole(seed, "seed", 0, 2**64 - 1, QuickswapError),
         }
         try:
             self._core = Stepper(json.dumps(spec), None if known else policy)

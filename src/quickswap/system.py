@@ -119,7 +119,7 @@ class System:
         return self._faster(positive(rho, "load") / self.load)
 
     def _faster(self, factor: float) -> System:
-        faster = (each._altered(arrivals=each.arrivals.scaled(factor)) for each in self.classes)
+        faster = (each._faster(factor) for each in self.classes)
         return System(self.servers, faster)
 
     def to_dict(self) -> dict[str, object]:

@@ -257,9 +257,10 @@ def _seen_little(batches: Batches, known: Known) -> str | None:
     waiting = np.flatnonzero((jobs[:, 0] == 0) & (jobs[:, 1] >= ENOUGH))
     if waiting.size:
         first = waiting[0]
+        arrived = counted(jobs[first, 1], "job", ",.0f")
         return (
-            f"of need {known.needs[first]} none of the {jobs[first, 1]:,.0f} jobs that arrived has "
-            "completed, and they may never start"
+            f"of need {known.needs[first]} none of the {arrived} that arrived "
+            "has completed, and they may never start"
         )
     rare = jobs[:, 0] < ENOUGH
     carried = float(np.array(known.load_shares)[rare].sum())

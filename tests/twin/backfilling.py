@@ -3,7 +3,6 @@ start plus its estimate; once that is past, it is now ("now, at any moment").
 """
 
 import math
-from collections.abc import Iterable
 
 from twin.state import Job, State
 
@@ -55,16 +54,24 @@ class Conservative:
        The profile that decides: the jobs in service until their estimated ends, and all
        reservations that stand.
     3. The oldest job starts whose reservation is now and that fits.
+
+    A reservation that comes due while no job arrives or ends is a timer: then only step 3 is taken.
     """
 
     def __init__(self) -> None:
         self.reserved: dict[int, float] = {}  # by number of the job
+        self.present: set[int] = set()  # when it last decided
+
+    def wake_at(self, now: float) -> float:
+        return min((time for time in self.reserved.values() if time > now), default=math.inf)
 
     def next_job(self, state: State) -> Job | None:
         waiting = {job.number for job in state.waiting}
         self.reserved = {n: time for n, time in self.reserved.items() if n in waiting}
-        if any(time < state.now for time in self.reserved.values()):
+        present = waiting | {job.number for job in state.running}
+        if present != self.present and any(time < state.now for time in self.reserved.values()):
             self.reserved = {}
+        self.present = present
         before = None
         while before != self.reserved:
             before = dict(self.reserved)
@@ -95,5 +102,5 @@ class Conservative:
             changes = [a for a, _, _ in promised if start < a < until(start, job.estimate)]
             return all(free_at(time) >= job.need for time in [start, *changes])
 
-        ends: Iterable[float] = (end for _, end, _ in promised)
-        return min(time for time in [state.now, *ends] if time >= state.now and holds(time))
+        ends = {end for _, end, _ in promised if end > state.now}
+        return next(time for time in [state.now, *sorted(ends)] if holds(time))

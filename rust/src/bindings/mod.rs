@@ -254,6 +254,8 @@ fn replay<'py>(
     struct Short {
         system: crate::system::SystemSpec,
         policy: serde_json::Map<String, serde_json::Value>,
+        #[serde(default)]
+        seed: u64,
     }
     let short: Short =
         serde_json::from_str(spec).map_err(|e| refuse(format!("the core cannot read its orders: {e}")))?;
@@ -280,7 +282,7 @@ fn replay<'py>(
         system: crate::system::SystemSpec { servers: system.servers, classes: Vec::new() },
         policy: short.policy,
         engine: Loop::Events,
-        seed: 0,
+        seed: short.seed,
         replications: 1,
         block_jobs: (jobs as u64).div_ceil(256),
         trajectory: 0,

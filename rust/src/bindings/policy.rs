@@ -2,6 +2,7 @@
 
 use std::sync::{Arc, Mutex};
 
+use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyTuple};
 
@@ -58,23 +59,44 @@ impl ViewedJob {
 }
 
 /// The system as a policy sees it: a copy, which nothing done to it can harm.
-#[pyclass(frozen, get_all, module = "quickswap._core")]
+#[pyclass(frozen, module = "quickswap._core")]
 pub struct View {
     /// Seconds.
+    #[pyo3(get)]
     time: f64,
     /// Servers of the system.
+    #[pyo3(get)]
     servers: u32,
     /// Free servers.
+    #[pyo3(get)]
     free: u32,
     /// Per class: need, jobs waiting, jobs in service.
+    #[pyo3(get)]
     needs: Py<PyTuple>,
+    #[pyo3(get)]
     waiting: Py<PyTuple>,
+    #[pyo3(get)]
     running: Py<PyTuple>,
     /// Per class: number of the head of line in order of arrival, None if nobody waits.
+    #[pyo3(get)]
     heads: Py<PyTuple>,
     /// Jobs waiting in order of arrival, and in service in order of start; None unless the policy has `sees_jobs = True`.
+    #[pyo3(get)]
     queue: Option<Py<PyTuple>>,
+    #[pyo3(get)]
     in_service: Option<Py<PyTuple>>,
+    /// The generator of the replication; None in an exact chain, which has no random decisions.
+    generator: Option<Py<PyAny>>,
+}
+
+#[pymethods]
+impl View {
+    /// The random generator of the replication.
+    #[getter]
+    fn random(&self, py: Python<'_>) -> PyResult<Py<PyAny>> {
+        let chain = "an exact chain has no random generator: its decisions must follow from the state";
+        self.generator.as_ref().map(|it| it.clone_ref(py)).ok_or_else(|| PyValueError::new_err(chain))
+    }
 }
 
 /// The Python object, put to work.
@@ -89,6 +111,8 @@ pub struct PythonPolicy {
     timers: bool,
     /// Jobs that may wait before the first one starts; none if that is up to whoever drives the policy.
     patience: Option<u32>,
+    /// A `random.Random`, once there is a seed.
+    generator: Option<Py<PyAny>>,
 }
 
 fn attribute<T: for<'a, 'py> FromPyObject<'a, 'py>>(object: &Bound<'_, PyAny>, name: &str) -> Option<T> {
@@ -122,6 +146,7 @@ impl PythonPolicy {
                 remembers_order: attribute(bound, "remembers_order").unwrap_or(true),
                 timers: bound.hasattr("wake_at").unwrap_or(false),
                 patience: None,
+                generator: None,
             };
             policy.object = policy.copied(py, object);
             policy
@@ -193,6 +218,7 @@ impl PythonPolicy {
             heads: Self::tuple(py, heads.collect())?,
             queue: self.sees_jobs.then(|| jobs(book.order())).transpose()?,
             in_service: self.sees_jobs.then(|| jobs(book.running())).transpose()?,
+            generator: self.generator.as_ref().map(|it| it.clone_ref(py)),
         })
     }
 
@@ -262,12 +288,26 @@ impl Clone for PythonPolicy {
             remembers_order: self.remembers_order,
             timers: self.timers,
             patience: self.patience,
+            generator: self.generator.as_ref().and_then(|generator| self.copied(py, generator)),
         })
     }
 }
 
 impl Policy for PythonPolicy {
     const TIMERS: bool = true;
+
+    /// Text as a seed is hashed, so that neighbouring seeds give generators that have nothing in common.
+    fn seed(&mut self, (seed, replication): (u64, u32)) {
+        let made = Python::attach(|py| -> PyResult<Py<PyAny>> {
+            Ok(py.import("random")?.call_method1("Random", (format!("{seed}/{replication}"),))?.unbind())
+        });
+        match made {
+            Ok(generator) => self.generator = Some(generator),
+            Err(error) => {
+                self.fault.put(format!("policy {} cannot be given a random generator: {error}", self.name), None)
+            }
+        }
+    }
 
     fn sight(&self) -> Sight {
         Sight::Jobs

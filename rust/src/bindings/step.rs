@@ -6,7 +6,7 @@ use serde_json::{Map, Value};
 
 use super::policy::{Blame, Fault, PythonPolicy};
 use super::refuse;
-use crate::policy::{Employer, employ};
+use crate::policy::{Employer, Policy, employ};
 use crate::step::{ByHand, State, StepError, Steps};
 use crate::system::{System, SystemSpec};
 
@@ -26,6 +26,8 @@ pub struct Stepper {
 struct Spec {
     system: SystemSpec,
     policy: Map<String, Value>,
+    /// Of the random generator of a policy written in Python.
+    seed: u64,
 }
 
 /// What a policy written in Python did wrong, as an exception; an interruption is no mistake and stays what it is.
@@ -95,7 +97,11 @@ impl Stepper {
         let fault = Fault::default();
         let steps = match &policy {
             None => employ(&spec.policy, &system, ByHand(&system)).map_err(refuse)?,
-            Some(object) => ByHand(&system).employ(PythonPolicy::new(object, &system, &fault)),
+            Some(object) => {
+                let mut policy = PythonPolicy::new(object, &system, &fault);
+                policy.seed((spec.seed, 0));
+                ByHand(&system).employ(policy)
+            }
         };
         Ok(Self { steps: steps.map_err(refuse)?, given: system.given.clone(), inner: system.inner(), fault })
     }

@@ -106,6 +106,9 @@ pub struct Counters {
     completed: u64,
     /// Completions before the block that is running.
     completed_before: u64,
+    /// The same in a run whose jobs complete one at a time: where several complete in one instant, a block may have some
+    /// more, but the next one ends where it would have ended. So the blocks of two policies hold the same jobs, nearly.
+    nominal_before: u64,
     present: u64,
     origin: f64,
     wasted: f64,
@@ -132,6 +135,7 @@ impl Counters {
             rows: Vec::new(),
             completed: 0,
             completed_before: 0,
+            nominal_before: 0,
             present: 0,
             origin: 0.0,
             wasted: 0.0,
@@ -232,7 +236,7 @@ impl Counters {
     /// Completions in all at which the block that is running is full: [`Counters::close`] is then due, once the instant is
     /// over.
     pub fn block_end(&self) -> u64 {
-        self.completed_before + self.plan.block_jobs
+        self.nominal_before + self.plan.block_jobs
     }
 
     /// Ends a block.
@@ -245,6 +249,7 @@ impl Counters {
         self.rows.extend(row);
         self.classes.iter_mut().for_each(Record::clear);
         self.completed_before = self.completed;
+        self.nominal_before = self.completed - self.completed % self.plan.block_jobs;
         self.wasted = 0.0;
         self.origin = station.now();
         let blocks = self.rows.len() / self.width();

@@ -12,9 +12,13 @@
 //! 3. The oldest job starts whose reservation is now and that fits. One that does not fit waits for a job that has outlived
 //!    its estimate, and which the profile takes to end now.
 //!
+//! A reservation that comes due between two instants with events is an instant of its own (a timer). Nothing has changed
+//! then, so that only step 3 is taken: a missed reservation stays missed until the next event. Most reservations are the
+//! estimated end of a job in service, which ends then. But where one job has outlived its estimate and another one has not,
+//! a job may fit at its reservation although nothing ends.
+//!
 //! A job estimated to take no time is promised the shortest that there is; that it is gone at once then counts as an early
-//! end. No timer is needed: the next reservation to come is the estimated end of a job in service, since it would else be
-//! earlier; so that job ends, or it still holds the servers.
+//! end.
 
 use std::collections::BTreeSet;
 
@@ -41,6 +45,8 @@ pub struct Conservative {
     suspects: BTreeSet<(u64, Slot)>,
     /// From when and until when servers have become free for each of them, seconds, by slot.
     risen: Vec<(f64, f64)>,
+    /// Jobs have arrived or ended since all that follows from it was decided.
+    stirred: bool,
 }
 
 impl Conservative {
@@ -54,6 +60,7 @@ impl Conservative {
             fresh: Vec::new(),
             suspects: BTreeSet::new(),
             risen: Vec::new(),
+            stirred: false,
         })
     }
 
@@ -143,6 +150,7 @@ impl Conservative {
 impl Policy for Conservative {
     const HOOKS: bool = true;
     const ENDS: bool = true;
+    const TIMERS: bool = true;
 
     fn sight(&self) -> Sight {
         Sight::Jobs
@@ -151,9 +159,10 @@ impl Policy for Conservative {
     #[inline]
     fn next(&mut self, view: View<'_>) -> Choice {
         let (free, now) = (view.station.free(), view.station.now());
-        if self.agenda.first().is_some_and(|&(time, ..)| f64::from_bits(time) < now) {
+        if self.stirred && self.agenda.first().is_some_and(|&(time, ..)| f64::from_bits(time) < now) {
             self.start_afresh(view);
         }
+        self.stirred = false;
         self.compress(view);
         self.profile.forget(now);
         for place in 0..self.fresh.len() {
@@ -162,7 +171,7 @@ impl Policy for Conservative {
             self.place(slot, job, view.station.need(job.class), now);
         }
         self.fresh.clear();
-        let due = self.agenda.iter().take_while(|&&(time, ..)| f64::from_bits(time) <= now);
+        let due = self.agenda.range((now.to_bits(), 0, 0)..).take_while(|&&(time, ..)| f64::from_bits(time) <= now);
         let mut fitting = due.filter(|&&(.., slot)| view.station.need(view.book.job(slot).class) <= free);
         fitting.next().map_or(Choice::Wait, |&(.., slot)| Choice::Job(slot))
     }
@@ -175,6 +184,7 @@ impl Policy for Conservative {
         }
         self.reserved[slot as usize] = f64::NAN;
         self.fresh.push(slot);
+        self.stirred = true;
     }
 
     #[inline]
@@ -193,6 +203,14 @@ impl Policy for Conservative {
             self.profile.give(now, end, need);
             self.note(now, end, need);
         }
+        self.stirred = true;
+    }
+
+    /// The next reservation to come.
+    #[inline]
+    fn wake_at(&mut self, view: View<'_>) -> f64 {
+        let later = (view.station.now().to_bits() + 1, 0, 0);
+        self.agenda.range(later..).next().map_or(f64::INFINITY, |&(time, ..)| f64::from_bits(time))
     }
 
     fn restore(&mut self, _: &[i64], _: View<'_>) -> Result<(), String> {

@@ -5,14 +5,18 @@ To add a command, write its module and put its function in `COMMANDS` in `app.py
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import NoReturn
 
 __all__ = ["main"]
 
 MISTAKE = 2
 """Exit code of a mistake of the user."""
+INTERRUPTED = 130
+"""Exit code after Ctrl-C, as of a process that the signal has ended."""
 
 
 def main(tokens: Sequence[str] | None = None) -> NoReturn:
@@ -21,22 +25,36 @@ def main(tokens: Sequence[str] | None = None) -> NoReturn:
     A mistake is told in one sentence on standard error, with exit code 2 and no traceback; Ctrl-C,
     also while modules are imported, with exit code 130.
     """
+    from quickswap.cli.streams import prepare
+
+    prepare()
+    code = 0
     try:
-        _run(tokens)
-    except KeyboardInterrupt as struck:
-        shown = getattr(struck, "result", None) is not None
-        _say(
-            "interrupted",
-            "what had been measured until then is shown" if shown else "nothing more is shown",
-        )
-        # Python remembers Ctrl-C in code that was compiled from text, as attrs does, and would end
-        # by the signal in spite of the exit code; the next code from text makes it forget.
-        exec("pass")
-        sys.exit(130)
-    sys.exit(0)
+        try:
+            code = _run(tokens)
+        except KeyboardInterrupt as struck:
+            code = INTERRUPTED
+            shown = getattr(struck, "result", None) is not None
+            _say(
+                "interrupted",
+                "what had been measured until then is shown" if shown else "nothing more is shown",
+            )
+            # Python remembers Ctrl-C in code that was compiled from text, as attrs does, and would
+            # end by the signal in spite of the exit code; the next such code makes it forget.
+            exec("pass")
+        sys.stdout.flush()
+    except BrokenPipeError:
+        _leave()  # the reader has gone, `| head` for one: nothing is left to say
+    except OSError as error:
+        if error.filename is not None:  # not an error of writing to what is open already
+            raise
+        _say("error", f"standard output cannot be written: {error.strerror or error}.")
+        code = code or MISTAKE
+        _leave()
+    sys.exit(code)
 
 
-def _run(tokens: Sequence[str] | None) -> None:
+def _run(tokens: Sequence[str] | None) -> int:
     from cyclopts import CycloptsError
 
     from quickswap.cli.app import build
@@ -47,18 +65,18 @@ def _run(tokens: Sequence[str] | None) -> None:
         app = build()
         app.suppress_keyboard_interrupt = False  # else it exits without a word
         app(sys.argv[1:] if tokens is None else tokens, exit_on_error=False, print_error=False)
-        sys.stdout.flush()
     except (CycloptsError, QuickswapError) as error:
         _say("error", _sentence(error))
-        sys.exit(MISTAKE)
-    except BrokenPipeError:
-        sys.stderr.close()  # the reader has gone, `| head` for one: nothing is left to say
-    except OSError as error:
-        if error.filename is not None:  # not an error of writing to what is open already
-            raise
-        _say("error", f"standard output cannot be written: {error.strerror or error}.")
-        sys.stderr.close()  # what is left of the output fails once more at the end
-        sys.exit(MISTAKE)
+        return MISTAKE
+    return 0
+
+
+def _leave() -> None:
+    """Let what is left of the output go nowhere: it would fail once more at the end."""
+    with suppress(OSError, ValueError, AttributeError):
+        descriptor = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(descriptor, sys.stdout.fileno())
+        os.close(descriptor)
 
 
 def _sentence(error: Exception) -> str:
@@ -81,7 +99,10 @@ def _sentence(error: Exception) -> str:
 
 
 def _say(kind: str, text: str) -> None:
-    print(f"quickswap: {kind}: {text}", file=sys.stderr)
+    from quickswap.cli.output import say
+
+    with suppress(OSError):  # standard error is full, or its reader has gone
+        say(kind, text)
 
 
 def _plain_warnings() -> None:

@@ -57,8 +57,8 @@ def analyze(
     json
         Print JSON instead of tables.
     """
-    from quickswap._words import load_words
-    from quickswap.cli.output import print_json
+    from quickswap._words import counted, load_words
+    from quickswap.cli.output import numbers_kept, print_json
     from quickswap.cli.run import check_writable, progress
     from quickswap.errors import ModelError
     from quickswap.files import write_with
@@ -77,18 +77,19 @@ def analyze(
         if system.load >= 1 or system.servers // min(system.needs) > MOST_SLOTS:
             raise ModelError(
                 f"--plot is for loads below 1 and up to {MOST_SLOTS} servers, not for a load of "
-                f"{load_words(system.load)} on {system.servers} servers."
+                f"{load_words(system.load)} on {counted(system.servers, 'server')}."
             )
     with progress("solving"):
         data = analyzed(system, threshold)
     if plot is not None and not data.get("curves"):
         raise ModelError(f"there is no curve to plot: {data['results'][0]['reason']}")
-    if json:
-        print_json(data)
-    else:
-        _print(model, system, data)
-    if plot is not None:
-        write_with(plot, lambda path: plot_thresholds(data["curves"], path))
+    with numbers_kept() as attempt:
+        if plot is not None:
+            attempt(lambda: write_with(plot, lambda path: plot_thresholds(data["curves"], path)))
+        if json:
+            print_json(data)
+        else:
+            _print(model, system, data)
 
 
 def analyzed(system: System, threshold: int | None = None) -> dict[str, Any]:
@@ -158,8 +159,9 @@ def _msfq(system: System, scans: Sequence[Thresholds], level: int) -> Iterator[d
         for form in msfq.FORMS if system.one_or_all else ():
             solve = partial(msfq.approximate, system, level, form)
             yield _row(label, f"approximation as {form}", solve, reference)
-    yield _row("MSF", "exact", partial(demand.at, 0))
-    yield _row("Adaptive Quickswap", "exact", partial(demand.at, demand.highest))
+    if demand.highest > 1:  # with one slot they are priorities, see `threshold_of`
+        yield _row("MSF", "exact", partial(demand.at, 0))
+        yield _row("Adaptive Quickswap", "exact", partial(demand.at, demand.highest))
 
 
 def _or_reason(solve: Callable[[], T]) -> tuple[T | None, str]:

@@ -7,6 +7,7 @@ from cyclopts import App
 from quickswap.cli.analyze import analyze
 from quickswap.cli.compare import compare
 from quickswap.cli.fit import fit
+from quickswap.cli.help import Layout
 from quickswap.cli.plot import plot
 from quickswap.cli.replay import replay
 from quickswap.cli.reproduce import reproduce
@@ -25,7 +26,7 @@ def build() -> App:
         name="quickswap",
         help="Simulate, compare and understand scheduling policies for multiserver jobs.",
         version=_version,
-        help_formatter="plain",
+        help_formatter=Layout(),
     )
     for command in COMMANDS:
         app.command(command)

@@ -61,7 +61,7 @@ def compare(
     parquet
         Write all quantities to this file.
     """
-    from quickswap.cli.output import emit
+    from quickswap.cli.output import emit, numbers_kept
     from quickswap.comparison import DEFAULT_POLICIES
     from quickswap.comparison import compare as run
     from quickswap.errors import QuickswapError
@@ -91,16 +91,17 @@ def compare(
             raise
         comparison, interruption = cast("Comparison", interrupted.result), interrupted
         note = "interrupted: the last line had not run to its end"
-    emit(csv, lambda: comparison.to_frame().write_csv())
-    emit(json, comparison.to_json)
-    if parquet is not None:
-        write_with(parquet, lambda path: comparison.to_frame().write_parquet(path))
-    if plot is not None:
-        write_with(plot, lambda path: plot_comparison(comparison, path))
-    if "-" not in {str(csv), str(json)}:
-        _print(comparison, note)  # behind the files, which a reader that leaves must not cost
-    if interruption is not None:
-        raise interruption
+    with numbers_kept() as attempt:
+        attempt(lambda: emit(csv, lambda: comparison.to_frame().write_csv()))
+        attempt(lambda: emit(json, comparison.to_json))
+        if parquet is not None:
+            attempt(lambda: write_with(parquet, comparison.to_frame().write_parquet))
+        if plot is not None:
+            attempt(lambda: write_with(plot, lambda path: plot_comparison(comparison, path)))
+        if "-" not in {str(csv), str(json)}:
+            _print(comparison, note)  # behind the files, which a reader that leaves must not cost
+        if interruption is not None:
+            raise interruption
 
 
 def _points(scale: Scale | None, loads: str | None, rates: str | None) -> dict[str, Any]:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import Parameter
 
+from quickswap._words import counted
 from quickswap.cli.reading import Reading, as_log_options, given, read_log
 from quickswap.cli.run import Output, Whole, check_writable
 
@@ -49,7 +49,7 @@ def fit(
     reading
         How to read the log, and which of its jobs.
     """
-    from quickswap.cli.output import emit
+    from quickswap.cli.output import emit, numbers_kept
     from quickswap.logs import LogError, goodness
     from quickswap.logs.fitting import fit as fitted
 
@@ -63,10 +63,13 @@ def fit(
     found = goodness(jobs, system)
     options = [f"--classes {classes}", f"--size {size}"]
     options += [f"--at-most {at_most}"] if classes == "load" else []
-    emit(output, lambda: model_file(jobs, system, [*options, *given(reading)]))
-    emit(csv, lambda: found.to_frame().write_csv())
-    if "-" not in map(str, (output, csv)):
-        _print(jobs, found, output)  # behind the files, which a reader that leaves must not cost
+    with numbers_kept() as attempt:
+        attempt(lambda: emit(output, lambda: model_file(jobs, system, [*options, *given(reading)])))
+        attempt(lambda: emit(csv, lambda: found.to_frame().write_csv()))
+        if "-" not in map(str, (output, csv)):
+            _print(jobs, found)  # behind the files, which a reader that leaves must not cost
+    if output is not None and "-" not in map(str, (output, csv)):
+        print(f"\nThe model is in {output}.")
 
 
 def model_file(log: JobLog, system: System, options: list[str]) -> str:
@@ -77,7 +80,7 @@ def model_file(log: JobLog, system: System, options: list[str]) -> str:
     today = datetime.now(UTC).strftime("%Y-%m-%d")
     lines = [
         f"A model of {log.source}, by quickswap fit {version('quickswap')} on {today}.",
-        f"{len(log):,} jobs, submitted {_span(log)}; load {log.load:.6g}.",
+        f"{counted(len(log), 'job', ',')}, submitted {_span(log)}; load {log.load:.6g}.",
         f"Options: {' '.join(options)}",
         "A class is called after the needs of its jobs; sizes are in seconds.",
     ]
@@ -88,7 +91,7 @@ def _span(log: JobLog) -> str:
     from datetime import UTC, datetime
 
     if log.origin is None:
-        return f"within {log.duration / 86400:,.4g} days"
+        return f"within {counted(log.duration / 86400, 'day', ',.4g')}"
     ends = (
         datetime.fromtimestamp(moment, UTC).strftime("%Y-%m-%d %H:%M")
         for moment in (log.origin, log.origin + log.duration)
@@ -101,7 +104,7 @@ def _printable(line: str) -> str:
     return "".join(letter if letter.isprintable() else "?" for letter in line)
 
 
-def _print(log: JobLog, found: Goodness, output: Path | None) -> None:
+def _print(log: JobLog, found: Goodness) -> None:
     from quickswap.cli.output import print_table
     from quickswap.logs.telling import sentences, tables
 
@@ -112,5 +115,3 @@ def _print(log: JobLog, found: Goodness, output: Path | None) -> None:
     print()
     for sentence in sentences(found):
         print(sentence)
-    if output is not None:
-        print(f"\nThe model is in {output}.")

@@ -19,7 +19,7 @@ class Scale:
     """How to change the model before use."""
 
     rate: float | None = None
-    """Total arrivals per second, all classes scaled alike."""
+    """Total arrivals per second, all classes scaled alike; by default the model's."""
     load: float | None = None
     """Load, in place of a rate: the share of the servers that the jobs keep busy."""
     servers: int | None = None

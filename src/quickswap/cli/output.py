@@ -5,10 +5,14 @@ from __future__ import annotations
 import json
 import math
 import sys
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
-__all__ = ["emit", "explain_unknown", "print_json", "print_table"]
+from quickswap.cli.streams import as_written
+from quickswap.errors import QuickswapError
+
+__all__ = ["emit", "explain_unknown", "numbers_kept", "print_json", "print_table", "say"]
 
 PIPE_WIDTH = 1000
 """Columns of a table that does not go to a terminal: enough that nothing wraps."""
@@ -17,7 +21,7 @@ GAP = 2
 PROSE = 36
 """Characters from which the cells of a column are sentences, which may be wrapped down to this."""
 
-Rows = list[Sequence[str]]
+Rows = Sequence[Sequence[str]]
 
 
 def print_table(columns: Sequence[str], rows: Iterable[Sequence[str]], text: int = 1) -> None:
@@ -26,7 +30,8 @@ def print_table(columns: Sequence[str], rows: Iterable[Sequence[str]], text: int
     On a terminal that is too narrow headers and sentences wrap; if that is not enough, the columns
     follow in several tables below each other, each of which begins with the first `text` ones.
     """
-    table = list(rows)
+    columns = [as_written(name) for name in columns]
+    table = [[as_written(cell) for cell in row] for row in rows]
     if sys.stdout.isatty():
         from rich.console import Console
 
@@ -37,6 +42,11 @@ def print_table(columns: Sequence[str], rows: Iterable[Sequence[str]], text: int
             _print(columns, table, text, part, widths)
     else:
         _print(columns, table, text, range(len(columns)), None)
+
+
+def say(kind: str, text: str) -> None:
+    """Print a sentence on standard error."""
+    print(f"quickswap: {kind}: {text}", file=sys.stderr, flush=True)
 
 
 def explain_unknown(cells: Iterable[str]) -> None:
@@ -68,7 +78,7 @@ def _print(
     for row in rows:
         table.add_row(*(row[position] for position in part))
     room = PIPE_WIDTH if widths is None else sum(widths) + GAP * len(widths)
-    console = Console(width=room, highlight=False, markup=False)
+    console = Console(width=room, highlight=False, markup=False, emoji=False)
     with console.capture() as capture:
         console.print(table)
     print("\n".join(line.rstrip() for line in capture.get().splitlines()))
@@ -114,7 +124,17 @@ def _total(widths: Sequence[int]) -> int:
 
 def print_json(data: object) -> None:
     """Print JSON; numbers that JSON has no word for, infinite or not a number, become null."""
-    print(json.dumps(_finite(data), indent=2, allow_nan=False, ensure_ascii=False))
+    _print_file(json.dumps(_finite(data), indent=2, allow_nan=False, ensure_ascii=False) + "\n")
+
+
+def _print_file(text: str) -> None:
+    """Print what is read by programs: in UTF-8 as files are, whatever the locale."""
+    buffer = getattr(sys.stdout, "buffer", None)
+    if buffer is None:
+        sys.stdout.write(text)
+        return
+    sys.stdout.flush()
+    buffer.write(text.encode("utf-8", "backslashreplace"))
 
 
 def _finite(data: object) -> object:
@@ -135,12 +155,44 @@ def _numeric(text: str) -> bool:
     return True
 
 
+@contextmanager
+def numbers_kept() -> Iterator[Callable[[Callable[[], object]], bool]]:
+    """Write files so that one that fails costs neither the others nor the table.
+
+    What the block is given writes one file, and returns whether it could. The first failure is
+    raised once the block has ended, others are printed before it.
+
+    Raises:
+        QuickswapError: what the first file that failed raised.
+    """
+    failures: list[QuickswapError] = []
+
+    def attempt(write: Callable[[], object]) -> bool:
+        try:
+            write()
+        except QuickswapError as error:
+            failures.append(error)
+            return False
+        return True
+
+    try:
+        yield attempt
+    except KeyboardInterrupt:
+        for failure in failures:
+            say("error", str(failure))
+        raise
+    for failure in failures[1:]:
+        say("error", str(failure))
+    if failures:
+        raise failures[0]
+
+
 def emit(path: Path | None, text: Callable[[], str]) -> None:
     """Write text to a file, whole or not at all, or to standard output if the path is "-"."""
     if path is None:
         return
     if str(path) == "-":
-        print(text().rstrip("\n"))
+        _print_file(text().rstrip("\n") + "\n")
         return
     from quickswap.files import write_text
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import sys
 from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -59,17 +58,19 @@ def plot(
         A panel for each class; for the lightest and the heaviest if there are more than six.
     model
         The model to draw if there are several: a preset, a model file, or the name that the error
-        lists, as a store holds no names.
+        lists, as a store holds no names. By default the only one.
     policies
-        The policies to draw, in this order, separated by spaces or semicolons, in quotes.
+        The policies to draw, in this order, separated by spaces or semicolons, in quotes. By
+        default all.
     loads
-        The loads to draw, separated by commas.
+        The loads to draw, separated by commas. By default all.
     title
-        What stands above the figure.
+        What stands above the figure; by default nothing.
     linear
         Draw times on a linear axis, not on a logarithmic one.
     """
     from quickswap.cli.compare import numbers
+    from quickswap.cli.output import numbers_kept
     from quickswap.experiments.chart import chart_of
     from quickswap.plotting import check_format
     from quickswap.plotting.stores import draw_chart
@@ -87,15 +88,19 @@ def plot(
         policies=None if policies is None else policies.replace(";", " ").split(),
         loads=None if loads is None else numbers("--loads", loads),
     )
-    draw_chart(chart, files, title=title, linear=linear, tell=_tell)
-    _print(chart, files)
+    with numbers_kept() as attempt:
+        attempt(lambda: draw_chart(chart, files, title=title, linear=linear, tell=_tell))
+        _print(chart)
+    print(f"wrote {', '.join(map(str, files))}")
 
 
 def _tell(sentence: str) -> None:
-    print(f"quickswap: {sentence}", file=sys.stderr)
+    from quickswap.cli.output import say
+
+    say("warning", sentence)
 
 
-def _print(chart: Chart, files: list[Path]) -> None:
+def _print(chart: Chart) -> None:
     from quickswap._words import counted
     from quickswap.cli.output import print_table
 
@@ -114,7 +119,6 @@ def _print(chart: Chart, files: list[Path]) -> None:
     print()
     for reason, number in chart.left_out.items():
         print(f"left out: {counted(number, 'point', ',')} {reason}")
-    print(f"wrote {', '.join(map(str, files))}")
 
 
 def _kind(mark: Mark) -> str:

@@ -42,8 +42,10 @@ def executor(address: str | None) -> Iterator[Executor | None]:
 
 def points_done(advance: Advance) -> str:
     """Return how far a sweep is."""
+    from quickswap._words import counted
+
     left = duration(advance.seconds_left)
-    return f"{advance.done:,} of {advance.points:,} points, {left}"
+    return f"{advance.done:,} of {counted(advance.points, 'point', ',')}, {left}"
 
 
 @contextmanager

@@ -24,31 +24,42 @@ class Reading:
     format: str | None = None
     """swf, sacct, csv or parquet; without it the content decides."""
     servers: Whole | None = None
-    """Servers of the machine, where the log does not say, or in place of what it says."""
+    """Servers of the machine; by default as many as the log says."""
     unit: str = "cpu"
     """What a server is: cpu, node or gpu."""
     partition: str | None = None
     """The partition to read, or several with commas between them; all by default."""
     timezone: str | None = None
-    """Of the times in the log, and of --from and --to, as in Europe/Berlin; by default UTC."""
+    """Of the times in the log, and of --from and --to, as in Europe/Berlin; by default UTC, and for
+    --from and --to of SWF the zone in its header."""
     start: Annotated[str | None, Parameter(name="--from")] = None
-    """The earliest submission: a date, as in 2024-03-01, or seconds after the first job."""
+    """The earliest submission: a date, as in 2024-03-01, or seconds after the first job.
+
+    By default there is no limit.
+    """
     end: Annotated[str | None, Parameter(name="--to")] = None
-    """The first moment that is too late for a submission, likewise."""
+    """The first moment that is too late for a submission, likewise; by default there is none."""
     scale_load: float = 1.0
     """Factor of the load: interarrival times are that many times shorter."""
     smallest_need: Whole | None = None
-    """Jobs that need fewer servers are left out; the next three likewise."""
+    """Jobs that need fewer servers are left out; by default none, as with the next three."""
     largest_need: Whole | None = None
-    """Largest need, in servers."""
+    """Largest need, in servers; by default any."""
     smallest_size: float | None = None
-    """Smallest size, in seconds."""
+    """Smallest size, in seconds; by default any."""
     largest_size: float | None = None
-    """Largest size, in seconds."""
+    """Largest size, in seconds; by default any."""
     sacct_format: str | None = None
-    """Of sacct without a header, the fields: what was given to sacct --format."""
+    """Of sacct, the fields: what was given to sacct --format. By default its header."""
+    delimiter: str | None = None
+    """Of sacct, what separates the fields: what was given to --delimiter. By default its header."""
     columns: str | None = None
-    """Of tables, their names of the columns, as in need=cpus,size=runtime."""
+    """Of tables, their names of the columns, as in need=cpus,size=runtime.
+
+    By default the names that the documentation lists.
+    """
+    time_unit: str | None = None
+    """Of tables, the unit of times that are plain numbers: s, ms, us or ns; by default s."""
     strict: Annotated[bool, Parameter(negative=())] = False
     """Refuse a log with a row that would be dropped or repaired."""
 

@@ -94,9 +94,7 @@ def replay(
     parquet
         Write all quantities to this file.
     """
-    import shlex
-
-    from quickswap.cli.output import emit
+    from quickswap.cli.output import emit, numbers_kept
     from quickswap.errors import QuickswapError
     from quickswap.files import write_with
     from quickswap.replays import replay_all
@@ -136,31 +134,49 @@ def replay(
         comparison, interruption = _partly(interrupted.result), interrupted
     if not any(each.jobs for each in comparison.results):
         raise QuickswapError(_nothing(comparison))
-    emit(csv, lambda: comparison.to_frame().write_csv())
-    emit(json, comparison.to_json)
-    if parquet is not None:
-        write_with(parquet, lambda path: comparison.to_frame().write_parquet(path))
-    if outcomes is not None:
-        write_with(outcomes, lambda path: comparison.outcomes().write_parquet(path))
     note = "interrupted: the replays that had ended are shown" if interruption else ""
-    if report is not None and interruption is None:
-        options = [*given(reading), *given(serving)]
-        options += [] if policies is None else [f"--policies {shlex.quote(policies)}"]
-        options += [] if load_factors is None else [f"--load-factors {shlex.quote(load_factors)}"]
-        command = " ".join(["quickswap replay", shlex.quote(Path(log).name), *options])
-        options = [] if groups is None else [f" --groups {groups}"]
-        command += "".join([f" --report {shlex.quote(report.name)}", *options])
-        try:
-            write_report(comparison, report, groups=groups, command=command)
-            note = f"\nreport: {report}"
-        except KeyboardInterrupt as struck:
-            interruption, note = struck, "interrupted"
-    if interruption is not None and report is not None:
-        note += "; the report is not written"
-    if "-" not in {str(csv), str(json)}:
-        _print(comparison, note)  # behind the files, which a reader that leaves must not cost
-    if interruption is not None:
-        raise interruption
+    with numbers_kept() as attempt:
+        attempt(lambda: emit(csv, lambda: comparison.to_frame().write_csv()))
+        attempt(lambda: emit(json, comparison.to_json))
+        if parquet is not None:
+            attempt(lambda: write_with(parquet, comparison.to_frame().write_parquet))
+        if outcomes is not None:
+            attempt(lambda: write_with(outcomes, comparison.outcomes().write_parquet))
+        if report is not None and interruption is None:
+            command = _command(log, report, groups, policies, load_factors, reading, serving)
+            try:
+                if attempt(
+                    lambda: write_report(comparison, report, groups=groups, command=command)
+                ):
+                    note = f"\nreport: {report}"
+            except KeyboardInterrupt as struck:
+                interruption, note = struck, "interrupted"
+        if interruption is not None and report is not None:
+            note += "; the report is not written"
+        if "-" not in {str(csv), str(json)}:
+            _print(comparison, note)  # behind the files, which a reader that leaves must not cost
+        if interruption is not None:
+            raise interruption
+
+
+def _command(
+    log: str,
+    report: Path,
+    groups: str | None,
+    policies: str | None,
+    load_factors: str | None,
+    reading: Reading | None,
+    serving: Serving | None,
+) -> str:
+    """Return the command with which a report is made, as the report shows it."""
+    import shlex
+
+    options = [*given(reading), *given(serving)]
+    options += [] if policies is None else [f"--policies {shlex.quote(policies)}"]
+    options += [] if load_factors is None else [f"--load-factors {shlex.quote(load_factors)}"]
+    options += [f"--report {shlex.quote(report.name)}"]
+    options += [] if groups is None else [f"--groups {groups}"]
+    return " ".join(["quickswap replay", shlex.quote(Path(log).name), *options])
 
 
 @contextmanager

@@ -40,11 +40,12 @@ def reproduce(
     precision
         Relative half-width to reach, in place of 2 % (Borg 10 %).
     jobs
-        Completions of each point at most.
+        Completions of each point at most; by default as many as each figure needs.
     threads
         Threads to use, one a point; all cores by default. Does not change the results.
     dask
-        Run the points on the workers of this Dask scheduler, as in tcp://host:8786.
+        Run the points on the workers of this Dask scheduler, as in tcp://host:8786. By
+        default on this machine.
     list_
         Only list the figures.
     """
@@ -81,9 +82,12 @@ def reproduce(
         )
         raise KeyboardInterrupt from None
     _print(found)
+    for name, reason in found.not_drawn.items():
+        raise QuickswapError(f"{name}: {reason}")
 
 
 def _print(found: Reproduction) -> None:
+    from quickswap._words import counted
     from quickswap.cli.output import print_table
 
     rows = []
@@ -107,4 +111,4 @@ def _print(found: Reproduction) -> None:
         verdicts = [[each.verdict, each.claim, each.where] for each in found.findings]
         print_table(["verdict", "claim", "where"], verdicts, text=3)
     what = "data, figures and claims" if found.findings else "data and figures"
-    print(f"\n{found.ran:,} points simulated now; {what} are in {found.folder}")
+    print(f"\n{counted(found.ran, 'point', ',')} simulated now; {what} are in {found.folder}")

@@ -49,7 +49,7 @@ def simulate(
     trajectory
         Write the number in system per class against time to this CSV file (- for standard output).
     """
-    from quickswap.cli.output import emit
+    from quickswap.cli.output import emit, numbers_kept
     from quickswap.simulation import Interrupted
     from quickswap.simulation import simulate as run
 
@@ -65,13 +65,14 @@ def simulate(
         if interrupted.result is None:
             raise
         result, interruption = cast("Result", interrupted.result), interrupted
-    emit(json, result.to_json)
-    emit(csv, lambda: result.to_frame().write_csv())
-    emit(trajectory, lambda: _trajectory(result))
-    if "-" not in map(str, (json, csv, trajectory)):
-        _print(result)  # behind the files, which a reader that leaves must not cost
-    if interruption is not None:
-        raise interruption
+    with numbers_kept() as attempt:
+        attempt(lambda: emit(json, result.to_json))
+        attempt(lambda: emit(csv, lambda: result.to_frame().write_csv()))
+        attempt(lambda: emit(trajectory, lambda: _trajectory(result)))
+        if "-" not in map(str, (json, csv, trajectory)):
+            _print(result)  # behind the files, which a reader that leaves must not cost
+        if interruption is not None:
+            raise interruption
 
 
 def _print(result: Result) -> None:

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 __all__ = ["sweep"]
 
 
-@Parameter(name="*")
+@Parameter(name="*", group="In place of what the grid says, which is the default")
 @dataclass(frozen=True)
 class Overrides:
     """What takes the place of what the grid says."""
@@ -76,11 +76,20 @@ class Where:
     threads: Whole | None = None
     """Threads to use, one a point; all cores by default."""
     dask: str | None = None
-    """Run the points on the workers of this Dask scheduler, as in tcp://host:8786."""
+    """Run the points on the workers of this Dask scheduler, as in tcp://host:8786.
+
+    By default on this machine.
+    """
     shard: str | None = None
-    """Run one part, as in 3/10 for the third of ten; each with a store of its own."""
+    """Run one part, as in 3/10 for the third of ten; each with a store of its own.
+
+    By default all points.
+    """
     budget: Whole | None = None
-    """Jobs of all points together, shared out by expected need; for grids with a precision."""
+    """Jobs of all points together, shared out by expected need; for grids with a precision.
+
+    By default each point has the jobs that the grid allows it.
+    """
 
 
 def sweep(
@@ -111,13 +120,15 @@ def sweep(
     where
         Where the points run.
     against
-        A policy: print for each other one whether it is better, yes, no or undecided.
+        A policy: print for each other one whether it is better, yes, no or undecided. By default
+        none.
     csv
         Write all quantities of the grid's points to this file, one a line (- for standard output);
         without a grid, of all that --store holds.
     parquet
         Write all quantities of the grid's points to this file; without a grid, as --csv.
     """
+    from quickswap._words import counted
     from quickswap.errors import QuickswapError
     from quickswap.experiments.store import Store
 
@@ -141,7 +152,11 @@ def sweep(
         if others:
             added = kept.merge(*others)
             if str(csv) != "-":
-                print(f"{added:,} rows are new in {store}, which holds {len(kept):,} results")
+                verb = "is" if added == 1 else "are"
+                print(
+                    f"{counted(added, 'row', ',')} {verb} new in {store}, which holds "
+                    f"{counted(len(kept), 'result', ',')}"
+                )
         if plan is not None:
             _run(plan, kept, chosen, csv, parquet)
         else:
@@ -178,6 +193,7 @@ def _planned(grid: Path, overrides: Overrides, where: Where, against: str | None
 def _run(
     plan: Plan, store: Store, chosen: Executor | None, csv: Path | None, parquet: Path | None
 ) -> None:
+    from quickswap.cli.output import numbers_kept
     from quickswap.cli.sweep_tables import frame_of, print_sweep
     from quickswap.experiments.sweeping import run_spots
     from quickswap.simulation import Interrupted
@@ -190,11 +206,12 @@ def _run(
             )
     except Interrupted as interrupted:
         found, interruption = cast("Sweep", interrupted.result), interrupted
-    _write(lambda: frame_of(found), csv, parquet)
-    if str(csv) != "-":
-        print_sweep(found, plan.against, interrupted=interruption is not None)
-    if interruption is not None:
-        raise interruption
+    with numbers_kept() as attempt:
+        attempt(lambda: _write(lambda: frame_of(found), csv, parquet))
+        if str(csv) != "-":
+            print_sweep(found, plan.against, interrupted=interruption is not None)
+        if interruption is not None:
+            raise interruption
 
 
 def _write(frame: Callable[[], DataFrame], csv: Path | None, parquet: Path | None) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Sequence
 from itertools import chain
 from typing import TYPE_CHECKING
@@ -78,9 +79,14 @@ def print_sweep(found: Sweep, against: str | None, *, interrupted: bool) -> None
     explain_unknown(chain(*rows))
     _tell_wide(found)
     failures = list(found.outcomes.failures.values())
-    for message in dict.fromkeys(each.message for each in failures if not each.not_run):
-        number = sum(each.message == message for each in failures)
-        print(f"{counted(number, 'point')} without a result: {as_options(message)}")
+    reasons = Counter(
+        (spot.model, failure.message)
+        for spot in found.spots
+        if (failure := found.outcomes.failures.get(spot.point.key)) and not failure.not_run
+    )
+    for (model, message), number in reasons.items():
+        whose = f"{model}: " if models else ""
+        print(f"{counted(number, 'point')} without a result: {whose}{as_options(message)}")
     ran, points = found.outcomes.ran, len(found.spots)
     others = ", the others were in the store" if ran < points and not interrupted else ""
     print(f"{ran:,} of {counted(points, 'point', ',')} run now{others}")
@@ -146,9 +152,11 @@ def _long(
 
 def _verdict(place: Place, policy: str) -> str:
     """Return the verdict, and what is to be known about it."""
+    from quickswap._words import counted
+
     words = place.verdict(policy) + ("" if place.reached(policy) else WIDE)
     ran, waiting = len(place.results.get(policy, ())), place.not_run.get(policy, 0)
-    return f"{words}, {ran} of {ran + waiting} seeds" if ran and waiting else words
+    return f"{words}, {ran} of {counted(ran + waiting, 'seed')}" if ran and waiting else words
 
 
 def _values(place: Place, policy: str) -> list[str]:

@@ -45,7 +45,10 @@ class How:
     threads: Whole | None = None
     """Threads to use, one a simulation; all cores by default. Does not change the result."""
     dask: str | None = None
-    """Simulate on the workers of this Dask scheduler, as in tcp://host:8786."""
+    """Simulate on the workers of this Dask scheduler, as in tcp://host:8786.
+
+    By default on this machine.
+    """
 
 
 def tune(
@@ -81,7 +84,7 @@ def tune(
     json
         Write all that was found to this file (- for standard output).
     """
-    from quickswap.cli.output import emit
+    from quickswap.cli.output import emit, numbers_kept
     from quickswap.simulation import Interrupted
     from quickswap.tuning import tune as search
 
@@ -109,12 +112,13 @@ def tune(
         if interrupted.result is None:
             raise
         found, interruption = cast("Tuning", interrupted.result), interrupted
-    emit(csv, lambda: found.to_frame().write_csv())
-    emit(json, found.to_json)
-    if "-" not in {str(csv), str(json)}:
-        _print(model, found, interrupted=interruption is not None)
-    if interruption is not None:
-        raise interruption
+    with numbers_kept() as attempt:
+        attempt(lambda: emit(csv, lambda: found.to_frame().write_csv()))
+        attempt(lambda: emit(json, found.to_json))
+        if "-" not in {str(csv), str(json)}:
+            _print(model, found, interrupted=interruption is not None)
+        if interruption is not None:
+            raise interruption
 
 
 def _said(stage: Stage) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import product
 from pathlib import Path
@@ -11,7 +12,8 @@ from typing import Any, Self, Unpack, final
 
 from quickswap._check import items, positive
 from quickswap._settings import GridSettings
-from quickswap.errors import QuickswapError, shown, unknown
+from quickswap._words import counted
+from quickswap.errors import ModelError, PolicyError, QuickswapError, shown, unknown
 from quickswap.experiments.point import SETTINGS, Point
 from quickswap.experiments.spread import spread
 from quickswap.files import checked_path
@@ -130,11 +132,15 @@ class Grid:
         names = [name for name, _ in self.settings]
         choices = list(product(*(values for _, values in self.settings)))
         for model, system in self.models:
-            for scaled in self._scaled(system):
+            with _of_model(model):
+                systems = self._scaled(system)
+            for scaled in systems:
                 for chosen in choices:
                     for policy in self.policies:
                         settings = dict(zip(names, chosen, strict=True))
-                        yield Spot(Point.of(scaled, policy, **settings), model, policy.label)
+                        with _of_model(model):
+                            point = Point.of(scaled, policy, **settings)
+                        yield Spot(point, model, policy.label)
 
     def points(self) -> list[Point]:
         """Return the points, in the order of `spots`."""
@@ -243,10 +249,20 @@ def _beside(model: Any, folder: Path) -> Any:
     return model
 
 
+@contextmanager
+def _of_model(model: str) -> Iterator[None]:
+    """Name the model in a mistake that comes from it, or from a policy that does not suit it."""
+    try:
+        yield
+    except (ModelError, PolicyError) as error:
+        raise type(error)(f"{model}: {error}", error.where) from error
+
+
 def _named(model: Any) -> tuple[str, System]:
     system = as_system(model)
     if isinstance(model, System):
-        return f"{system.servers} servers, {len(system.classes)} classes", system
+        servers, classes = counted(system.servers, "server"), counted(len(system.classes), "class")
+        return f"{servers}, {classes}", system
     return Path(model).stem if str(model).endswith(".toml") else str(model), system
 
 

@@ -11,6 +11,7 @@ from typing import cast
 
 from quickswap._check import items
 from quickswap._settings import check_progress, whole
+from quickswap._words import counted
 from quickswap.errors import QuickswapError, shown
 from quickswap.experiments.costs import work
 from quickswap.experiments.grid import Grid, Spot, read_grids
@@ -163,8 +164,8 @@ def _within(spots: list[Spot], budget: int) -> list[Spot]:
         )
     if budget < LEAST * len(spots):
         raise QuickswapError(
-            f"budget is {budget}, and {len(spots)} points need {LEAST} jobs each at least: give "
-            f"{LEAST * len(spots)} or more."
+            f"budget is {budget}, and each of {counted(len(spots), 'point')} takes {LEAST} jobs: "
+            f"give {LEAST * len(spots)} or more."
         )
     works = [work(spot.point) for spot in spots]
     free = budget - LEAST * len(spots)

@@ -47,6 +47,13 @@ class Lines:
         found: npt.NDArray[np.bool_] = np.logical_or.reduceat(table[self.array()], self.starts)
         return found
 
+    def first(self) -> npt.NDArray[np.uint8]:
+        """Return the first byte of each line that is not blank, which may be its line feed."""
+        data, at = self.array(), self.starts.copy()
+        while (blank := np.isin(data[at], [*b" \t"])).any():
+            at[blank] += 1
+        return data[at]
+
     def pick(self, chosen: npt.NDArray[np.bool_]) -> bytes:
         """Return the text of the chosen lines."""
         if chosen.all():

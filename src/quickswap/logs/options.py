@@ -14,9 +14,12 @@ from quickswap._check import factor, positive, real, whole
 from quickswap.errors import shown, unknown
 from quickswap.logs.errors import LogError
 
-__all__ = ["Instant", "Options", "Unit", "check_zone", "instant"]
+__all__ = ["SECOND", "Instant", "Options", "TimeUnit", "Unit", "check_zone", "instant"]
 
 Unit = Literal["cpu", "node", "gpu"]
+TimeUnit = Literal["s", "ms", "us", "ns"]
+SECOND: dict[str, float] = {"s": 1.0, "ms": 1e3, "us": 1e6, "ns": 1e9}
+"""How many of each unit a second has."""
 Instant = float | str | date
 """Seconds after the first job of the log, or a date and time."""
 
@@ -29,6 +32,7 @@ class Options:
     unit: str
     partition: tuple[str, ...] | None
     timezone: str | None
+    time_unit: TimeUnit | None
     start: Instant | None
     end: Instant | None
     scale_load: float
@@ -38,6 +42,8 @@ class Options:
     def __post_init__(self) -> None:
         if self.unit not in ("cpu", "node", "gpu"):
             unknown("unit", self.unit, ("cpu", "node", "gpu"), LogError)
+        if self.time_unit not in (None, *SECOND):
+            unknown("time_unit", self.time_unit, tuple(SECOND), LogError)
         if self.servers is not None:
             whole(self.servers, "servers", 1, error=LogError)
         factor(self.scale_load, "scale_load", LogError)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 import polars as pl
@@ -10,9 +9,9 @@ import polars as pl
 from quickswap.logs.quality import DROP, MARK, Tally
 from quickswap.logs.rules import bit
 
-__all__ = ["TEXTS", "TIMES", "Parsed", "judge", "marked", "unread", "unreadable"]
+__all__ = ["LARGEST", "TEXTS", "TIMES", "Parsed", "complete", "judge", "marked", "unread"]
 
-TIMES = ("submit", "size", "need", "requested", "estimate", "wait", "eligible")
+TIMES = ("submit", "size", "need", "requested", "estimate", "wait", "eligible", "end")
 """Columns of a reader that hold numbers: seconds, and servers. Null is unknown."""
 
 TEXTS = ("job", "class", "user", "group", "queue", "partition", "state")
@@ -24,7 +23,7 @@ Null is unknown. Labels are categorical, which takes a quarter of the memory of 
 LARGEST = 1e12
 """No time in seconds and no need is larger: 1e12 s are 30,000 years."""
 
-_IDLE = ("pending", "requeued", "requeue_fed", "requeue_hold", "future")
+_IDLE = ("pending", "future", "queued", "requeue_fed", "requeue_hold")
 _CANCELLED = ("cancelled", "deadline", "boot_fail", "revoked")
 
 
@@ -39,6 +38,7 @@ class Parsed:
         servers: the servers that the log names, or None.
         clock: Unix time of the log's time 0, in seconds, or None.
         zone: the time zone that the log names, or None.
+        partitions: the servers of each partition of which the log says so.
     """
 
     frame: pl.DataFrame
@@ -46,32 +46,12 @@ class Parsed:
     servers: int | None = None
     clock: float | None = None
     zone: str | None = None
+    partitions: dict[str, int] = field(default_factory=dict)
 
 
 def unread(rows: list[tuple[int, str]]) -> pl.DataFrame:
     """Return rows of which nothing but line and reason to drop them is known."""
     return complete(pl.DataFrame(rows, schema={"line": pl.Int64, DROP: pl.String}, orient="row"))
-
-
-def unreadable(frame: pl.DataFrame, readings: Mapping[str, pl.Expr], tally: Tally) -> pl.Series:
-    """Return which rows hold a text that cannot be read, and keep the first such text.
-
-    Args:
-        frame: the fields as texts, and the line.
-        readings: of each field that is looked at, its value; null is what cannot be read.
-        tally: keeps the text.
-    """
-    flags = frame.select(
-        (pl.col(name).is_not_null() & value.is_null()).alias(name)
-        for name, value in readings.items()
-    )
-    wrong = flags.select(pl.any_horizontal(pl.all()).alias("wrong")).to_series()
-    if wrong.any():
-        lines = frame["line"].filter(wrong)
-        at = int(frame.with_row_index("_at").filter(wrong).sort("line")["_at"][0])
-        name = next(each for each in flags.columns if flags[each][at])
-        tally.example("unreadable", int(lines.min()), f"{name} {str(frame[name][at])[:40]!r}")  # type: ignore[arg-type] # numbers, and some
-    return wrong
 
 
 def complete(frame: pl.DataFrame) -> pl.DataFrame:
@@ -109,38 +89,24 @@ def _drop(*rules: tuple[str, pl.Expr]) -> pl.Expr:
     return pl.coalesce(pl.col(DROP), *reasons).alias(DROP)
 
 
-def _within(frame: pl.DataFrame, tally: Tally) -> pl.DataFrame:
-    """Call rows unreadable that hold a number beyond all, whatever else is wrong but the fields."""
-    far = {
-        name: pl.when(pl.col(name).is_between(-LARGEST, LARGEST)).then(pl.col(name))
-        for name in ("submit", "size", "need", "wait")
-    }
-    beyond = unreadable(frame, far, tally) & ~frame[DROP].eq_missing(pl.Series(["fields"]))
-    if not beyond.any():
-        return frame
-    reason = pl.when(beyond).then(pl.lit("unreadable")).otherwise(pl.col(DROP))
-    return frame.with_columns(reason.alias(DROP))
-
-
 def judge(frame: pl.DataFrame, tally: Tally) -> pl.DataFrame:
     """Return the rows of a block that are jobs, put right; count the others.
 
-    `requested` is gone afterwards: a need is the allocated servers, else the requested ones.
+    A state says that a job never started only where no run time says otherwise. `requested` is gone
+    afterwards: a need is the allocated servers, else the requested ones.
     """
     tally.rows += frame.height
     states = frame.get_column("state").fill_null("unknown").value_counts()
     for state, count in states.rows():
         tally.states[state] += count
     size, need, wait = pl.col("size"), pl.col("need"), pl.col("wait")
+    idle, cancelled = pl.col("state").is_in(_IDLE), pl.col("state").is_in(_CANCELLED)
+    ran = (size > 0).fill_null(False)
+    requeued = (pl.col("state") == "requeued") & ~(size.is_null() & wait.is_not_null())
+    nowhere = (size == 0) & (need == 0)
     frame = frame.with_columns(
-        pl.when(pl.col(name).is_between(-LARGEST, LARGEST)).then(pl.col(name)).alias(name)
-        for name in ("requested", "estimate", "eligible")
-    )
-    idle = pl.col("state").is_in(_IDLE)
-    ran = size.fill_null(0) > 0
-    frame = _within(frame, tally).with_columns(
         _drop(
-            ("never_started", idle | (pl.col("state").is_in(_CANCELLED) & ~ran)),
+            ("never_started", ~ran & (idle | cancelled | requeued | nowhere)),
             ("unknown_submit", pl.col("submit").is_null() | (pl.col("submit") < 0)),
             ("unknown_size", size.is_null() | (size < 0)),
             ("unknown_need", ~((need > 0) | (pl.col("requested") > 0)).fill_null(False)),
@@ -160,6 +126,7 @@ def judge(frame: pl.DataFrame, tally: Tally) -> pl.DataFrame:
             no_wait=wait.is_null(),
             negative_wait=wait < 0,
             held=pl.col("eligible") > pl.col("submit"),
+            idle_state=idle,
         ),
         pl.when(allocated).then(need).otherwise(requested).alias("need"),
         pl.when(size == 0).then(1.0).otherwise(size).alias("size"),

@@ -10,6 +10,7 @@ from typing import Any
 
 import polars as pl
 
+from quickswap._words import counted
 from quickswap.logs.errors import LogError
 from quickswap.logs.rules import MARKS, RULES, Kind, bit
 
@@ -84,10 +85,9 @@ class QualityReport:
         return next((each.count for each in self.findings if each.rule == rule), 0)
 
     def __str__(self) -> str:
-        head = (
-            f"{self.source}: {self.rows:,} rows, {self.kept:,} jobs kept ({self.repaired:,} of "
-            f"them repaired), {self.dropped:,} rows dropped"
-        )
+        rows, kept = counted(self.rows, "row", ","), counted(self.kept, "job", ",")
+        repaired, dropped = f"{self.repaired:,} of them repaired", counted(self.dropped, "row", ",")
+        head = f"{self.source}: {rows}, {kept} kept ({repaired}), {dropped} dropped"
         states = ", ".join(f"{name} {count:,}" for name, count in self.states.items())
         return "\n".join(
             [

@@ -13,7 +13,7 @@ from quickswap.files import checked_path
 from quickswap.logs import sacct, swf, table
 from quickswap.logs.errors import LogError
 from quickswap.logs.joblog import JobLog
-from quickswap.logs.options import Instant, Options, Unit, check_zone
+from quickswap.logs.options import Instant, Options, TimeUnit, Unit, check_zone
 from quickswap.logs.parsed import Parsed
 from quickswap.logs.quality import Tally, refuse_first
 from quickswap.logs.settle import finished, settle
@@ -31,7 +31,9 @@ def read(
     partition: str | Sequence[str] | None = None,
     timezone: str | None = None,
     columns: Mapping[str, str] | None = None,
+    time_unit: TimeUnit | None = None,
     sacct_format: str | None = None,
+    delimiter: str | None = None,
     start: Instant | None = None,
     end: Instant | None = None,
     scale_load: float = 1.0,
@@ -53,7 +55,11 @@ def read(
         timezone: of the times in the log and of `start` and `end`, such as "Europe/Berlin";
             without it UTC, and for `start` and `end` the zone that the log names.
         columns: of tables, the table's names of the columns: `{"size": "runtime", ...}`.
+        time_unit: of tables, the unit of times that are plain numbers: "s", "ms", "us" or "ns";
+            without it seconds, unless that is implausible.
         sacct_format: of sacct without a header, the fields: what was given to `--format`.
+        delimiter: of sacct without a header, what separates the fields: what was given to
+            `--delimiter`, if not `|`.
         start: the earliest submission, a date or seconds after the log's first job.
         end: the first moment that is too late for a submission, likewise.
         scale_load: factor of the load, by interarrival times that many times shorter.
@@ -81,6 +87,7 @@ def read(
         unit=unit,
         partition=None if wanted is None else tuple(map(str, wanted)),
         timezone=timezone,
+        time_unit=time_unit,
         start=start,
         end=end,
         scale_load=scale_load,
@@ -90,13 +97,19 @@ def read(
     columns = _columns(columns)
     if not isinstance(sacct_format, str | None):
         raise LogError(f"sacct_format is {shown(sacct_format)}; give the fields as a text.")
+    if delimiter is not None and not (isinstance(delimiter, str) and delimiter):
+        raise LogError(f"delimiter is {shown(delimiter)}; give the characters between fields.")
     path = checked_path(path)
     _refuse_pipes(path)
     tally = Tally(str(path))
-    kind = sniff(path) if format is None else format
+    kind = format or sniff(path)
+    if format is None and kind == "sacct" and columns is not None:
+        kind = "csv"  # a table may have sacct's names of columns
+    elif format is None and kind == "csv" and (delimiter or "," in (sacct_format or "")):
+        kind = "sacct"
     try:
-        parsed = _parsed(path, kind, options, columns, sacct_format, tally)
-        frame = settle(parsed, options, kind == "swf", tally)
+        parsed = _parsed(path, kind, options, columns, (sacct_format, delimiter), tally)
+        frame, machine = settle(parsed, options, kind == "swf", tally)
     except LogError as error:
         if format is not None:
             _refuse_format(path, format, error)
@@ -107,7 +120,7 @@ def read(
     first = float(frame["submit"][0])
     return JobLog(
         jobs=finished(frame, scale_load),
-        servers=int(options.servers or parsed.servers or 0),
+        servers=machine,
         report=report,
         source=str(path),
         origin=None if parsed.clock is None else parsed.clock + first,
@@ -158,24 +171,30 @@ def _parsed(
     kind: Format,
     options: Options,
     columns: Mapping[str, str] | None,
-    sacct_format: str | None,
+    layout: tuple[str | None, str | None],
     tally: Tally,
 ) -> Parsed:
-    """Let the reader of the format read, having refused options of other formats."""
+    """Let the reader of the format read, having refused options of other formats.
+
+    `layout`: the fields of sacct, and the delimiter.
+    """
     if columns is not None and kind not in ("csv", "parquet"):
         raise LogError(f"columns is for tables, but {path} is {kind}.")
-    if sacct_format is not None and kind != "sacct":
-        raise LogError(f"sacct_format is for sacct, but {path} is {kind}.")
+    if options.time_unit is not None and kind not in ("csv", "parquet"):
+        raise LogError(f"time_unit is for tables, but {path} is {kind}.")
+    for name, value in zip(("sacct_format", "delimiter"), layout, strict=True):
+        if value is not None and kind != "sacct":
+            raise LogError(f"{name} is for sacct, but {path} is {kind}.")
     if options.unit == "gpu" and kind == "swf":
         raise LogError(f'{path} is SWF, which tells no GPUs: give unit="cpu" or "node".')
     if kind == "swf":
         parsed = swf.parse(path, options.unit, tally)
         return _with_a_known_zone(parsed)
     if kind == "sacct":
-        return sacct.parse(path, options.unit, options.timezone, sacct_format, tally)
+        return sacct.parse(path, options.unit, options.timezone, *layout, tally)
     if kind == "csv":
-        return table.parse_csv(path, columns, options.timezone, tally)
-    return table.parse_parquet(path, columns, options.timezone, tally)
+        return table.parse_csv(path, columns, options.timezone, options.time_unit, tally)
+    return table.parse_parquet(path, columns, options.timezone, options.time_unit, tally)
 
 
 def _with_a_known_zone(parsed: Parsed) -> Parsed:

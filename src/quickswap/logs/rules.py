@@ -28,11 +28,14 @@ _TABLE = [
     # A row that cannot be read
     Rule("fields", "dropped", "number of fields", "too few fields, or too many to tell them apart"),
     Rule("unreadable", "dropped", "submit, need or size", "not a number or a time, or beyond 1e12"),
+    Rule(
+        "swallowed", "dropped", "row", "has all fields of a row, but stands in the text of another"
+    ),
     # A row that is no job, or no load
     Rule("step", "dropped", "job", "a step of a job, not a job"),
     Rule("skipped_time", "dropped", "time", "an hour that clocks skip: not in this time zone"),
     Rule("partial", "dropped", "state", "a part of a job that has a row of its own"),
-    Rule("duplicate", "dropped", "job", "the same job, submitted and ended in the same seconds"),
+    Rule("duplicate", "dropped", "job", "the same run of the same job, with the same times"),
     Rule("never_started", "dropped", "state", "cancelled or still pending, never ran: no load"),
     # A job that lacks what a simulation needs
     Rule("unknown_submit", "dropped", "submit", "no submit time"),
@@ -61,14 +64,22 @@ _TABLE = [
     Rule("running", "repaired", "size", "still running or suspended: its time so far is its size"),
     Rule("size_from_times", "repaired", "size", "no elapsed time: end - start"),
     Rule("negative_wait", "repaired", "wait", "starts before its submission: the wait is unknown"),
-    Rule("ambiguous_time", "repaired", "submit", "in the hour that clocks repeat: the first one"),
+    Rule("ambiguous_time", "repaired", "time", "in the hour that clocks repeat: the first one"),
+    Rule(
+        "gap_time", "repaired", "time", "in an hour that clocks skip: from the run time, or unknown"
+    ),
+    Rule(
+        "bad_value", "repaired", "value", "not a number or a time, in a field not needed: unknown"
+    ),
     Rule("unsorted", "repaired", "submit", "submitted before a row above it: sorted"),
     # What is worth knowing
+    Rule("cut_field", "noted", "row", "a field is cut off at its width, with a `+` at its end"),
     Rule("header_words", "noted", "row", "words before the first job: taken for a header"),
     Rule("no_estimate", "noted", "estimate", "no estimate: the size stands for it"),
     Rule("overrun", "noted", "size", "ran longer than its estimate"),
     Rule("other_need", "noted", "need", "allocated servers differ from the requested ones"),
     Rule("no_wait", "noted", "wait", "the wait is not logged"),
+    Rule("idle_state", "noted", "state", "has run, although its state is that of a job that waits"),
     Rule("suspended", "noted", "size", "end - start is not the elapsed time: the latter counts"),
     Rule("held", "noted", "submit", "eligible only after its submission: dependent, or held"),
     Rule("heterogeneous", "noted", "job", "a part of a heterogeneous job: a job of its own here"),

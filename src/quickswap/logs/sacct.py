@@ -1,25 +1,27 @@
-"""Reads what Slurm's `sacct --parsable2` (or `--parsable`) prints, with a header or without."""
+"""Reads what Slurm's `sacct` prints: with any delimiter, in fields of fixed width, or as JSON."""
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import polars as pl
 
-from quickswap.logs import slurm, times
+from quickswap._words import counted
+from quickswap.logs import evidence, fixed, slurm_json, values
 from quickswap.logs.errors import LogError
+from quickswap.logs.fixed import columns_of
 from quickswap.logs.lines import Reader
-from quickswap.logs.parsed import Parsed, complete, judge, marked, unread, unreadable
+from quickswap.logs.parsed import Parsed, judge, marked, unread
 from quickswap.logs.quality import DROP, MARK, Tally
 from quickswap.logs.records import Layout, frames, whole
 from quickswap.logs.source import blocks, head
 
-__all__ = ["is_header", "parse"]
+__all__ = ["is_sacct", "parse"]
+
+_NAME = re.compile(r"[A-Za-z_]+")
 
 _ALIASES = {"ncpus": "alloccpus", "nnodes": "allocnodes", "account": "group", "qos": "queue"}
-_UNKNOWN = ("", "Unknown", "None", "N/A", "none", "unknown")
-_MOMENTS = ("submit", "start", "end")
-_RUNNING = ("running", "suspended")
 _USED = (
     *("jobid", "jobidraw", "submit", "eligible", "start", "end", "elapsedraw", "elapsed"),
     *("alloccpus", "reqcpus", "allocnodes", "reqnodes", "alloctres", "reqtres", "state"),
@@ -36,59 +38,122 @@ _NEEDS = {
 }
 
 
-def is_header(line: str) -> bool:
-    """Return whether a line names the fields of a dump."""
-    words = {word.strip().lower() for word in line.split("|")}
-    return len(words) > 1 and bool(words & {"jobid", "jobidraw", "submit"})
+def is_sacct(text: str) -> bool:
+    """Return whether a text begins as sacct's output does: with names of its fields, or as JSON."""
+    line, _, rest = text.lstrip("\r\n").partition("\n")
+    second = rest.partition("\n")[0]
+    if line.lstrip()[:1] in ("{", "["):
+        return True
+    if columns_of(line.encode(), second.encode()) is not None:
+        return True
+    return delimiter_of(line) is not None
+
+
+def delimiter_of(line: str) -> str | None:
+    """Return what separates the names of fields of sacct in a line; None if it is no header.
+
+    A table may have names in common with sacct, but no column `need` or `size`.
+    """
+    line = line.replace('"', "").strip()
+    words = [word.lower() for word in _NAME.findall(line)]
+    between = set(_NAME.split(line)[1:-1])
+    if between != {"||"} and "|" in line and set(words) & {"jobid", "jobidraw", "submit"}:
+        return "|"
+    if len(between) != 1 or not between.isdisjoint({" ", ""}) or set(words) & {"need", "size"}:
+        return None
+    ran = set(words) & {"elapsedraw", "elapsed", "end"}
+    numbered = set(words) & {"jobid", "jobidraw"}
+    return between.pop() if "submit" in words and ran and numbered else None
 
 
 def parse(
-    path: Path, unit: str, zone: str | None, sacct_format: str | None, tally: Tally
+    path: Path,
+    unit: str,
+    zone: str | None,
+    sacct_format: str | None,
+    delimiter: str | None,
+    tally: Tally,
 ) -> Parsed:
     """Read a dump; blank lines and headers are no rows."""
+    start = head(path).removeprefix(b"\xef\xbb\xbf").lstrip(b"\r\n")
+    if start.lstrip()[:1] in (b"{", b"["):
+        return _parse_json(path, unit, zone, tally)
     if zone is None:
         tally.facts.append("Times are taken for UTC; if the dump has local ones, give timezone=.")
-    layout, headed = _layout(path, sacct_format)
-    _check(path, layout, unit)
+    first, _, rest = start.partition(b"\n")
+    columns = columns_of(first, rest.partition(b"\n")[0])
     reader = Reader(lone_cr=False)
+    if columns is not None and delimiter is None:
+        names = _named([name.lower() for name, _, _ in columns])
+        spans = [(begin, end) for _, begin, end in columns]
+        headed = True
+        found = (
+            frame
+            for block in blocks(path)
+            for frame in fixed.frames(reader.lines(block), names, spans)
+        )
+    else:
+        layout, headed = _layout(path, sacct_format, delimiter)
+        names = layout.names
+        found = (
+            frame
+            for block in whole(layout.translated(blocks(path)), layout)
+            for frame in frames(reader.lines(block), layout)
+        )
+    _check(path, names, unit)
     parts = [
-        judge(_jobs(frame, unit, zone or "UTC", tally), tally)
-        for block in whole(blocks(path), layout)
-        for frame in (_without_headers(f, tally) for f in frames(reader.lines(block), layout))
+        judge(_jobs(frame, unit, zone, tally), tally)
+        for frame in (_without_headers(each, tally) for each in found)
     ]
     if headed and tally.rows == 0:
         raise LogError(f"{path} has a header, but no jobs: ask sacct for another time span.")
     frame = pl.concat(parts) if parts else judge(unread([]), tally)
-    return Parsed(frame, {"Format": ",".join(layout.names)}, None, 0.0, zone)
+    return Parsed(frame, {"Format": ",".join(names)}, None, 0.0, zone)
 
 
-def _layout(path: Path, sacct_format: str | None) -> tuple[Layout, bool]:
+def _parse_json(path: Path, unit: str, zone: str | None, tally: Tally) -> Parsed:
+    """Read JSON, whose times are Unix times."""
+    found = (judge(_jobs(frame, unit, None, tally), tally) for frame in slurm_json.frames(path))
+    parts = list(found)
+    if not parts:
+        raise LogError(f"{path} has no jobs: ask sacct for another time span.")
+    tally.facts.append("Lines are the numbers of the jobs in the JSON, from 1.")
+    return Parsed(pl.concat(parts), {"Format": "JSON"}, None, 0.0, zone)
+
+
+def _layout(path: Path, sacct_format: str | None, delimiter: str | None) -> tuple[Layout, bool]:
     text = head(path).removeprefix(b"\xef\xbb\xbf").decode("utf-8", "replace").lstrip("\r\n")
     line = text.partition("\n")[0].rstrip("\r")
-    headed = is_header(line)
-    if headed:
-        given = line.split("|")
+    mark = delimiter or delimiter_of(line)
+    words = [] if mark is None else line.replace('"', "").lower().split(mark)
+    headed = not {"jobid", "jobidraw", "submit"}.isdisjoint(word.strip() for word in words)
+    if headed and mark is not None:
+        given = words
     elif sacct_format is None:
         raise LogError(
-            f"{path}, line 1 has {len(line.split('|'))} fields and no header: give the "
-            f'sacct_format that was used, such as "JobID,Submit,Start,End,...".'
+            f"{path}, line 1 has {counted(len(line.split(mark or '|')), 'field')} and no header: "
+            f'give the sacct_format that was used, such as "JobID,Submit,Start,End,...".'
         )
     else:
         given = sacct_format.split(",")
     names = [word.partition("%")[0].strip().lower() for word in given]
+    if mark is None:
+        candidates = [each for each in "|\t;^," if line.count(each) >= len(names) - 1]
+        mark = candidates[0] if candidates and len(names) > 1 else "|"
     trailing = headed and names[-1] == ""
     if trailing:
         names.pop()
     names = _named(names)
     if not headed:
-        trailing = line.endswith("|") and line.count("|") == len(names)
-        layout = Layout(names, trailing)
-        if line.count("|") < layout.bars:
-            raise LogError(
-                f"{path}, line 1 has {line.count('|') + 1} fields, but sacct_format names "
-                f"{len(names)}: give the fields of the dump, in their order."
-            )
-    return Layout(names, trailing), headed
+        trailing = line.endswith(mark) and line.count(mark) == len(names)
+    layout = Layout(names, trailing, mark, _USED, line.encode() if headed else b"")
+    if not headed and line.count(mark) < layout.bars:
+        raise LogError(
+            f"{path}, line 1 has {counted(line.count(mark) + 1, 'field')}, but sacct_format "
+            f"names {len(names)}: give the fields of the dump, in their order, and its delimiter= "
+            f"if that is not {mark!r}."
+        )
+    return layout, headed
 
 
 def _named(names: list[str]) -> list[str]:
@@ -110,12 +175,12 @@ def _named(names: list[str]) -> list[str]:
     return result
 
 
-def _check(path: Path, layout: Layout, unit: str) -> None:
+def _check(path: Path, names: list[str], unit: str) -> None:
     for what, some in (_NEEDED | {f"the need in {unit}s": _NEEDS[unit]}).items():
-        if not set(some) & set(layout.names):
+        if not set(some) & set(names):
             raise LogError(
                 f"{path}, line 1: no field for {what}; add one of {', '.join(some)} to sacct's "
-                f"--format (there are {', '.join(layout.names)})."
+                f"--format (there are {', '.join(names)})."
             )
 
 
@@ -129,97 +194,83 @@ def _without_headers(frame: pl.DataFrame, tally: Tally) -> pl.DataFrame:
     return frame.filter(~header)
 
 
-def _jobs(frame: pl.DataFrame, unit: str, zone: str, tally: Tally) -> pl.DataFrame:
+def _jobs(frame: pl.DataFrame, unit: str, zone: str | None, tally: Tally) -> pl.DataFrame:
     """Turn texts into the columns of a reader."""
     if DROP in frame.columns:
         return frame
     frame = frame.select(
-        *(
-            (pl.col(name).str.strip_chars() if name in frame.columns else pl.lit(None, pl.String))
-            .replace(dict.fromkeys(_UNKNOWN))
-            .alias(name)
-            for name in _USED
-        ),
+        *(values.known(pl.col(name), pl.String()) for name in _USED if name in frame.columns),
         "line",
         MARK,
     )
-    wrong = unreadable(frame, _readings(unit, zone), tally)
+    names = frame.columns
+    user, state = (
+        pl.coalesce(*(name for name in some if name in names), pl.lit(None, pl.String))
+        for some in (("user", "uid"), ("state",))
+    )
+    numbers = [pl.col(name) for name in ("jobid", "jobidraw") if name in names]
+    complete = [pl.when(~_cut_off(each)).then(each) for each in numbers]
+    job = pl.coalesce(*complete, *numbers, pl.lit(None, pl.String))
     frame = frame.with_columns(
-        pl.coalesce("jobid", "jobidraw").alias("job"),
-        pl.coalesce("user", "uid").alias("user"),
-        pl.col("state").str.extract(r"^([A-Za-z_]+)").str.to_lowercase(),
-        pl.col("submit").alias("_submit"),
-        wrong.alias("_wrong"),
-        _skipped=pl.any_horizontal(
-            times.skipped(pl.col(name), zone).fill_null(False) for name in _MOMENTS
-        ),
-        ambiguous=times.ambiguous(pl.col("submit"), zone),
-        elapsed=pl.coalesce(slurm.number(pl.col("elapsedraw")), slurm.duration(pl.col("elapsed"))),
-        estimate=pl.coalesce(
-            slurm.number(pl.col("timelimitraw")) * 60, slurm.duration(pl.col("timelimit"))
-        ),
-        need=_need(unit, "alloc"),
-        requested=_need(unit, "req"),
+        job=job,
+        user=user,
+        state=values.state(state),
         **{
-            name: times.seconds(pl.col(name), zone)
-            for name in ("submit", "eligible", "start", "end")
+            name: pl.when(~pl.col(name).str.to_lowercase().is_in(values.NO_LIMIT)).then(
+                pl.col(name)
+            )
+            for name in ("timelimitraw", "timelimit")
+            if name in names
         },
     )
-    return complete(frame.with_columns(*_decided(unit)))
-
-
-def _readings(unit: str, zone: str) -> dict[str, pl.Expr]:
-    """Return how the fields are read that tell submit, need and size."""
-    number, duration = slurm.number, slurm.duration
-    needs = [name for name in _NEEDS[unit] if name.endswith("tres")]
-    counts = [name for name in _NEEDS[unit] if name not in needs]
-    return {
-        **{name: times.seconds(pl.col(name), "UTC") for name in _MOMENTS},
-        "elapsedraw": number(pl.col("elapsedraw")),
-        "elapsed": duration(pl.col("elapsed")),
-        **{name: number(pl.col(name)) for name in counts},
-        **{name: slurm.listed(pl.col(name)) for name in needs},
-    }
-
-
-def _need(unit: str, which: str) -> pl.Expr:
-    listed = slurm.tres(pl.col(f"{which}tres"), unit)
-    if unit == "gpu":
-        return listed
-    own = slurm.number(pl.col(f"{which}{unit}s"))
-    return pl.when(own > 0).then(own).otherwise(listed)
-
-
-def _decided(unit: str) -> list[pl.Expr]:
-    """Return the size, the wait, and what drops or marks a row."""
-    start, end, elapsed = pl.col("start"), pl.col("end"), pl.col("elapsed")
-    running = pl.col("state").is_in(_RUNNING).fill_null(False)
-    span = end - start
-    idle = start.is_null() & ~(elapsed > 0).fill_null(False)
-    no_gpu = (pl.col("need").fill_null(0) + pl.col("requested").fill_null(0) == 0) & (
-        pl.col("need").is_not_null() | pl.col("requested").is_not_null()
-    )
-    drop = (
-        pl.when(pl.col("_wrong"))
-        .then(pl.lit("unreadable"))
-        .when(pl.col("job").str.contains(".", literal=True))
+    text = pl.col("job")
+    frame = frame.with_columns(
+        pl.when(text.str.contains(".", literal=True))
         .then(pl.lit("step"))
-        .when(pl.col("_skipped"))
-        .then(pl.lit("skipped_time"))
-        .when(idle & pl.col("_submit").is_not_null())
-        .then(pl.lit("never_started"))
+        .when(_cut_off(text))
+        .then(pl.lit("unreadable"))
+        .alias(DROP),
+        marked(heterogeneous=text.str.contains("+", literal=True)),
     )
+    result = evidence.rows(frame, _sources(unit, names), zone, tally)
     if unit == "gpu":
-        drop = drop.when(no_gpu).then(pl.lit("no_gpu"))
-    return [
-        drop.otherwise(None).alias(DROP),
-        pl.coalesce(elapsed, pl.when(span >= 0).then(span)).alias("size"),
-        (start - pl.col("submit")).alias("wait"),
-        marked(
-            running=running,
-            size_from_times=elapsed.is_null(),
-            suspended=~running & ((span - elapsed).abs() > 1),
-            ambiguous_time=pl.col("ambiguous"),
-            heterogeneous=pl.col("job").str.contains("+", literal=True),
-        ),
-    ]
+        need, requested = pl.col("need"), pl.col("requested")
+        none = (need.fill_null(0) + requested.fill_null(0) == 0) & ~(
+            need.is_null() & requested.is_null()
+        )
+        no_gpu = pl.when(none).then(pl.lit("no_gpu")).otherwise(None)
+        result = result.with_columns(pl.coalesce(DROP, no_gpu).alias(DROP))
+    return result
+
+
+def _cut_off(job: pl.Expr) -> pl.Expr:
+    """Return whether a job's number is cut off at the width of its field, maybe that of a step."""
+    return (job.str.ends_with("+") & ~job.str.contains(".", literal=True)).fill_null(False)
+
+
+def _sources(unit: str, names: list[str]) -> evidence.Sources:
+    """Return how the fields are read that tell the size, the need and the estimate."""
+
+    def need(which: str) -> list[tuple[str, pl.Expr]]:
+        plain, listed = f"{which}{unit}s", f"{which}tres"
+        return [
+            (plain, values.count(pl.col(plain))),
+            (listed, values.tres(pl.col(listed), unit)),
+        ]
+
+    sources = {
+        "size": [
+            (name, values.duration(pl.col(name), minutes=True))
+            for name in ("elapsedraw", "elapsed")
+        ],
+        "need": need("alloc"),
+        "requested": need("req"),
+        "estimate": [
+            ("timelimitraw", values.number(pl.col("timelimitraw")) * 60),
+            ("timelimit", values.duration(pl.col("timelimit"), minutes=True)),
+        ],
+    }
+    return {
+        quantity: [(name, reading) for name, reading in each if name in names]
+        for quantity, each in sources.items()
+    }

@@ -10,19 +10,24 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from quickswap._words import counted
 from quickswap.errors import unknown_message
 from quickswap.logs.errors import LogError
 from quickswap.logs.joblog import COLUMNS
 from quickswap.logs.options import Options, instant
 from quickswap.logs.parsed import Parsed, marked
-from quickswap.logs.quality import DROP, Tally
+from quickswap.logs.quality import DROP, MARK, Tally
+from quickswap.logs.rules import bit
+from quickswap.logs.sample import Floats
 from quickswap.logs.times import FORMS
 
 __all__ = ["finished", "settle"]
 
 
-def settle(parsed: Parsed, options: Options, ordered: bool, tally: Tally) -> pl.DataFrame:
-    """Return the rows that stay, sorted by submission, on the log's own clock.
+def settle(
+    parsed: Parsed, options: Options, ordered: bool, tally: Tally
+) -> tuple[pl.DataFrame, int]:
+    """Return the rows that stay, sorted by submission, on the log's own clock, and the servers.
 
     `ordered`: rows of the format should be sorted already, so that sorting is a repair.
     """
@@ -34,34 +39,14 @@ def settle(parsed: Parsed, options: Options, ordered: bool, tally: Tally) -> pl.
         before = pl.col("submit").cum_max().shift(1)
         frame = frame.with_columns(marked(unsorted=pl.col("submit") < before))
     frame = _window(frame, parsed, options, tally)
-    for name, rule, (low, high) in (
-        ("need", "need_cap", options.need),
-        ("size", "size_cap", options.size),
-    ):
-        outside = [pl.col(name) < low] if low is not None else []
-        outside += [pl.col(name) > high] if high is not None else []
-        if outside:
-            frame = _drop(frame, tally, (rule, reduce(or_, outside)))
+    frame = _capped(frame, options, tally)
     _refuse_nothing(frame, tally)
     if not frame["submit"].is_sorted():
         frame = frame.sort("submit", "line")
-    servers = options.servers or parsed.servers
-    most = _peak(frame)
-    if servers is None:
-        largest: Any = frame["need"].max()
-        raise LogError(
-            f"{tally.source} does not say how many servers there are: give servers= (the largest "
-            f"need is {int(largest)}"
-            f"{f', and up to {most:,} were in use at once' if most else ''})."
-        )
-    if most > servers:
-        tally.facts.append(
-            f"Up to {most:,} servers were in use at once, more than the {servers:,} of the "
-            f"machine{': servers= may be wrong' if options.servers else ''}."
-        )
+    servers = _servers(frame, parsed, options, tally)
     frame = _drop(frame, tally, ("above_servers", pl.col("need") > servers))
     _refuse_nothing(frame, tally)
-    return frame
+    return frame, servers
 
 
 def finished(frame: pl.DataFrame, scale_load: float) -> pl.DataFrame:
@@ -86,9 +71,11 @@ def _refuse_nothing(frame: pl.DataFrame, tally: Tally) -> None:
     if frame.is_empty():
         why = tally.reasons()
         words = tally.counts["header_words"]
-        nothing = f"it has no rows, but {words} lines of words" if words else "it has no rows"
+        nothing = (
+            f"it has no rows, but {counted(words, 'line')} of words" if words else "it has no rows"
+        )
         nothing += "; give a log with a row for each job"
-        rows = f"none of its {tally.rows:,} rows is left: {why}" if tally.rows else nothing
+        rows = f"none of its rows is left: {why}" if tally.rows else nothing
         forms = f" Times are read as in {FORMS}." if tally.about("submit", "start", "end") else ""
         raise LogError(f"{tally.source} has no jobs: {rows}.{forms}")
 
@@ -107,7 +94,9 @@ def _copies(frame: pl.DataFrame) -> list[tuple[str, pl.Expr]]:
         rules.append(
             ("partial", (pl.col("state") == "partial") & pl.col("job").is_in(whole.implode()))
         )
-    same = pl.struct("job", "submit", "size", "need", "state")
+    same = pl.struct(
+        *("job", "submit", "wait", "size", "end", "need", "state", "user", "group", "partition")
+    )
     rules.append(("duplicate", pl.col("job").is_not_null() & ~same.is_first_distinct()))
     return rules
 
@@ -166,17 +155,119 @@ def _told(moment: float, first: float, clock: float | None) -> str:
     return datetime.fromtimestamp(moment + clock, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
-def _peak(frame: pl.DataFrame) -> int:
-    """Return how many servers were in use at once; 0 where the waits are not known."""
-    known = frame.select("submit", "wait", "size", "need").drop_nulls("wait")
-    if known.height < frame.height / 2:
-        return 0
-    need = known["need"].to_numpy()
-    start = (known["submit"] + known["wait"]).to_numpy()
-    end = start + known["size"].to_numpy()
-    order = np.argsort(end)
-    end, freed = end[order], np.concatenate([[0], need[order].cumsum()])
-    order = np.argsort(start)
-    used = need[order].cumsum()
-    used -= freed[np.searchsorted(end, start[order], "right")]
-    return int(used.max(initial=0))
+def _capped(frame: pl.DataFrame, options: Options, tally: Tally) -> pl.DataFrame:
+    """Leave out jobs by need and size, and note how much of the work they are."""
+    before = _work(frame)
+    for name, rule, (low, high) in (
+        ("need", "need_cap", options.need),
+        ("size", "size_cap", options.size),
+    ):
+        outside = [pl.col(name) < low] if low is not None else []
+        outside += [pl.col(name) > high] if high is not None else []
+        if outside:
+            frame = _drop(frame, tally, (rule, reduce(or_, outside)))
+    if tally.counts["need_cap"] or tally.counts["size_cap"]:
+        tally.facts.append(
+            f"{100 * (1 - _work(frame) / before):.3g} % of the work is left out by need or size: "
+            f"the load is that of the other jobs alone, on all servers."
+        )
+    return frame
+
+
+def _work(frame: pl.DataFrame) -> float:
+    return float((frame["need"] * frame["size"]).sum())
+
+
+def _servers(frame: pl.DataFrame, parsed: Parsed, options: Options, tally: Tally) -> int:
+    """Return the servers of the machine that the selected jobs ran on.
+
+    Raises:
+        LogError: neither the caller nor the log says how many they are.
+    """
+    part = tally.counts["other_partition"] > 0
+    servers = options.servers
+    if servers is None:
+        servers = _of_partitions(parsed, options, tally) if part else parsed.servers
+    use = _Use(frame, "zero_size")
+    if servers is None:
+        largest: Any = frame["need"].max()
+        known = f" ({parsed.servers:,} of the whole machine)" if part and parsed.servers else ""
+        of = f" partition {', '.join(options.partition or ())} has{known}" if part else " there are"
+        at_once = f", and up to {use.peak:,} were in use at once" if use.peak else ""
+        raise LogError(
+            f"{tally.source} does not say how many servers{of}: give servers= (the largest need "
+            f"is {int(largest)}{at_once})."
+        )
+    evidence = _Use(frame, "zero_size", "need_requested") if use.peak > servers else use
+    if evidence.peak > servers:
+        tally.facts.append(
+            f"More than the {servers:,} servers of the machine were in use at once during "
+            f"{100 * evidence.share_above(servers):.3g} % of the time, up to {evidence.peak:,}"
+            f"{': servers= may be wrong' if options.servers else ''}."
+        )
+    elif part and 0 < use.peak < servers / 2:
+        tally.facts.append(
+            f"At most {use.peak:,} of the {servers:,} servers were in use at once: the partition "
+            f"may have fewer."
+        )
+    return servers
+
+
+def _of_partitions(parsed: Parsed, options: Options, tally: Tally) -> int | None:
+    """Return the servers of the selected partitions, if the log says so of each of them."""
+    sizes = {name: parsed.partitions.get(name) for name in dict.fromkeys(options.partition or ())}
+    known = [size for size in sizes.values() if size is not None]
+    if len(known) < len(sizes):
+        return None
+    told = ", ".join(f"{name}: {size:,}" for name, size in sizes.items())
+    tally.facts.append(f"Servers of the partition, by the header of the log: {told}.")
+    return sum(known)
+
+
+class _Use:
+    """How many servers were in use over time, as far as the log is evidence of it.
+
+    Logged times are rounded, so that a job seems to run on while the next one on its servers has
+    begun. Each job is therefore taken to end earlier, by the sum of the units to which its times
+    are rounded: what overlaps then overlaps in truth.
+
+    Attributes:
+        peak: the most servers in use at once; 0 where most waits are not known.
+    """
+
+    def __init__(self, frame: pl.DataFrame, *but: str) -> None:
+        """`but`: rules whose rows are no evidence."""
+        known = frame.select("submit", "wait", "size", "need", MARK).drop_nulls("wait")
+        self.peak = 0
+        if known.height < frame.height / 2:
+            return
+        excluded = (known[MARK] & sum(map(bit, but))) != 0
+        if excluded.any():
+            known = known.filter(~excluded)
+        self._need = known["need"].to_numpy()
+        self._start = (known["submit"] + known["wait"]).to_numpy()
+        rounding = sum(_unit(known[name].to_numpy()) for name in ("submit", "wait", "size"))
+        self._end = np.maximum(self._start + known["size"].to_numpy() - rounding, self._start)
+        order = np.argsort(self._end)
+        end, freed = self._end[order], np.concatenate([[0], self._need[order].cumsum()])
+        order = np.argsort(self._start)
+        used = self._need[order].cumsum()
+        used -= freed[np.searchsorted(end, self._start[order], "right")]
+        self.peak = int(used.max(initial=0))
+
+    def share_above(self, servers: int) -> float:
+        """Return the share of the time, from first start to last end, with more in use."""
+        moments = np.concatenate([self._end, self._start])
+        order = np.argsort(moments, kind="stable")  # of equal moments, ends come first
+        used = np.concatenate([-self._need, self._need])[order].cumsum()
+        spans = np.diff(moments[order])
+        return float(spans[used[:-1] > servers].sum() / spans.sum())
+
+
+def _unit(times: Floats) -> float:
+    """Return what times are rounded to: minutes, seconds, or less than can be told (0)."""
+    positive = times[times > 0]
+    few = positive[:1000]  # most logs show here that they have seconds
+    if len(few) >= 10 and not (few % 60).any() and not (positive % 60).any():
+        return 60.0
+    return 1.0 if np.array_equal(times, np.floor(times)) else 0.0

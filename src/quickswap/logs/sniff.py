@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Literal
 
 from quickswap.logs.errors import LogError
-from quickswap.logs.sacct import is_header
+from quickswap.logs.sacct import is_sacct
 from quickswap.logs.source import head
 from quickswap.logs.table import separator
 
@@ -39,7 +39,7 @@ def sniff(path: Path) -> Format:
     if lines[0].lstrip().startswith(";") or any(_swf(line) for line in lines):
         return "swf"
     first = lines[0]
-    if is_header(first) or first.count("|") >= 3:
+    if is_sacct("\n".join(lines[:2])) or first.count("|") >= 3:
         return "sacct"
     if separator(first):
         return "csv"

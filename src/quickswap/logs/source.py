@@ -11,7 +11,7 @@ from typing import Any, BinaryIO, TypeVar
 
 from quickswap.logs.errors import LogError
 
-__all__ = ["BLOCK", "ahead", "blocks", "head", "threads"]
+__all__ = ["BLOCK", "ahead", "blocks", "chunks", "head", "threads"]
 
 T = TypeVar("T")
 S = TypeVar("S")
@@ -33,7 +33,7 @@ def head(path: Path) -> bytes:
         LogError: no such file, no right to read it, an empty or a damaged one.
     """
     size, parts = 0, []
-    for part in _decompressed(path):
+    for part in chunks(path):
         parts.append(part)
         size += len(part)
         if size >= _CHUNK:
@@ -54,7 +54,7 @@ def blocks(path: Path, lone_cr: bool = False) -> Iterator[bytes]:
     parts: list[bytes] = []
     held = 0
     first = True
-    for part in _decompressed(path):
+    for part in chunks(path):
         if first:
             part, first = part.removeprefix(_UTF8), False
         parts.append(part)
@@ -92,7 +92,12 @@ def ahead(pool: Executor, work: Callable[[T], S], items: Iterable[T]) -> Iterato
         yield waiting.popleft().result()
 
 
-def _decompressed(path: Path) -> Iterator[bytes]:
+def chunks(path: Path) -> Iterator[bytes]:
+    """Yield the bytes of a log, decompressed.
+
+    Raises:
+        LogError: no such file, no right to read it, or a damaged one.
+    """
     try:
         with path.open("rb") as file:
             magic = file.read(4)

@@ -15,8 +15,10 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from quickswap._words import counted
+from quickswap.logs import evidence, values
 from quickswap.logs.lines import Lines, Reader, fields
-from quickswap.logs.parsed import Parsed, complete, judge, unread
+from quickswap.logs.parsed import LARGEST, Parsed, complete, judge, unread
 from quickswap.logs.quality import MARK, Tally
 from quickswap.logs.rules import bit
 from quickswap.logs.source import ahead, blocks, threads
@@ -33,7 +35,7 @@ _READ = [
     *("user", "group", "queue", "partition", "think"),
 ]
 _FEWEST = len(_NAMES) - 1
-_MUST = ("submit", "size", "need", "requested")
+_TWO_ROWS = 2 * len(_NAMES) - 1
 _LABELS = ("job", "user", "group", "queue", "partition")
 _STATES = {0: "failed", 1: "completed", 2: "partial", 3: "partial", 4: "partial", 5: "cancelled"}
 _NUMERIC = b"0123456789+-.eE \n"
@@ -42,6 +44,11 @@ _SPACE, _FEED, _COMMENT = 32, 10, 59
 _EPOCH = 3e8
 """A first submit time beyond (9.5 years after the log's start) is one in Unix time."""
 _HEADER_LINES = 10_000
+_NUMBERS = ("MaxProcs", "MaxNodes", "MaxJobs", "MaxRecords", "UnixStartTime")
+_PARTITION = re.compile(r"\s*(?:partition\s*)?#?(\d+)\b", re.IGNORECASE)
+_PROCESSORS = re.compile(r"\b(\d[\d,]*)[ -](?:processors?|procs?|cpus?|cores?)\b", re.IGNORECASE)
+_NODES = re.compile(r"\b(\d[\d,]*)[ -]nodes?\b", re.IGNORECASE)
+_PER_NODE = re.compile(r"\b(?:nodes?|each|per|every)\b|[/*]", re.IGNORECASE)
 
 
 class _Header:
@@ -68,12 +75,35 @@ class _Header:
             self._last = None
 
     def number(self, *keys: str) -> float | None:
-        """Return the first positive number that one of the keys has."""
+        """Return the first positive number that one of the keys has; words may follow it."""
         for key in keys:
-            found = re.match(r"[0-9]+(\.[0-9]+)?", self.facts.get(key, ""))
-            if found and float(found[0]) > 0:
-                return float(found[0])
+            found = re.match(r"([0-9.]+[KMGTP]?)(?:\s+[^\s0-9]|\s*$)", self.facts.get(key, ""))
+            value = None if found is None else pl.select(values.count(pl.lit(found[1]))).item()
+            if value is not None and value > 0:
+                return float(value)
         return None
+
+    def unread(self) -> Iterator[str]:
+        """Yield the keys of numbers whose value begins with a digit and is not a number."""
+        for key in _NUMBERS:
+            text = self.facts.get(key, "")
+            if re.match(r"[0-9]*[1-9]", text) and self.number(key) is None:
+                yield key
+
+    def partitions(self, unit: str) -> dict[str, int]:
+        """Return the size of each partition that a line of its own gives: `2: gpu, 64 processors`.
+
+        A line with more than one number of servers, or with processors of each node, says nothing.
+        """
+        found: dict[str, int] = {}
+        counted = _NODES if unit == "node" else _PROCESSORS
+        lines = "\n".join(self.facts.get(key, "") for key in ("Partition", "Partitions"))
+        for line in lines.splitlines():
+            label = _PARTITION.match(line)
+            numbers = counted.findall(line)
+            if label and len(numbers) == 1 and (unit == "node" or not _PER_NODE.search(line)):
+                found[label[1]] = int(numbers[0].replace(",", ""))
+        return {name: size for name, size in found.items() if size > 0}
 
 
 def parse(path: Path, unit: str, tally: Tally) -> Parsed:
@@ -93,7 +123,14 @@ def parse(path: Path, unit: str, tally: Tally) -> Parsed:
     elif clock is None:
         tally.facts.append("The log does not say when it began (UnixStartTime).")
     zone = header.facts.get("TimeZoneString")
-    return Parsed(frame, header.facts, None if servers is None else int(servers), clock, zone)
+    return Parsed(
+        frame,
+        header.facts,
+        None if servers is None else int(servers),
+        clock,
+        zone,
+        header.partitions(unit),
+    )
 
 
 def _frames(path: Path, header: _Header, tally: Tally, pool: Executor) -> Iterator[pl.DataFrame]:
@@ -104,7 +141,7 @@ def _frames(path: Path, header: _Header, tally: Tally, pool: Executor) -> Iterat
         if frame is not None:
             yield frame
         else:
-            yield from map(_states, _block(raw, lines, header, tally))
+            yield from _block(raw, lines, header, tally)
 
 
 def _regular_block(raw: Lines) -> tuple[Lines, Lines, pl.DataFrame | None]:
@@ -112,10 +149,16 @@ def _regular_block(raw: Lines) -> tuple[Lines, Lines, pl.DataFrame | None]:
     lines, blanks = _tidy(raw)
     if blanks == _FEWEST * len(lines) and not lines.odd.any():
         frame = fields(lines.text, _NAMES, " ", pl.Float64, _READ)
-        if frame.height == len(lines) and not any(column.has_nulls() for column in frame):
-            marks = np.zeros(len(lines), np.uint64)
-            return raw, lines, _states(_regular(frame, lines.numbers, marks))
+        if frame.height == len(lines) and _plain(frame).all():
+            return raw, lines, _regular(frame, lines.numbers, np.zeros(len(lines), np.uint64))
     return raw, lines, None
+
+
+def _plain(frame: pl.DataFrame) -> pl.Series:
+    """Return which rows hold numbers alone, none beyond all, and labels that are whole."""
+    each = [pl.col(name).is_between(-LARGEST, LARGEST) for name in _READ]
+    labels = [pl.col(name) == pl.col(name).floor() for name in _LABELS]
+    return frame.select(pl.all_horizontal(*each, *labels).fill_null(False)).to_series()
 
 
 def _block(raw: Lines, lines: Lines, header: _Header, tally: Tally) -> Iterator[pl.DataFrame]:
@@ -128,19 +171,55 @@ def _block(raw: Lines, lines: Lines, header: _Header, tally: Tally) -> Iterator[
     row = (first != _FEED) & (first != _COMMENT)
     for index in np.flatnonzero(first == _COMMENT):
         header.add(raw.line(int(index)).decode("utf-8", "replace"))
+    numbers = row & ~words
+    start = int(np.argmax(numbers)) if numbers.any() else len(lines)
+    texts = {
+        int(index): lines.line(int(index)).partition(b";")[0].rstrip()
+        for index in np.flatnonzero(row & words)
+    }
     count = lines.count(_SPACE) + 1
-    plain = row & ~words & (count >= _FEWEST)
-    short = row & ~words & (count < _FEWEST)
-    if short.any():
-        yield unread([(int(number), "fields") for number in lines.numbers[short]])
+    if texts:
+        count[np.array([*texts])] = [text.count(b" ") + 1 for text in texts.values()]
+    for place, text in texts.items():
+        if not (begun or place > start) and _is_header(text):
+            tally.add("header_words", 1, [int(lines.numbers[place])])
+            header.add(text.decode("utf-8", "replace"))
+            row[place] = False
+    bad = row & ((count < _FEWEST) | (count >= _TWO_ROWS))
+    if bad.any():
+        yield unread([(int(number), "fields") for number in lines.numbers[bad]])
     marks = np.where(count == len(_NAMES), 0, bit("field_count")).astype(np.uint64)
     marks |= np.where(lines.odd, bit("line_end"), 0).astype(np.uint64)
+    plain = numbers & row & ~bad & (count == len(_NAMES))
     if plain.any():
         frame = fields(lines.pick(plain), _NAMES, " ", pl.Float64, _READ)
-        yield _regular(frame, lines.numbers[plain], marks[plain])
-    start = int(np.argmax(row & ~words)) if (row & ~words).any() else len(lines)
-    for index in np.flatnonzero(row & words):
-        yield from _strange(lines, int(index), begun or int(index) > start, header, tally)
+        good = _plain(frame)
+        at = np.flatnonzero(plain)[good.to_numpy()]
+        plain[:] = False
+        plain[at] = True
+        if len(at):
+            yield _regular(frame.filter(good), lines.numbers[plain], marks[plain])
+    rest = row & ~bad & ~plain
+    if rest.any():
+        text = b"".join(
+            texts.get(index, lines.line(index)) + b"\n" for index in np.flatnonzero(rest).tolist()
+        )
+        frame = fields(text, _NAMES, " ", pl.String, _READ)
+        marks |= np.where(lines.undecodable(), bit("encoding"), 0).astype(np.uint64)
+        yield _worded(frame, lines.numbers[rest], marks[rest], tally)
+
+
+_JOB = re.compile(rb"\S+(?: [+-]?[0-9.]+){4} ")
+"""A row whose job number may be a word."""
+
+
+def _is_header(text: bytes) -> bool:
+    """Return whether a line of words before the first job is a header, and not a job."""
+    if _JOB.match(text):
+        return False
+    first = pl.lit(text.split(b" ", 1)[0].decode("utf-8", "replace"))
+    known = values.known(first, pl.String())
+    return bool(pl.select(known.is_not_null() & values.number(known).is_null()).item())
 
 
 def _tidy(lines: Lines) -> tuple[Lines, int]:
@@ -171,47 +250,7 @@ def _tidy(lines: Lines) -> tuple[Lines, int]:
 def _regular(
     frame: pl.DataFrame, numbers: npt.NDArray[np.int64], marks: npt.NDArray[np.uint64]
 ) -> pl.DataFrame:
-    unreadable = pl.any_horizontal(pl.col(name).is_null() for name in _MUST)
-    return frame.with_columns(
-        pl.Series("line", numbers),
-        pl.Series(MARK, marks, pl.UInt64),
-        pl.when(unreadable).then(pl.lit("unreadable")).alias("_drop"),
-    )
-
-
-def _strange(
-    lines: Lines, index: int, begun: bool, header: _Header, tally: Tally
-) -> Iterator[pl.DataFrame]:
-    """Read a row with characters that no number has: words, or a comment after the fields."""
-    number = int(lines.numbers[index])
-    text = lines.line(index).decode("utf-8", "replace").partition(";")[0]
-    words = text.split()
-    values = [_float(word) for word in words]
-    if not begun and values[:1] == [None]:
-        tally.add("header_words", 1, [number])
-        header.add(text)
-        return
-    if len(words) < _FEWEST:
-        yield unread([(number, "fields")])
-        return
-    values = [*values, None][: len(_NAMES)]
-    frame = pl.DataFrame([values], schema=dict.fromkeys(_NAMES, pl.Float64), orient="row")
-    marks = bit("field_count") if len(words) != len(_NAMES) else 0
-    marks |= bit("line_end") if lines.odd[index] else 0
-    yield _regular(frame, np.array([number]), np.array([marks], np.uint64))
-
-
-def _float(word: str) -> float | None:
-    try:
-        return float(word)
-    except ValueError:
-        return None
-
-
-def _states(frame: pl.DataFrame) -> pl.DataFrame:
-    """Turn -1 into unknown, and numbers into the texts that other formats have."""
-    if "status" not in frame.columns:
-        return frame
+    """Return the columns of a reader of rows that hold nothing but numbers; -1 is unknown."""
 
     def known(name: str) -> pl.Expr:
         return pl.when(pl.col(name) >= 0).then(pl.col(name)).otherwise(None).alias(name)
@@ -219,23 +258,67 @@ def _states(frame: pl.DataFrame) -> pl.DataFrame:
     status = pl.col("status").cast(pl.Int64, strict=False)
     return complete(
         frame.with_columns(
-            known("submit"),
-            known("size"),
-            known("need"),
-            known("requested"),
-            known("estimate"),
+            *(known(name) for name in ("submit", "size", "need", "requested", "estimate")),
             pl.when(pl.col("wait") != -1).then(pl.col("wait")).alias("wait"),
-            *(known(name).cast(pl.Int64, strict=False).cast(pl.String) for name in _LABELS),
+            *(known(name).cast(pl.Int64).cast(pl.String) for name in _LABELS),
             status.replace_strict(_STATES, default=None, return_dtype=pl.String).alias("state"),
+            pl.Series("line", numbers),
+            pl.Series(MARK, marks, pl.UInt64),
         )
     )
+
+
+def _worded(
+    frame: pl.DataFrame,
+    numbers: npt.NDArray[np.int64],
+    marks: npt.NDArray[np.uint64],
+    tally: Tally,
+) -> pl.DataFrame:
+    """Return the columns of a reader of rows in which words or odd numbers stand.
+
+    Words in the fields of labels and of the status are kept as they are.
+    """
+    frame = frame.select(values.known(pl.col(name), pl.String()).alias(name) for name in _READ)
+    frame = frame.with_columns(
+        _unless_negative(name, values.number(pl.col(name))) for name in _READ if name != "wait"
+    ).with_columns(pl.when(values.number(pl.col("wait")).ne_missing(-1)).then(pl.col("wait")))
+    number = values.number(pl.col("status"))
+    status = number.cast(pl.Int64, strict=False).replace_strict(
+        _STATES, default=None, return_dtype=pl.String
+    )
+    whole = {name: pl.col(name).str.replace(r"^\+?(\d+)\.0*$", "${1}") for name in _LABELS}
+    frame = frame.with_columns(
+        pl.Series("line", numbers),
+        pl.Series(MARK, marks, pl.UInt64),
+        state=pl.when(number.is_null()).then(values.state(pl.col("status"))).otherwise(status),
+        **whole,
+    ).drop("status", "think")
+    sources: evidence.Sources = {
+        "size": [("size", values.duration(pl.col("size")))],
+        "wait": [("wait", values.duration(pl.col("wait")))],
+        "need": [("need", values.count(pl.col("need")))],
+        "requested": [("requested", values.count(pl.col("requested")))],
+        "estimate": [("estimate", values.duration(pl.col("estimate")))],
+    }
+    return evidence.rows(frame, sources, None, tally)
+
+
+def _unless_negative(name: str, number: pl.Expr) -> pl.Expr:
+    return pl.when((number >= 0).fill_null(True)).then(pl.col(name)).alias(name)
 
 
 def _tell(header: _Header, frame: pl.DataFrame, tally: Tally) -> None:
     """Note what the header says and the rows do not."""
     said = header.number("MaxJobs", "MaxRecords")
+    for key in header.unread():
+        tally.facts.append(
+            f"The header's {key} is not used, as {header.facts[key][:40]!r} is not a number."
+        )
     if said is not None and int(said) != tally.rows:
-        tally.facts.append(f"The header says {int(said):,} jobs, the log has {tally.rows:,} rows.")
+        tally.facts.append(
+            f"The header says {counted(int(said), 'job', ',')}, the log has "
+            f"{counted(tally.rows, 'row', ',')}."
+        )
     nodes, processors = header.number("MaxNodes"), header.number("MaxProcs")
     most = frame.get_column("need").max()
     if nodes and processors and nodes < processors and isinstance(most, int) and most <= nodes:

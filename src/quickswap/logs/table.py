@@ -6,28 +6,36 @@ import csv
 import io
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import polars as pl
 
-from quickswap.logs import slurm, times
+from quickswap.logs import evidence, values
 from quickswap.logs.errors import LogError
 from quickswap.logs.joblog import stored
 from quickswap.logs.lines import Lines, Reader, fields
-from quickswap.logs.parsed import TEXTS, Parsed, complete, judge, marked, unread, unreadable
+from quickswap.logs.options import TimeUnit
+from quickswap.logs.parsed import TEXTS, Parsed, judge, unread
 from quickswap.logs.quality import DROP, MARK, Tally
 from quickswap.logs.rules import bit
 from quickswap.logs.source import blocks, head
+from quickswap.logs.units import PlainTimes
 
 __all__ = ["parse_csv", "parse_parquet", "separator"]
 
-KNOWN = ("submit", "need", "size", "estimate", "wait", *TEXTS)
-"""The columns of a table; the first three must be there."""
+KNOWN = ("submit", "need", "size", "estimate", "wait", "eligible", "start", "end", *TEXTS)
+"""The columns of a table. The first three must be there, or `start` and `end` for `size`."""
 
-_MUST = KNOWN[:3]
+_READINGS = {
+    "size": values.duration,
+    "wait": values.duration,
+    "need": values.count,
+    "estimate": values.duration,
+}
 _EPOCH = 3e8
 _ADVICE = "give a table with a row for each job"
+_END = "\x1e"
+"""Put behind a block: a row of its own, unless a quote is still open."""
 _MOST_HELD = 4
 """Blocks put together for the sake of a quoted field."""
 
@@ -39,7 +47,11 @@ def separator(line: str) -> str | None:
 
 
 def parse_csv(
-    path: Path, columns: Mapping[str, str] | None, zone: str | None, tally: Tally
+    path: Path,
+    columns: Mapping[str, str] | None,
+    zone: str | None,
+    time_unit: TimeUnit | None,
+    tally: Tally,
 ) -> Parsed:
     """Read a table whose first line names the columns; blank lines are no rows."""
     text = head(path).removeprefix(b"\xef\xbb\xbf").decode("utf-8", "replace").lstrip("\r\n")
@@ -47,21 +59,27 @@ def parse_csv(
     mark = separator(line) or ","
     names = [word.strip() for word in next(csv.reader([line.replace("\0", " ")], delimiter=mark))]
     mapping = _mapping(path, names, columns)
+    plain = PlainTimes(path, time_unit)
     reader, first = Reader(lone_cr=True), True
     parts: list[pl.DataFrame] = []
     for block in _even(blocks(path, lone_cr=True)):
         lines = reader.lines(block)
         rows = _rows(lines, [f"f{i}" for i in range(len(names))], mark, first, path)
-        parts += [judge(_jobs(frame, names, mapping, zone, tally), tally) for frame in rows]
+        parts += [judge(_jobs(frame, names, mapping, zone, plain, tally), tally) for frame in rows]
         first = False
     if tally.rows == 0:
         raise LogError(f"{path} has a header, but no jobs: {_ADVICE}.")
     frame = pl.concat(parts) if parts else judge(unread([]), tally)
+    plain.conclude(frame, tally)
     return Parsed(frame, {}, None, _clock(frame, tally), zone)
 
 
 def parse_parquet(
-    path: Path, columns: Mapping[str, str] | None, zone: str | None, tally: Tally
+    path: Path,
+    columns: Mapping[str, str] | None,
+    zone: str | None,
+    time_unit: TimeUnit | None,
+    tally: Tally,
 ) -> Parsed:
     """Read a Parquet file; of one that `JobLog.write_parquet` wrote, servers and origin too."""
     facts = stored(path) or {}
@@ -81,9 +99,11 @@ def parse_parquet(
                 f"{path}: the column {own!r} ({name}) holds {kind}, no numbers or texts."
             )
     frame = frame.with_row_index("line", offset=1).with_columns(pl.lit(0, pl.UInt64).alias(MARK))
-    jobs = judge(_jobs(frame, names, mapping, zone, tally), tally)
+    plain = PlainTimes(path, "s" if facts else time_unit)
+    jobs = judge(_jobs(frame, names, mapping, zone, plain, tally), tally)
     if tally.rows == 0:
         raise LogError(f"{path} has columns, but no jobs: {_ADVICE}.")
+    plain.conclude(jobs, tally)
     clock = facts["origin"] if facts else _clock(jobs, tally)
     return Parsed(jobs, facts.get("header", {}), facts.get("servers"), clock, zone)
 
@@ -104,11 +124,13 @@ def _mapping(path: Path, names: list[str], columns: Mapping[str, str] | None) ->
                 f"{path}, line 1 has {len(places)} columns {own!r} ({', '.join(places)}): give "
                 f"each a name of its own, so that it is clear which one is the {name}."
             )
-    for name in _MUST:
-        if name not in result:
+    timed = "end" in result and not {"start", "wait"}.isdisjoint(result)
+    for name in KNOWN[:3]:
+        if name not in result and not (name == "size" and timed):
+            instead = ", nor 'start' and 'end'" if name == "size" else ""
             raise LogError(
-                f"{path}, line 1 has no column {name!r}: it has {_listed(names)}; say which one "
-                f'it is with columns={{"{name}": ...}}.'
+                f"{path}, line 1 has no column {name!r}{instead}: it has {_listed(names)}; say "
+                f'which one it is with columns={{"{name}": ...}}.'
             )
     return result
 
@@ -161,22 +183,31 @@ def _rows(
 def _quoted(
     lines: Lines, names: list[str], mark: str, first: bool, path: Path
 ) -> Iterator[pl.DataFrame]:
-    """Read a block with quotes by Python's own reader."""
-    reader = csv.reader(io.StringIO(lines.text.decode("utf-8", "replace")), delimiter=mark)
+    """Read a block with quotes by Python's own reader; a quote must be closed before `_END`."""
+    text = lines.text.decode("utf-8", "replace") + _END
+    reader = csv.reader(io.StringIO(text), delimiter=mark)
     bad: list[tuple[int, str]] = []
     good: list[list[str]] = []
     where: list[int] = []
-    begins = 0
+    begins, closed = 0, False
     try:
         for row in reader:
             index, begins = begins, reader.line_num
-            if not row or first:
+            closed = row == [_END]
+            if closed or not row or first:
                 first = first and not row
             elif len(row) == len(names):
                 good.append(row)
                 where.append(index)
             else:
                 bad.append((int(lines.numbers[index]), "fields"))
+            for other in range(index + 1, min(begins, len(lines))):
+                line = lines.line(other).decode("utf-8", "replace")
+                if len(next(csv.reader([line], delimiter=mark), ())) == len(names):
+                    bad.append((int(lines.numbers[other]), "swallowed"))
+        if not closed:
+            begins = index
+            raise csv.Error
     except csv.Error as error:
         raise LogError(
             f"{path}, line {lines.numbers[min(begins, len(lines) - 1)]}: a quote is never closed; "
@@ -196,75 +227,35 @@ def _jobs(
     names: list[str],
     mapping: dict[str, str],
     zone: str | None,
+    plain: PlainTimes,
     tally: Tally,
 ) -> pl.DataFrame:
     """Turn the columns of a table into those of a reader."""
     if DROP in frame.columns:
         return frame
-    where = zone or "UTC"
     fields = {name: f"f{names.index(own)}" for name, own in mapping.items()}
-    kinds = {name: frame.schema[field] for name, field in fields.items()}
-    texts = [name for name, kind in kinds.items() if kind == pl.String]
     frame = frame.select(
         *(
-            _filled(pl.col(field)).alias(name) if name in texts else pl.col(field).alias(name)
+            values.known(pl.col(field), frame.schema[field]).alias(name)
             for name, field in fields.items()
         ),
         "line",
         MARK,
     )
-    read = {name: slurm.number(pl.col(name)) for name in texts if name not in TEXTS}
-    skipped = ambiguous = pl.lit(False)
-    wanted = {name: read[name] for name in _MUST if name in read}
-    if "submit" in texts:
-        moment = pl.when(read["submit"].is_null()).then(pl.col("submit"))  # the rest are numbers
-        wanted["submit"] = pl.coalesce(read["submit"], times.seconds(moment, "UTC"))
-        read["submit"] = pl.coalesce(read["submit"], times.seconds(moment, where))
-        skipped, ambiguous = times.skipped(moment, where), times.ambiguous(moment, where)
-    elif isinstance(kinds["submit"], pl.Datetime):
-        skipped = (
-            pl.col("submit").is_not_null()
-            & _numeric(pl.col("submit"), kinds["submit"], where).is_null()
+    if "estimate" in fields and frame.schema["estimate"] == pl.String:
+        limit = pl.col("estimate")
+        frame = frame.with_columns(
+            pl.when(~limit.str.to_lowercase().is_in(values.NO_LIMIT)).then(limit)
         )
-    wrong: Any = unreadable(frame, wanted, tally) if wanted else pl.lit(False)
-    drop = pl.when(wrong).then(pl.lit("unreadable")).when(skipped).then(pl.lit("skipped_time"))
-    values = [
-        read[name]
-        if name in read
-        else pl.col(name).cast(pl.String)
-        if name in TEXTS
-        else _numeric(pl.col(name), kinds[name], where)
-        for name in fields
-    ]
-    state = (
-        pl.col("state").cast(pl.String).str.to_lowercase() if "state" in fields else pl.lit(None)
-    )
-    return complete(
-        frame.select(
-            *(value.alias(name) for name, value in zip(fields, values, strict=True)),
-            "line",
-            drop.otherwise(pl.lit(None, pl.String)).alias(DROP),
-            marked(ambiguous_time=ambiguous),
-        ).with_columns(state.alias("state"))
-    )
-
-
-def _filled(text: pl.Expr) -> pl.Expr:
-    """Return a text without blanks around it; null if nothing is left."""
-    return text.cast(pl.String).str.strip_chars().replace("", None)
-
-
-def _numeric(column: pl.Expr, kind: pl.DataType, zone: str) -> pl.Expr:
-    """Return a column of Parquet as seconds, or as a plain number."""
-    if isinstance(kind, pl.Datetime):
-        if kind.time_zone is None:
-            column = column.dt.replace_time_zone(zone, ambiguous="earliest", non_existent="null")
-        return column.dt.epoch("us") / 1e6
-    if kind == pl.Date:
-        return column.cast(pl.Datetime("us")).dt.epoch("us") / 1e6
-    if kind == pl.Duration:
-        return column.dt.total_microseconds() / 1e6
-    return column.cast(pl.Float64, strict=False)
+    frame = frame.with_columns(pl.col(name).cast(pl.String) for name in TEXTS if name in fields)
+    if "state" in fields:
+        frame = frame.with_columns(values.state(pl.col("state")))
+    sources = {
+        name: [(name, reading(pl.col(name)))]
+        for name, reading in _READINGS.items()
+        if name in fields
+    }
+    return evidence.rows(plain.seconds(frame), sources, zone, tally)
 
 
 def _clock(frame: pl.DataFrame, tally: Tally) -> float | None:

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from quickswap._words import counted
 from quickswap.estimates import Estimate
 
 if TYPE_CHECKING:
@@ -162,7 +163,8 @@ def _off(each: ClassGoodness) -> float:
 
 def text(found: Goodness) -> str:
     """Return the whole as plain text."""
-    head = f"{found.source}: {found.jobs:,} jobs in {found.duration / 86400:,.4g} days"
+    days = counted(found.duration / 86400, "day", ",.4g")
+    head = f"{found.source}: {counted(found.jobs, 'job', ',')} in {days}"
     parts = [f"{each.title}\n{_aligned([each.columns, *each.rows])}" for each in tables(found)]
     return "\n\n".join([head, *parts, "\n".join(sentences(found))])
 

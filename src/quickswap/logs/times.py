@@ -6,7 +6,7 @@ from typing import Literal
 
 import polars as pl
 
-__all__ = ["FORMS", "ambiguous", "seconds", "skipped"]
+__all__ = ["FORMS", "Repeated", "seconds"]
 
 FORMS = (
     "2024-03-01, 2024-03-01T08:00, 2024-03-01T08:00:00 (with fractions, Z or +02:00, if need be) "
@@ -15,51 +15,49 @@ FORMS = (
 """The forms that are read, for messages."""
 
 _PLAIN = "%Y-%m-%dT%H:%M:%S"
-_EPOCH = r"^\d{9,11}(?:\.\d+)?$"
 _PARTS = (
     r"^(?P<day>\d{4}-\d{2}-\d{2})"
     r"(?:[T ](?P<clock>\d{2}:\d{2})(?::(?P<second>\d{2})(?:[.,](?P<fraction>\d{1,9}))?)?)?"
     r"(?: ?(?:(?P<zulu>Z|UTC)|(?P<sign>[+-])(?P<hours>\d{2})(?::?(?P<minutes>\d{2}))?))?$"
 )
-Repeated = Literal["earliest", "latest"]
+Repeated = Literal["earliest", "latest", "null"]
 
 
-def seconds(text: pl.Expr, zone: str, repeated: Repeated = "earliest") -> pl.Expr:
-    """Return Unix seconds of a date, of a date and a time of day, or of Unix seconds.
+def seconds(moment: pl.Expr, zone: str, repeated: Repeated = "null") -> pl.Expr:
+    """Return seconds of a number of seconds, of a date, or of a date and a time of day.
 
     Times may have a `T` or a blank before them, fractions of a second, and an offset from UTC
-    (`Z`, `+02`, `+0200`, `+02:00`); without one they are local in `zone`. A local time in the hour
-    that clocks repeat is the first of both, or, for `repeated="latest"`, the second; one in the
-    hour that they skip is unknown, as is all else.
+    (`Z`, `+02`, `+0200`, `+02:00`); without one they are local in `zone`. Of a column of dates and
+    times the same holds. A local time in the hour that clocks repeat is the first or the second of
+    both, or null, as `repeated` says; one in the hour that they skip is null, as is all else.
     """
-    return text.map_batches(lambda each: _seconds(each, zone, repeated), return_dtype=pl.Float64)
+    return moment.map_batches(lambda each: _seconds(each, zone, repeated), return_dtype=pl.Float64)
 
 
-def ambiguous(text: pl.Expr, zone: str) -> pl.Expr:
-    """Return whether a local time is in the hour that clocks repeat."""
-    if zone == "UTC":
-        return pl.lit(False)
-    return (seconds(text, zone) != seconds(text, zone, "latest")).fill_null(False)
-
-
-def skipped(text: pl.Expr, zone: str) -> pl.Expr:
-    """Return whether a local time is in the hour that clocks skip: there is no such time."""
-    if zone == "UTC":
-        return pl.lit(False)
-    return seconds(text, "UTC").is_not_null() & seconds(text, zone).is_null()
-
-
-def _seconds(texts: pl.Series, zone: str, repeated: Repeated) -> pl.Series:
+def _seconds(moments: pl.Series, zone: str, repeated: Repeated) -> pl.Series:
     """Read the usual form fast, and only what is not of that form by its parts."""
-    naive = texts.str.replace(" ", "T", literal=True).str.to_datetime(
+    kind = moments.dtype
+    if kind == pl.Date:
+        moments, kind = moments.cast(pl.Datetime("us")), pl.Datetime("us")
+    if isinstance(kind, pl.Datetime):
+        return (
+            _local(moments, zone, repeated)
+            if kind.time_zone is None
+            else moments.dt.epoch("us") / 1e6
+        )
+    if kind != pl.String:
+        return moments.cast(pl.Float64, strict=False)
+    naive = moments.str.replace(" ", "T", literal=True).str.to_datetime(
         _PLAIN, time_unit="us", strict=False
     )
     found = _local(naive, zone, repeated)
-    odd = naive.is_null() & texts.is_not_null()
-    if odd.any():
-        rest = pl.when(odd).then(_by_parts(texts, zone, repeated)).otherwise(found)
-        return pl.select(rest).to_series().rename(texts.name)
-    return found.rename(texts.name)
+    odd = naive.is_null() & moments.is_not_null()
+    if not odd.any():
+        return found
+    numbers = moments.cast(pl.Float64, strict=False)
+    if (odd & numbers.is_null()).any():
+        numbers = pl.select(pl.coalesce(numbers, _by_parts(moments, zone, repeated))).to_series()
+    return pl.select(pl.when(odd).then(numbers).otherwise(found)).to_series()
 
 
 def _local(naive: pl.Series, zone: str, repeated: Repeated) -> pl.Series:
@@ -94,7 +92,4 @@ def _by_parts(texts: pl.Series, zone: str, repeated: Repeated) -> pl.Series:
     local = _local(moment, zone, repeated)
     fixed = _local(moment, "UTC", "earliest") - offset
     dated = pl.select(pl.when(offset.is_null()).then(local).otherwise(fixed)).to_series()
-    unix = pl.select(pl.when(texts.str.contains(_EPOCH)).then(texts)).to_series()
-    return pl.select(
-        pl.coalesce(dated + frame["fraction"], unix.cast(pl.Float64, strict=False))
-    ).to_series()
+    return dated + frame["fraction"]

@@ -6,8 +6,8 @@ import math
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from quickswap.plotting.marks import look_of
-from quickswap.plotting.style import STYLE, check_format, save
+from quickswap.plotting.marks import draw_legend, log_scale, look_of
+from quickswap.plotting.style import check_format, own_settings, save
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -22,18 +22,16 @@ def plot_comparison(comparison: Comparison, path: str | Path) -> None:
 
     Points at which a policy is unstable are left out; those of runs too short are hollow.
     """
-    import matplotlib
-    from matplotlib.figure import Figure
-
     check_format(path)
-    with matplotlib.rc_context(STYLE):
+    with own_settings():
+        from matplotlib.figure import Figure
+
         figure = Figure(figsize=(7.2, 3.2))
         left, right = figure.subplots(1, 2)
         _panel(left, comparison, "weighted_mean_response_time", "weighted mean response time [s]")
         _panel(right, comparison, "mean_response_time", "mean response time [s]")
-        handles, labels = left.get_legend_handles_labels()
-        columns = min(4, len(labels))
-        figure.legend(handles, labels, loc="outside upper center", ncols=columns)
+        labels = comparison.policies
+        draw_legend(figure, [left], labels, columns=min(4, len(labels)))
         if any(each.verdict.status == "too short" for each in comparison.results):
             figure.supxlabel("hollow: the run was too short, the value may be far off", fontsize=7)
         save(figure, Path(path))
@@ -68,6 +66,6 @@ def _panel(axes: Axes, comparison: Comparison, quantity: str, label: str) -> Non
             zorder=5,
             **look | {"linestyle": "none"},
         )
-    axes.set_yscale("log")
+    log_scale(axes)
     axes.set_xlabel("load")
     axes.set_ylabel(label)

@@ -8,8 +8,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from quickswap.files import write_with
-from quickswap.plotting.marks import draw_marks, explain_marks, log_scale, look_of, mark_unstable
-from quickswap.plotting.style import STYLE, save
+from quickswap.plotting.marks import (
+    draw_legend,
+    draw_marks,
+    explain_marks,
+    log_scale,
+    look_of,
+    mark_unstable,
+    plain_ticks,
+)
+from quickswap.plotting.style import own_settings, save
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -43,14 +51,13 @@ def plot_experiment(rows: Rows, paths: Sequence[Path]) -> None:
         rows: what is drawn.
         paths: files, each in the format of its ending; each is written whole or not at all.
     """
-    import matplotlib
-    from matplotlib.figure import Figure
-
     experiment = rows.experiment
     count = len(experiment.panels)
     columns = min(count, 3 if count == 3 else 2)
     lines = -(-count // columns)
-    with matplotlib.rc_context(STYLE | {"font.size": 8, "axes.titlesize": 8}):
+    with own_settings({"font.size": 8, "axes.titlesize": 8}):
+        from matplotlib.figure import Figure
+
         figure = Figure(figsize=(WIDTH * max(columns, 1.4) / max(columns, 2), HEIGHT * lines + 0.5))
         grid = figure.subplots(lines, columns, squeeze=False)
         for axes, panel in zip(grid.flat, experiment.panels, strict=False):
@@ -87,6 +94,7 @@ def _panel(axes: Axes, rows: Rows, panel: Panel) -> None:
     axes.set_xlabel(axis.label)
     if axis.log:
         axes.set_xscale("log")
+        plain_ticks(axes.xaxis)
     if experiment.axis == "factor":
         axes.set_xticks(experiment.values, [f"{x:g}" for x in experiment.values])
         axes.xaxis.minorticks_off()
@@ -148,11 +156,7 @@ def _styled(experiment: Experiment) -> list[tuple[int, Series]]:
 
 def _legend(figure: Figure, axes: Axes, rows: Rows) -> None:
     """Put one entry a label above the panels, in the order of the series; explain marks below."""
-    known = dict(zip(*reversed(axes.get_legend_handles_labels()), strict=True))
-    order = dict.fromkeys(series.label for series in rows.experiment.series)
-    labels = [label for label in order if label in known]
-    columns = min(4, len(labels))
-    handles = [known[label] for label in labels]
-    figure.legend(handles, labels, loc="outside upper center", ncols=columns)
+    labels = list(dict.fromkeys(series.label for series in rows.experiment.series))
+    draw_legend(figure, [axes], labels, columns=min(4, len(labels)))
     limit = _limit(rows.experiment) is not None
     explain_marks(figure, ((row.verdict, row.reached) for row in rows), limit=limit)

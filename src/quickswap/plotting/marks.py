@@ -4,16 +4,29 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 from quickswap.plotting.style import COLOURS, DASHES, MARKERS
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.axis import Axis
     from matplotlib.figure import Figure
 
-__all__ = ["Simulated", "draw_marks", "explain_marks", "log_scale", "look_of", "mark_unstable"]
+__all__ = [
+    "Simulated",
+    "draw_legend",
+    "draw_marks",
+    "explain_marks",
+    "log_scale",
+    "look_of",
+    "mark_unstable",
+    "plain_ticks",
+]
 
+SUPERSCRIPT = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
+PLAIN = 6
+"""Digits up to which a power of ten is written out."""
 EVEN = 0.5
 """Powers of ten below which a logarithmic axis has ticks at equal distances."""
 
@@ -78,6 +91,7 @@ def log_scale(axes: Axes) -> None:
     low, high = axes.get_ylim()
     decades = math.log10(high / low)
     if decades > 5:
+        plain_ticks(axes.yaxis)
         return
     steps = ((0.7, "123456789"), (1.3, "1235"), (3.0, "125"), (5.0, "1"))
     told = next(digits for most, digits in steps if decades <= most)
@@ -90,6 +104,55 @@ def log_scale(axes: Axes) -> None:
     if decades < EVEN:
         axes.yaxis.set_major_locator(MaxNLocator(6))
         axes.yaxis.set_minor_locator(NullLocator())
+
+
+def plain_ticks(axis: Axis) -> None:
+    """Label the powers of ten of a logarithmic axis as text: 100, 10⁹.
+
+    The labels that matplotlib makes are formulas, and text is drawn as it is.
+    """
+    from matplotlib.ticker import FuncFormatter, NullFormatter
+
+    def word(value: float, _: int | None) -> str:
+        if value <= 0:
+            return f"{value:g}"
+        power = round(math.log10(value))
+        if not math.isclose(value, 10.0**power, rel_tol=1e-9):
+            return ""
+        return f"{value:.10g}" if abs(power) < PLAIN else f"10{str(power).translate(SUPERSCRIPT)}"
+
+    axis.set_major_formatter(FuncFormatter(word))
+    axis.set_minor_formatter(NullFormatter())
+
+
+def draw_legend(
+    figure: Figure,
+    panels: Iterable[Axes],
+    labels: Sequence[str],
+    columns: int,
+    title: str | None = None,
+    place: Literal["outside upper center", "outside upper left"] = "outside upper center",
+) -> None:
+    """Put one entry a label above the panels, in the order of the labels.
+
+    matplotlib leaves out what is labelled with a leading underscore, as a policy may be called: the
+    texts are set afterwards.
+    """
+    known: dict[str, Any] = {}
+    for axes in panels:
+        artists: list[Any] = [*axes.lines, *axes.containers]
+        known |= {str(each.get_label()): each for each in artists}
+    drawn = [label for label in labels if label in known]
+    legend = figure.legend(
+        [known[label] for label in drawn],
+        ["x" * len(label) for label in drawn],
+        loc=place,
+        ncols=columns,
+        title=title,
+        title_fontsize=9,
+    )
+    for text, label in zip(legend.get_texts(), drawn, strict=True):
+        text.set_text(label)
 
 
 def mark_unstable(axes: Axes, where: Iterable[tuple[int, Sequence[float]]]) -> None:

@@ -12,8 +12,16 @@ from typing import TYPE_CHECKING, Any
 
 from quickswap.experiments.chart import Chart, ChartLine, ChartPanel, chart_of, has_values
 from quickswap.files import write_with
-from quickswap.plotting.marks import draw_marks, explain_marks, log_scale, look_of, mark_unstable
-from quickswap.plotting.style import STYLE, check_format, letters_told, save
+from quickswap.plotting.marks import (
+    draw_legend,
+    draw_marks,
+    explain_marks,
+    log_scale,
+    look_of,
+    mark_unstable,
+    plain_ticks,
+)
+from quickswap.plotting.style import check_format, letters_told, own_settings, save
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -112,9 +120,6 @@ def draw_chart(
         linear: times on a linear axis.
         tell: called with a sentence if the font lacks letters.
     """
-    import matplotlib
-    from matplotlib.figure import Figure
-
     count = len(chart.panels)
     columns = min(count, 3 if count == 3 else 2)
     rows = -(-count // columns)
@@ -122,26 +127,16 @@ def draw_chart(
     labels = [line.label for line in chart.lines]
     across = _across(labels, LETTERS * share)
     extra = ROW * -(-len(labels) // across) + (0.25 if title else 0.0)
-    with matplotlib.rc_context(STYLE | {"font.size": 8, "axes.titlesize": 8}):
+    with own_settings({"font.size": 8, "axes.titlesize": 8}):
+        from matplotlib.figure import Figure
+
         figure = Figure(figsize=(WIDTH * share, HEIGHT * rows + extra))
         grid = figure.subplots(rows, columns, squeeze=False)
         for number, (axes, panel) in enumerate(zip(grid.flat, chart.panels, strict=False)):
             _panel(axes, chart, number, panel, linear)
         for axes in list(grid.flat)[count:]:
             axes.set_axis_off()
-        known: dict[str, Any] = {}
-        for axes in grid.flat:
-            known |= dict(zip(*reversed(axes.get_legend_handles_labels()), strict=True))
-        handles = [known[label] for label in labels]
-        legend = figure.legend(
-            handles,
-            labels,
-            loc="outside upper center",
-            ncols=across,
-            title=title,
-            title_fontsize=9,
-        )
-        legend.get_title().set_parse_math(False)  # a title is text, and $ a letter
+        draw_legend(figure, grid.flat, labels, columns=across, title=title)
         marks = ((mark.verdict, mark.reached) for line in chart.lines for mark in line.marks)
         explain_marks(figure, marks, limit=chart.limit is not None)
         with letters_told(tell):
@@ -245,6 +240,7 @@ def _scale(axes: Axes, chart: Chart) -> None:
         least = min(value for value in values if value > 0)
         axes.set_xscale("symlog", linthresh=least, linscale=0.5)
         axes.set_xlim(-0.4 * least, 1.3 * values[-1])
+    plain_ticks(axes.xaxis)
     if len(values) <= TICKS:
         axes.set_xticks(values, [f"{value:g}" for value in values])
         axes.xaxis.set_minor_locator(NullLocator())

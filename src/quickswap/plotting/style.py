@@ -1,12 +1,14 @@
-"""What all figures share: colours that tell lines apart for everyone, sizes, files."""
+"""What all figures share: settings, colours that tell lines apart for everyone, files."""
 
 from __future__ import annotations
 
+import os
 import re
 import warnings
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from quickswap.errors import QuickswapError
@@ -14,7 +16,16 @@ from quickswap.errors import QuickswapError
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["COLOURS", "DASHES", "MARKERS", "STYLE", "check_format", "letters_told", "save"]
+__all__ = [
+    "COLOURS",
+    "DASHES",
+    "MARKERS",
+    "STYLE",
+    "check_format",
+    "letters_told",
+    "own_settings",
+    "save",
+]
 
 MISSING = re.compile(r"Glyph (\d+) .*missing from")
 """What matplotlib warns of for each letter."""
@@ -47,6 +58,50 @@ def check_format(path: str | Path) -> None:
     if ending not in FORMATS:
         given = repr(ending) if ending else "none"
         raise QuickswapError(f"the ending of {path} is {given}; it must be {', '.join(FORMATS)}.")
+
+
+@contextmanager
+def own_settings(changes: Mapping[str, Any] = MappingProxyType({})) -> Iterator[None]:
+    """Draw with the settings of this package alone while the block runs.
+
+    A matplotlibrc, the styles of a notebook and MPLBACKEND change nothing. Text is text: a `$` in
+    the name of a class or policy does not begin a formula.
+
+    Args:
+        changes: settings beside `STYLE`.
+
+    Raises:
+        QuickswapError: the plotting library fails.
+    """
+    try:
+        matplotlib = _import_matplotlib()
+        plain = {
+            key: value for key, value in matplotlib.rcParamsDefault.items() if key != "backend"
+        }
+        with matplotlib.rc_context(plain | STYLE | {"text.parse_math": False} | dict(changes)):
+            yield
+    except (OSError, QuickswapError):
+        raise
+    except Exception as error:
+        reason = " ".join(str(error).split()) or type(error).__name__
+        raise QuickswapError(f"the figure cannot be drawn ({reason}).") from error
+
+
+def _import_matplotlib() -> Any:
+    """Import matplotlib also where MPLBACKEND names a backend that is not installed here.
+
+    A notebook sets it for every command that it starts, whose environment may be another one.
+    """
+    named = os.environ.pop("MPLBACKEND", None)
+    try:
+        import matplotlib
+    finally:
+        if named is not None:
+            os.environ["MPLBACKEND"] = named
+    if named is not None:
+        with suppress(ValueError):
+            matplotlib.rcParams["backend"] = named
+    return matplotlib
 
 
 def save(figure: Figure, path: Path) -> None:

@@ -6,7 +6,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from quickswap.plotting.style import COLOURS, DASHES, MARKERS, STYLE, check_format, save
+from quickswap.plotting.marks import log_scale
+from quickswap.plotting.style import COLOURS, DASHES, MARKERS, check_format, own_settings, save
 
 __all__ = ["plot_thresholds"]
 
@@ -18,11 +19,10 @@ def plot_thresholds(curves: Sequence[Mapping[str, Any]], path: str | Path) -> No
         curves: each with the `drain`, the `thresholds` and the `mean` at each of them, seconds.
         path: file, whose ending decides the format.
     """
-    import matplotlib
-    from matplotlib.figure import Figure
-
     check_format(path)
-    with matplotlib.rc_context(STYLE):
+    with own_settings():
+        from matplotlib.figure import Figure
+
         figure = Figure(figsize=(4.2, 3.0))
         axes = figure.subplots()
         for number, curve in enumerate(curves):
@@ -33,7 +33,7 @@ def plot_thresholds(curves: Sequence[Mapping[str, Any]], path: str | Path) -> No
             axes.plot(levels[best], values[best], marker=MARKERS[number], color=COLOURS[number])
         largest = max(max(curve["mean"]) for curve in curves)
         if largest > 10 * min(min(curve["mean"]) for curve in curves):
-            axes.set_yscale("log")
+            log_scale(axes)
         axes.set_xlabel("threshold l")
         axes.set_ylabel("mean response time [s], exact")
         axes.legend()

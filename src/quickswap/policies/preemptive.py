@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar, final
 
+from quickswap._words import counted
 from quickswap.errors import PolicyError
 from quickswap.policies.base import Policy, choice
 from quickswap.system import System
@@ -69,8 +70,9 @@ class DivisorFilling(Policy):
         for name, need in zip(system.names, system.needs, strict=True):
             if system.servers % need:
                 raise PolicyError(
-                    f"DivisorFilling is for needs that divide the {system.servers} servers, and "
-                    f"{need}, the need of class {name!r}, does not: take ServerFilling."
+                    "DivisorFilling is for needs that divide the "
+                    f"{counted(system.servers, 'server')}, and {need}, the need of class {name!r}, "
+                    "does not: take ServerFilling."
                 )
         return {}
 

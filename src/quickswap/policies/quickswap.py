@@ -2,8 +2,8 @@
 
 All take `overrun` and `backfill`, which the paper does not have: jobs that are likely to be gone in
 time start during a drain. Both are from 0 (off) to below 1, and exclude each other; True is the
-default, a share of 0.2 and a risk of 0.03. `believed` holds a factor for each class, how many times
-as long as they are its sizes are taken to be. See `quickswap.policies.draining`.
+default, an overrun of 0.9 jobs and a risk of 0.03. `believed` holds a factor for each class, how
+many times as long as they are its sizes are taken to be. See `quickswap.policies.draining`.
 
 "The paper" is Chen, Anggraito, Olliaro, Marin, Ajmone Marsan, Berg, Grosof, "Improving
 Nonpreemptive Multiserver Job Scheduling with Quickswap".
@@ -33,8 +33,8 @@ class MSFQ(Policy):
 
     - `drain="on_demand"`, 0 <= l <= k: lights start whenever a server is free, unless draining.
       Draining begins as soon as a heavy job waits and N_1 <= l; nobody starts until the last light
-      has left. Then heavies are served one after another until none is left. l = 0 is MSF, l = k is
-      AdaptiveQuickswap.
+      has left. Then heavies are served one after another until none is left. As long as no two
+      events share an instant, l = 0 is MSF and l = k is AdaptiveQuickswap.
     - `drain="always"`, 0 <= l <= k - 1: a visit to the lights first starts min(N_1, k) of them. It
       goes on while N_1 > l, then the lights in service finish and none starts, whether or not a
       heavy job waits; then heavies until none is left.
@@ -71,7 +71,7 @@ class MSFQ(Policy):
                 f"all; this one has {counted(len(system.classes), 'class')} with needs from "
                 f"{min(system.needs)} to {max(system.needs)} on "
                 f"{counted(system.servers, 'server')}: take "
-                "AdaptiveQuickswap or StaticQuickswap."
+                "Adaptive Quickswap or Static Quickswap."
             )
         highest = system.servers if self.drain == "on_demand" else system.servers - 1
         threshold = system.servers - 1 if self.threshold is None else self.threshold
@@ -97,8 +97,11 @@ class StaticQuickswap(Policy):
       somebody waiting starts as servers become free, while the old one finishes. On one-or-all this
       is MSFQ(l, "on_demand").
     - `drain="exclusive"`: when it is due nobody starts until class i has left, whether or not
-      anybody else waits; then the next class of the cycle with somebody waiting, class i last. On
-      one-or-all this is MSFQ(l, "always").
+      anybody else waits; then the next class of the cycle with somebody waiting, class i last. If
+      nobody waits, the class of the next arrival is visited; jobs that backfilling let in may be in
+      service then. On one-or-all this is MSFQ(l, "always").
+
+    On one-or-all the two are so as long as no two events share an instant.
 
     Args:
         threshold: one l for all, in servers, from 0 to k: l_i = min(c_i - 1, floor(l / n_i)).
@@ -143,16 +146,16 @@ class StaticQuickswap(Policy):
         believed: Iterable[float] | None = None,
     ) -> None:
         if threshold is not None and thresholds is not None:
-            raise PolicyError("StaticQuickswap takes threshold or thresholds, not both.")
+            raise PolicyError("Static Quickswap takes threshold or thresholds, not both.")
         if threshold is not None:
-            threshold = _natural(threshold, "threshold of StaticQuickswap")
+            threshold = _natural(threshold, "threshold of Static Quickswap")
         if thresholds is not None:
-            what = "thresholds of StaticQuickswap"
+            what = "thresholds of Static Quickswap"
             thresholds = tuple(
                 _natural(each, f"each of {what}") for each in _items(thresholds, what)
             )
         if order is not None:
-            what = "order of StaticQuickswap"
+            what = "order of Static Quickswap"
             order = tuple(
                 each if isinstance(each, str) else _natural(each, f"each position in {what}")
                 for each in _items(order, what)
@@ -160,7 +163,7 @@ class StaticQuickswap(Policy):
         object.__setattr__(self, "threshold", threshold)
         object.__setattr__(self, "thresholds", thresholds)
         object.__setattr__(self, "order", order)
-        object.__setattr__(self, "drain", choice(drain, "drain of StaticQuickswap", self.drains))
+        object.__setattr__(self, "drain", choice(drain, "drain of Static Quickswap", self.drains))
         _set_backfilling(self, backfill, overrun, believed)
 
     def _parameters(self, system: System) -> dict[str, object]:
@@ -180,13 +183,13 @@ class StaticQuickswap(Policy):
         cycle = []
         for each in self.order:
             if isinstance(each, str) and each not in positions:
-                unknown("class in the order of StaticQuickswap", each, positions, PolicyError)
+                unknown("class in the order of Static Quickswap", each, positions, PolicyError)
             cycle.append(positions[each] if isinstance(each, str) else each)
         if sorted(cycle) != list(everyone):
             raise PolicyError(
-                f"order of StaticQuickswap must hold each of the {counted(len(everyone), 'class')} "
-                f"once, by name or by position from 0 to {len(everyone) - 1}, "
-                f"not {shown(list(self.order))}."
+                f"order of Static Quickswap must hold each of the "
+                f"{counted(len(everyone), 'class')} once, by name or by position "
+                f"from 0 to {len(everyone) - 1}, not {shown(list(self.order))}."
             )
         return cycle
 
@@ -194,19 +197,19 @@ class StaticQuickswap(Policy):
         """Return l_i of each class, in jobs."""
         most = [system.servers // need - 1 for need in system.needs]
         if self.threshold is not None:
-            what = "threshold of StaticQuickswap"
+            what = "threshold of Static Quickswap"
             servers = whole(self.threshold, what, 0, system.servers, PolicyError)
             return [min(servers // need, top) for need, top in zip(system.needs, most, strict=True)]
         if self.thresholds is None:
             return most
         if len(self.thresholds) != len(most):
             raise PolicyError(
-                f"thresholds of StaticQuickswap must be as many as the classes, {len(most)}, "
+                f"thresholds of Static Quickswap must be as many as the classes, {len(most)}, "
                 f"not {len(self.thresholds)}."
             )
         rows = zip(system.names, self.thresholds, most, strict=True)
         return [
-            whole(slots, f"threshold of StaticQuickswap for class {name!r}", 0, top, PolicyError)
+            whole(slots, f"threshold of Static Quickswap for class {name!r}", 0, top, PolicyError)
             for name, slots, top in rows
         ]
 

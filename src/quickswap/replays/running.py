@@ -7,6 +7,7 @@ import math
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import nullcontext
 from dataclasses import fields
 from functools import partial
 from itertools import pairwise
@@ -14,6 +15,7 @@ from typing import Any, Unpack, cast
 
 from quickswap._check import items, real
 from quickswap._core import replay as serve
+from quickswap._generators import untouched_generators
 from quickswap._settings import ReplaySettings, check_progress, check_settings, flag
 from quickswap._words import counted
 from quickswap.errors import PolicyError, QuickswapError, shown
@@ -77,7 +79,8 @@ def replay(
             not measured.
         cooldown: likewise before its last submission.
         slowdown_bound: sizes below this count as this in the bounded slowdown, seconds.
-        seed: of the bootstrap that gives the intervals.
+        seed: of the bootstrap that gives the intervals, and of the `view.random` of a policy of
+            your own.
         debug: let the core check itself at every event.
         progress: called now and then with the completions so far and those intended.
 
@@ -98,19 +101,25 @@ def replay(
         slowdown_bound,
         seed,
     )
-    spec = {"system": task.system.to_dict(), "policy": task.resolve(chosen)}
+    spec: dict[str, Any] = {"system": task.system.to_dict(), "policy": task.resolve(chosen)}
+    own = None if isinstance(chosen, Policy) else chosen
+    if own is not None:
+        spec["seed"] = inputs.seed
     checked = flag(debug, "debug")
     try:
-        start, end, order = serve(
-            json.dumps(spec),
-            task.arrival,
-            task.cls,
-            task.size,
-            policy=None if isinstance(chosen, Policy) else chosen,
-            estimate=task.estimate,
-            debug=checked,
-            progress=None if progress is None else partial(_report, progress, len(task.rows)),
-        )
+        with nullcontext() if own is None else untouched_generators(own_name(own)):
+            start, end, order = serve(
+                json.dumps(spec),
+                task.arrival,
+                task.cls,
+                task.size,
+                policy=own,
+                estimate=task.estimate,
+                debug=checked,
+                progress=None if progress is None else partial(_report, progress, len(task.rows)),
+            )
+    except QuickswapError:
+        raise
     except ValueError as error:
         raise PolicyError(f"{label(chosen)}: {error}.") from error.__cause__
     if len(order) < len(task.rows):

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from quickswap.plotting.marks import look_of
-from quickswap.plotting.style import COLOURS, STYLE
+from quickswap.plotting.marks import draw_legend, look_of
+from quickswap.plotting.style import COLOURS, own_settings
 from quickswap.report.markup import Markup
 from quickswap.report.words import Clock
 
@@ -31,13 +31,13 @@ Line = tuple[str, int, Floats, Floats]
 
 NARROW, WIDE = 4.6, 5.2
 """Inches: so little that the letters can be read where the page is as narrow as a telephone."""
+WORK = "work (servers times time)"
 TICKS = (1.0, 60.0, 3600.0, 86400.0, 864e3, 864e4)
 TICK_NAMES = ("1 s", "1 min", "1 h", "1 d", "10 d", "100 d")
 _STYLE: Any = {
     "font.size": 10,
     "axes.titlesize": 10,
     "svg.fonttype": "none",
-    "text.parse_math": False,  # names of users may hold a $
     "axes.unicode_minus": True,
 }
 _IN_TEXT = re.compile(r"<metadata>.*?</metadata>|<style type=\"text/css\">.*?</style>", re.DOTALL)
@@ -60,10 +60,9 @@ def _drawn(name: str, words: str, width: float, height: float) -> Iterator[_Canv
         words: what it shows, for those who cannot see it.
         width, height: inches.
     """
-    import matplotlib
-    from matplotlib.figure import Figure
+    with own_settings(_STYLE | {"svg.hashsalt": name}):
+        from matplotlib.figure import Figure
 
-    with matplotlib.rc_context(STYLE | _STYLE | {"svg.hashsalt": name}):
         figure = Figure(figsize=(width, height))
         canvas = _Canvas(figure, figure.subplots())
         yield canvas
@@ -88,12 +87,10 @@ def _line(number: int) -> dict[str, Any]:
     return look_of(number) | {"marker": ""}
 
 
-def _legend(canvas: _Canvas) -> None:
-    handles, labels = canvas.axes.get_legend_handles_labels()
+def _legend(canvas: _Canvas, labels: Sequence[str]) -> None:
     if labels:
-        canvas.figure.legend(
-            handles, labels, loc="outside upper left", ncols=2 if len(labels) > 1 else 1
-        )
+        columns = 2 if len(labels) > 1 else 1
+        draw_legend(canvas.figure, [canvas.axes], labels, columns, place="outside upper left")
 
 
 def tails(curves: Sequence[Line], name: str, words: str) -> Markup:
@@ -115,7 +112,7 @@ def tails(curves: Sequence[Line], name: str, words: str) -> Markup:
         axes.minorticks_off()
         axes.set_xlabel("wait")
         axes.set_ylabel("share of jobs that wait longer")
-        _legend(canvas)
+        _legend(canvas, [label for label, *_ in curves])
     return canvas.svg
 
 
@@ -131,7 +128,7 @@ def lines(
         _time_axis(axes, clock)
         axes.set_ylabel(label)
         axes.set_ylim(bottom=0)
-        _legend(canvas)
+        _legend(canvas, [label for label, *_ in curves])
     return canvas.svg
 
 
@@ -158,14 +155,12 @@ def bars(names: Sequence[str], jobs: Floats, work: Floats, title: str, name: str
     with _drawn(name, words, NARROW, 1.3 + 0.36 * len(names)) as canvas:
         axes, places = canvas.axes, np.arange(len(names))
         axes.barh(places - 0.2, 100 * jobs, 0.36, label="jobs", color=COLOURS[5])
-        axes.barh(
-            places + 0.2, 100 * work, 0.36, label="work (servers times time)", color=COLOURS[0]
-        )
+        axes.barh(places + 0.2, 100 * work, 0.36, label=WORK, color=COLOURS[0])
         axes.set_axisbelow(True)
         axes.set_yticks(places, list(names))
         axes.set_ylim(len(names) - 0.5, -0.5)
         axes.grid(axis="y", visible=False)
         axes.set_xlabel("%")
         axes.set_ylabel(title)
-        _legend(canvas)
+        _legend(canvas, ["jobs", WORK])
     return canvas.svg

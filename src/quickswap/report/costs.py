@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from quickswap._words import plural
 from quickswap.estimates import Estimate
 from quickswap.replays import ReplayResult
 from quickswap.report.counting import FELT, Counted
@@ -30,7 +31,7 @@ def balance(told: Told, policy: ReplayResult, sides: Sides, counted: Counted | N
     """Return in short how many gain and lose, and who loses most."""
     texts = []
     if counted is not None and counted.noun is not None:
-        people = f"{counted.people} {counted.noun}s"
+        people = f"{counted.people} {plural(counted.noun)}"
         texts.append(
             f"of {people}, {counted.gain} clearly gain and {counted.lose} clearly lose"
             if counted.gain or counted.lose
@@ -57,7 +58,7 @@ def _side(
     if counted.noun is not None:
         people = counted.gain if gain else counted.lose
         numbers = (
-            f"In all, {people} of {counted.people} {counted.noun}s clearly {word}"
+            f"In all, {people} of {counted.people} {plural(counted.noun)} clearly {word}"
             f"{'s' if people == 1 else ''}, and {numbers}"
         )
     return f"{text} {numbers[:1].upper()}{numbers[1:]}."

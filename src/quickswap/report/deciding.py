@@ -79,8 +79,7 @@ def decided(told: Told, point: Point) -> Decision:
                 "Jobs hardly wait, whatever the policy: on average at most "
                 f"{wait} (under {slow.policy_label}), of {response} from submission to end.",
             ),
-            "At this load the choice hardly matters to users. To choose for busier times, look at "
-            "the higher loads below, or bring a log of a busier time.",
+            _quiet(first),
             len(rest),
             alike,
         )
@@ -90,6 +89,22 @@ def decided(told: Told, point: Point) -> Decision:
         "time. Until then there is no ground for a change."
     )
     return Decision(first, tied, tuple(reasons), advice, len(rest), alike)
+
+
+def _quiet(first: ReplayResult) -> str:
+    """Return what to do where jobs hardly wait: the machine may have had other jobs too."""
+    report = first.log.report
+    left_out = report["need_cap"] + report["size_cap"]
+    if left_out:
+        return (
+            f"This says nothing about the machine: {counted(left_out, 'job', ',')} of it, left out "
+            "by need or size, kept its servers busy too. Replay all jobs, or give the number of "
+            "servers that the others had to themselves."
+        )
+    return (
+        "At this load the choice hardly matters to users. To choose for busier times, look at "
+        "the higher loads below, or bring a log of a busier time."
+    )
 
 
 def important(gap: Estimate, than: ReplayResult) -> bool:

@@ -72,8 +72,8 @@ def _servers(told: Told) -> Iterator[str]:
     peak = _peak(told)
     if said and servers not in said:
         yield (
-            f"The log says that the machine has {said[0]:,} servers; {servers:,} were given for "
-            "the replay."
+            f"The log says that the machine has {counted(said[0], 'server', ',')}; "
+            f"{servers:,} were given for the replay."
         )
     if not said and peak == servers:
         yield (
@@ -82,8 +82,8 @@ def _servers(told: Told) -> Iterator[str]:
         )
     elif not said:
         yield (
-            f"The log does not say how many servers the machine has; {servers:,} were given for "
-            "the replay."
+            f"The log does not say how many servers the machine has; "
+            f"{servers:,} were given for the replay."
         )
     if peak > servers:
         yield (
@@ -106,7 +106,7 @@ def _left_out(told: Told) -> Iterator[str]:
     if base.too_large:
         yield (
             f"{counted(base.too_large, 'job', ',')} of {len(told.log):,} need more than the "
-            f"{base.schedule.servers:,} servers and are left out."
+            f"{counted(base.schedule.servers, 'server', ',')} and are left out."
         )
     broken = sum(each.count for each in report.findings if each.kind == "dropped")
     if broken > MANY * report.rows:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from quickswap._words import plural
 from quickswap.report.counting import Counted, counted_at
 from quickswap.report.forest import forest
 from quickswap.report.gains import Gain, Gains
@@ -58,7 +59,11 @@ def _counts(told: Told, point: Point) -> Markup:
     if not found:
         return Markup("")
     noun = next(iter(found.values())).noun
-    people = [] if noun is None else [f"{noun}s that gain", f"{noun}s that lose", "not clear"]
+    people = (
+        []
+        if noun is None
+        else [f"{plural(noun)} that gain", f"{plural(noun)} that lose", "not clear"]
+    )
     columns = ["policy", *people, "jobs that start sooner [%]", "jobs that start later [%]"]
     rows = [[policy, *_people(each), *_jobs(each)] for policy, each in found.items()]
     words = (
@@ -69,7 +74,7 @@ def _counts(told: Told, point: Point) -> Markup:
         words += (
             f" A {noun} gains or loses if the mean wait of its jobs changes by a minute or more, "
             "the interval of the change leaves out 0, and its jobs lie in at least six "
-            f"{point.baseline.resampled[1]}s; all others are not clear."
+            f"{plural(point.baseline.resampled[1])}; all others are not clear."
         )
     return joined([table("How many gain and how many lose", columns, rows), tag("p", words)])
 

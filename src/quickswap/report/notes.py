@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from quickswap._words import counted
+from quickswap._words import counted, plural
 from quickswap.report.markup import Markup, section, table, tag
 from quickswap.report.model import Told
 
@@ -54,8 +54,8 @@ def caveats_section(told: Told) -> Markup:
         if unit == "whole"
         else f"What stands after ± comes from putting together the log's {counted(number, unit)} "
         f"anew by chance, again and again, some twice and some not at all. It tells how much the "
-        f"answer depends on the {unit}s that the log happens to hold, and nothing of other years, "
-        "users or machines."
+        f"answer depends on the {plural(unit)} that the log happens to hold, and nothing of other "
+        "years, users or machines."
     )
     points = [
         ("One log.", f"This is one stretch of one machine's life. {over}"),

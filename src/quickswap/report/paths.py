@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from quickswap._words import counted
 from quickswap.replays import ReplayResult
 from quickswap.replays.measuring import area
 from quickswap.report import charts
@@ -200,7 +201,7 @@ def mix_section(told: Told) -> Markup:
     text = (
         f"Half of the jobs run for less than {duration(middle)}, the longest for "
         f"{duration(longest)}; the largest need is {int(need.max())} of "
-        f"{base.schedule.servers:,} servers."
+        f"{counted(base.schedule.servers, 'server', ',')}."
     )
     return section(
         "mix", "What the jobs are", tag("p", text), tag("div", *drawings, class_="figures")

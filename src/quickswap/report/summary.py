@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 
+from quickswap._words import plural
 from quickswap.estimates import Estimate
 from quickswap.replays import ReplayResult
 from quickswap.report.costs import balance, costs, gainers, losers, price, starving
@@ -55,7 +56,7 @@ def summary(told: Told, sides: list[Sides]) -> Markup:
 
 def _note(first: ReplayResult) -> str:
     unit = first.resampled[1]
-    pieces = "weeks, days or hours" if unit == "whole" else f"{unit}s"
+    pieces = "weeks, days or hours" if unit == "whole" else f"{plural(unit)}"
     return (
         f"After ± stands how far a value might be off with other {pieces} of the same kind, 19 "
         "times in 20. Policies are called “not told apart” where their difference might as "

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import Executor
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 
 from quickswap._core import VERSION
@@ -42,12 +42,14 @@ class Reproduction:
         figures: the numbers of each figure, by its name.
         findings: verdicts on the claims for which there are figures.
         ran: points that were simulated now, and not found in the store.
+        not_drawn: why a figure was not drawn, by its name; its numbers are there all the same.
     """
 
     folder: Path
     figures: dict[str, Rows]
     findings: tuple[Finding, ...]
     ran: int
+    not_drawn: dict[str, str] = field(default_factory=dict)
 
 
 def reproduce(
@@ -106,13 +108,13 @@ def reproduce(
         except Interrupted as interrupted:
             _written(folder, efforts, _complete(plan, interrupted.result))
             raise
-        found = _written(folder, efforts, _complete(plan, outcomes))
+        found, not_drawn = _written(folder, efforts, _complete(plan, outcomes))
     # a record that somebody has changed is not the paper's
     paper = {name: rows for name, rows in found.items() if rows.experiment == EXPERIMENTS.get(name)}
     findings = judged(paper)
     if findings:
         _write_claims(folder, findings)
-    return Reproduction(folder, found, findings, outcomes.ran)
+    return Reproduction(folder, found, findings, outcomes.ran, not_drawn)
 
 
 def _check_apart(names: Iterable[str], written: Iterable[str], folder: Path) -> None:
@@ -166,7 +168,7 @@ def _made(folder: str | Path) -> Path:
         path.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise QuickswapError(
-            f"{shown(str(path))[1:-1]} cannot be made a folder ({error.strerror}): give another."
+            f"{repr(str(path))[1:-1]} cannot be made a folder ({error.strerror}): give another."
         ) from error
     return path
 
@@ -192,19 +194,22 @@ def _written(
     folder: Path,
     efforts: dict[str, tuple[Experiment, Effort]],
     results: dict[str, list[Result | Failure]],
-) -> dict[str, Rows]:
-    """Write data and figures of those that are complete."""
+) -> tuple[dict[str, Rows], dict[str, str]]:
+    """Write data and figures of what is complete; return it, and why some is not drawn."""
     from quickswap.plotting import plot_experiment
 
-    found = {}
+    found, not_drawn = {}, {}
     for name, each in results.items():
         record, effort = efforts[name]
         rows = gathered(record, effort, each)
         frame = rows.to_frame()
         write_with(folder / f"{name}.parquet", frame.write_parquet)
         write_with(folder / f"{name}.csv", frame.write_csv)
-        plot_experiment(rows, [folder / f"{name}.{ending}" for ending in FORMATS])
         text = record.to_json(effort=asdict(effort), version=VERSION)
         write_text(folder / f"{name}.json", text + "\n")
         found[name] = rows
-    return found
+        try:
+            plot_experiment(rows, [folder / f"{name}.{ending}" for ending in FORMATS])
+        except QuickswapError as error:
+            not_drawn[name] = str(error)
+    return found, not_drawn

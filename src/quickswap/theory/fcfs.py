@@ -10,12 +10,15 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
+from quickswap._words import counted
 from quickswap.distributions import Exponential
 from quickswap.errors import ModelError, UnstableError
+from quickswap.models import as_system
 from quickswap.system import System
 from quickswap.theory.means import Means
-from quickswap.theory.models import check_system, markovian, one_or_all, poisson
+from quickswap.theory.models import markovian, one_or_all, poisson
 from quickswap.theory.saturation import MOST, saturated_rate, states
 from quickswap.theory.unsampled import waits
 
@@ -25,7 +28,7 @@ PER_STATE = 6e4
 """Steps of `same_law_rate` that take the time of a state of the chain."""
 
 
-def exact(system: System) -> Means:
+def exact(system: System | str | Path) -> Means:
     """Return the exact mean response times of FCFS on a one-or-all system.
 
     Args:
@@ -39,6 +42,7 @@ def exact(system: System) -> Means:
     Source: the chain is that of `quickswap.theory.unsampled`.
     """
     what = "the exact solution of FCFS"
+    system = as_system(system)
     model = one_or_all(system, what)
     most = one_or_all_rate(model.k, model.l1 / system.arrival_rate, 1 / model.m1, 1 / model.mk)
     if system.arrival_rate >= most:
@@ -50,7 +54,7 @@ def exact(system: System) -> Means:
     return Means.of(system, model.ordered(wait.light + 1 / model.m1, wait.heavy + 1 / model.mk))
 
 
-def limit(system: System) -> float:
+def limit(system: System | str | Path) -> float:
     """Return the arrival rate, all classes together, below which FCFS is stable at this mix.
 
     A formula where one is known, else the Markov chain of the saturated system.
@@ -58,15 +62,15 @@ def limit(system: System) -> float:
     Raises:
         ModelError: laws for which it is not known, or a chain of more than a million states.
     """
-    check_system(system)
+    system = as_system(system)
     found = find_limit(system, MOST)
     if found is not None:
         return found.rate
     if markovian(system):
         raise ModelError(
-            f"the limit of FCFS for {len(system.classes)} classes on {system.servers} servers asks "
-            f"for a Markov chain of more than {MOST:,} states, too many for memory: find it by "
-            "simulation."
+            f"the limit of FCFS for {counted(len(system.classes), 'class')} on "
+            f"{counted(system.servers, 'server')} asks for a Markov chain of more than {MOST:,} "
+            "states, too many for memory: find it by simulation."
         )
     raise ModelError(
         "the limit of FCFS is known for Poisson arrivals and exponential sizes, of the light jobs "

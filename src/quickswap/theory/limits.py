@@ -5,9 +5,11 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass
+from pathlib import Path
 from typing import cast
 
 from quickswap._values import Value
+from quickswap.models import as_system
 from quickswap.policies import StaticQuickswap
 from quickswap.system import System
 from quickswap.theory.means import Means
@@ -34,7 +36,7 @@ class HeavyTraffic(Value, Means):
 
 
 def heavy_traffic(
-    system: System,
+    system: System | str | Path,
     thresholds: Iterable[int] | None = None,
     *,
     threshold: int | None = None,
@@ -62,6 +64,7 @@ def heavy_traffic(
         ModelError: other laws.
         PolicyError: thresholds that the system does not fit.
     """
+    system = as_system(system)
     resolved = StaticQuickswap(threshold, thresholds, drain="exclusive").resolve(system)
     limits = cast("list[int]", resolved["thresholds"])
     what = "the limit of heavy traffic"

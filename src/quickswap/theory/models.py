@@ -6,14 +6,13 @@ from dataclasses import dataclass
 
 from quickswap.arrivals import Poisson
 from quickswap.distributions import Exponential
-from quickswap.errors import ModelError, UnstableError, shown
+from quickswap.errors import ModelError, UnstableError
 from quickswap.system import System
 
 __all__ = [
     "OneOrAll",
     "check_load",
     "check_markovian",
-    "check_system",
     "exclusive",
     "is_exclusive",
     "markovian",
@@ -62,18 +61,6 @@ class OneOrAll:
         return (light, heavy) if self.light == 0 else (heavy, light)
 
 
-def check_system(system: object) -> None:
-    """Refuse what is no system.
-
-    Raises:
-        ModelError: says what was given.
-    """
-    if not isinstance(system, System):
-        raise ModelError(
-            f"{shown(system)} is no system: give a quickswap.System, as quickswap.load returns."
-        )
-
-
 def poisson(system: System) -> bool:
     """Return whether all arrivals are Poisson."""
     return all(isinstance(each.arrivals, Poisson) for each in system.classes)
@@ -118,7 +105,6 @@ def one_or_all(system: System, what: str) -> OneOrAll:
     Raises:
         ModelError: the system is another one; `what` begins the sentence.
     """
-    check_system(system)
     if not system.one_or_all:
         needs = ", ".join(str(need) for need in system.needs)
         raise ModelError(
@@ -137,7 +123,6 @@ def exclusive(system: System, what: str) -> OneOrAll:
     Raises:
         ModelError: the system is another one; `what` begins the sentence.
     """
-    check_system(system)
     k = system.servers
     if not is_exclusive(system):
         given = ", ".join(str(need) for need in system.needs)

@@ -4,18 +4,21 @@ from __future__ import annotations
 
 import math
 from itertools import pairwise
+from pathlib import Path
 
+from quickswap._words import counted
 from quickswap.distributions import Distribution, LogNormal, Pareto, Weibull
 from quickswap.errors import ModelError
+from quickswap.models import as_system
 from quickswap.system import System
 from quickswap.theory.means import Means
-from quickswap.theory.models import check_load, check_system, one_or_all, poisson
+from quickswap.theory.models import check_load, one_or_all, poisson
 from quickswap.theory.unsampled import waits
 
 __all__ = ["exact", "fills", "large_load"]
 
 
-def exact(system: System) -> Means:
+def exact(system: System | str | Path) -> Means:
     """Return the exact mean response times of ServerFilling on a one-or-all system.
 
     Args:
@@ -29,13 +32,14 @@ def exact(system: System) -> Means:
     Source: the chain is that of `quickswap.theory.unsampled`.
     """
     what = "the exact solution of ServerFilling"
+    system = as_system(system)
     model = one_or_all(system, what)
     check_load(model.load, system.arrival_rate, what)
     wait = waits(model, True, what)
     return Means.of(system, model.ordered(wait.light + 1 / model.m1, wait.heavy + 1 / model.mk))
 
 
-def large_load(system: System) -> float:
+def large_load(system: System | str | Path) -> float:
     """Return the mean response time of ServerFilling to first order at large load, in seconds.
 
     It is E[S^2] / (2 E[S]) / (1 - load), where S = need x size / k of a job drawn at random is the
@@ -53,12 +57,12 @@ def large_load(system: System) -> float:
     systems", Queueing Systems 102 (2022).
     """
     what = "the value of ServerFilling at large load"
-    check_system(system)
+    system = as_system(system)
     if not fills(system):
         raise ModelError(
             f"{what} is for needs that divide each other and the number of servers, Poisson "
             "arrivals and sizes of bounded mean residual time; this system has needs "
-            f"{', '.join(map(str, system.needs))} on {system.servers} servers."
+            f"{', '.join(map(str, system.needs))} on {counted(system.servers, 'server')}."
         )
     check_load(system.load, system.arrival_rate, what)
     first = system.load / system.arrival_rate

@@ -9,9 +9,12 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Literal
 
+from quickswap._words import counted
 from quickswap.errors import PolicyError
+from quickswap.models import as_system
 from quickswap.policies import (
     FCFS,
     MSF,
@@ -80,12 +83,13 @@ class _Known:
     source: str
 
 
-def stability(system: System, policy: Policy | str) -> Stability:
+def stability(system: System | str | Path, policy: Policy | str) -> Stability:
     """Return what is known about the stability of `policy`, or its spelling, on `system`.
 
     Raises:
         PolicyError: the policy cannot serve this system, or is none of quickswap's.
     """
+    system = as_system(system)
     policy = parse(policy) if isinstance(policy, str) else policy
     if not isinstance(policy, Policy):
         raise PolicyError(no_policy(policy))
@@ -120,9 +124,8 @@ def _plain_queue(system: System, policy: Policy, capacity: float) -> _Known | No
     visits = isinstance(policy, StaticQuickswap) and len(system.classes) > 1  # may leave one idle
     if len(set(system.needs)) == 1 and not visits:
         slots = system.servers // system.needs[0]
-        reason = (
-            f"all jobs need the same, so this is a queue with {slots} slots, never idle in vain."
-        )
+        queue = f"a queue with {counted(slots, 'slot')}"
+        reason = f"all jobs need the same, so this is {queue}, never idle in vain."
         return _Known(capacity, True, reason, source)
     if 2 * min(system.needs) > system.servers:
         reason = "no two jobs fit at once: a queue with one server, never idle in vain."

@@ -11,14 +11,17 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, cast
 
 from quickswap.errors import ModelError, UnstableError
+from quickswap.models import as_system
 from quickswap.policies import StaticQuickswap
 from quickswap.system import System
 from quickswap.theory.means import Means
 from quickswap.theory.models import check_markovian
 from quickswap.theory.moments import Moments
+from quickswap.theory.residuals import check_residual
 from quickswap.theory.visits import Times, Visit, check_finite, holds_from
 
 if TYPE_CHECKING:
@@ -30,6 +33,8 @@ if TYPE_CHECKING:
 __all__ = ["Approximation", "approximate"]
 
 WHAT = "the approximation of Static Quickswap"
+RESIDUAL = 1e-9
+"""Most that the covariance after a cycle may differ from that before it, relatively."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -58,7 +63,7 @@ class Approximation(Means):
 
 
 def approximate(
-    system: System,
+    system: System | str | Path,
     thresholds: Iterable[int] | None = None,
     order: Iterable[int | str] | None = None,
     *,
@@ -79,6 +84,7 @@ def approximate(
         PolicyError: thresholds or an order that the system does not fit.
         UnstableError: the sum of lambda_i / (c_i mu_i) is 1 or more.
     """
+    system = as_system(system)
     resolved = StaticQuickswap(threshold, thresholds, order, "exclusive").resolve(system)
     limits, cyclic = cast("list[int]", resolved["thresholds"]), cast("list[int]", resolved["order"])
     check_markovian(system, WHAT)
@@ -201,7 +207,11 @@ def _variances(means: _Mean, cyclic: list[int]) -> tuple[list[float], list[float
         if not more.max() > 1e-17 * covariance.max():
             break
         covariance, turn = covariance + more, turn @ turn
-    _turn(covariance, means, cyclic, before, after)
+    gap = np.abs(_turn(covariance, means, cyclic, before, after) - covariance).max()
+    scale = covariance.max()
+    if scale < math.inf:  # else refused by what comes next
+        what = "the covariance of the visits"
+        check_residual(WHAT, what, float(gap / scale) if scale > 0 else 0.0, RESIDUAL)
     return [float(each) for each in before], [float(each) for each in after]
 
 

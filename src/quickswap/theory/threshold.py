@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from pathlib import Path
 
 from quickswap.errors import ModelError, QuickswapError, unknown_message
 from quickswap.system import System
@@ -53,7 +54,10 @@ class BestThreshold:
 
 
 def best_threshold(
-    system: System, metric: str | int = "mean", drain: str = "on_demand", every: bool = False
+    system: System | str | Path,
+    metric: str | int = "mean",
+    drain: str = "on_demand",
+    every: bool = False,
 ) -> BestThreshold:
     """Return the threshold of MSFQ with the least mean response time.
 
@@ -82,7 +86,7 @@ class Thresholds(Solver):
     Args and errors are those of `best_threshold`.
     """
 
-    def __init__(self, system: System, drain: str = "on_demand") -> None:
+    def __init__(self, system: System | str | Path, drain: str = "on_demand") -> None:
         super().__init__(system, drain)
         self._solutions: dict[int, ExactMSFQ] = {}
 

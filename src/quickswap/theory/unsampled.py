@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from quickswap.errors import ModelError
 from quickswap.theory.models import OneOrAll
+from quickswap.theory.residuals import check_residual
 
 if TYPE_CHECKING:
     import numpy as np
@@ -29,6 +30,9 @@ __all__ = ["Waits", "waits"]
 
 LARGEST = 1024
 """Servers up to which it is solved: half a minute, and half a gigabyte."""
+RESIDUAL = 1e-4
+"""Most that the mean numbers in service may be off, relatively: 1e-9 while no class has less than
+1e-6 of the arrivals, more for the rarer class beyond."""
 
 
 class Waits(NamedTuple):
@@ -45,20 +49,39 @@ def waits(model: OneOrAll, preemptive: bool, what: str) -> Waits:
     under FCFS, and light ones under ServerFilling.
 
     Raises:
-        ModelError: too many servers; `what` begins the sentence.
+        ModelError: too many servers, or rates of too different size; `what` begins the sentence.
+        QuickswapError: the numbers in service are not those that the loads ask for.
     """
     import numpy as np
 
+    if model.k > LARGEST:
+        raise ModelError(f"{what} is computed for up to {LARGEST:,} servers, not {model.k:,}.")
+    try:
+        with np.errstate(all="ignore"):  # what comes of it does not pass the checks
+            return _waits(model, preemptive, what)
+    except np.linalg.LinAlgError:
+        raise ModelError(
+            f"{what} fails for this system: its rates differ too much in size; simulate it instead."
+        ) from None
+
+
+def _waits(model: OneOrAll, preemptive: bool, what: str) -> Waits:
+    import numpy as np
+
     k = model.k
-    if k > LARGEST:
-        raise ModelError(f"{what} is computed for up to {LARGEST:,} servers, not {k:,}.")
     rate = model.l1 + model.lk
     up, local, down, seconds = _jumps(model, preemptive)
     settled = np.eye(2 * k + 1) - local - up @ _descent(up, local, down)
     idle, first, entered = _bottom(model, settled)
     total, level = _sums(up, local, down, first, entered)
     total, level = total * seconds, level * seconds
-    time = float((idle / (rate + model.m1 * np.arange(k))).sum() + total.sum())
+    alone = idle / (rate + model.m1 * np.arange(k))  # seconds in d_0..d_{k-1}
+    time = float(alone.sum() + total.sum())
+    running = np.arange(k + 1) * (np.arange(k + 1) == k if preemptive else 1)
+    lights = float(alone @ np.arange(k) + total[: k + 1] @ running) / time
+    heavies = float(total[:k].sum() if preemptive else total[0]) / time
+    gap = max(abs(lights * model.m1 / model.l1 - 1), abs(heavies * model.mk / model.lk - 1))
+    check_residual(what, "the balance of arrivals and completions", gap, RESIDUAL)
     unseen = float(level.sum()) / time / rate
     if preemptive:
         passed = float((total[:k] * np.arange(k)).sum()) / time  # lights older than the heavy job

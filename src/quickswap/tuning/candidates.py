@@ -169,9 +169,13 @@ def key_of(policy: Policy, system: System) -> str:
 def threshold_of(policy: Policy, system: System) -> tuple[int, str] | None:
     """Return threshold, in slots of the smaller class, and drain of what is MSFQ on this system.
 
-    The system has two classes, the larger of which leaves room for nobody else.
+    The system has two classes, the larger of which leaves room for nobody else. Where even the
+    smaller class has one slot only, the end of each job frees all servers, and the larger class
+    goes first under MSF and Adaptive Quickswap: that is a priority, and no threshold.
     """
     slots = system.servers // min(system.needs)
+    if slots == 1 and isinstance(policy, MSF | AdaptiveQuickswap):
+        return None
     if isinstance(policy, MSF):
         return 0, "on_demand"
     if "horizons" in policy.resolve(system):  # it backfills

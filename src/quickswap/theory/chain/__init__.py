@@ -8,13 +8,15 @@ and completion. It has infinitely many states and is cut off where that does not
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from quickswap._check import positive, whole
 from quickswap.errors import PolicyError, QuickswapError, UnstableError, unknown
-from quickswap.own import OwnPolicy
+from quickswap.models import as_system
+from quickswap.own import OwnPolicy, own_name
 from quickswap.policies import Policy, parse
 from quickswap.system import System
 from quickswap.theory.chain.graph import Graph, explore
@@ -82,7 +84,7 @@ class Chain(Means):
 
 
 def exact(
-    system: System,
+    system: System | str | Path,
     policy: Policy | OwnPolicy | str,
     *,
     tolerance: float = 1e-9,
@@ -114,6 +116,7 @@ def exact(
     """
     from quickswap.simulation import check_policy
 
+    system = as_system(system)
     policy = parse(policy) if isinstance(policy, str) else policy
     check_policy(policy, system)
     if isinstance(policy, Policy) and policy.estimates:
@@ -166,7 +169,7 @@ def _deep_enough(
             limits, ceiling = _largest_that_fits(levels, limits, max_states), float(limits.max())
             least = 1.03 * levels[-1].limits if levels else np.full(len(limits), 3.0)
             if np.all(limits <= least):
-                raise QuickswapError(_too_large(levels, tolerance, max_states))
+                raise QuickswapError(_too_large(levels, tolerance, max_states, policy))
             continue
         if graph.windowed and len(set(limits)) > 1:
             limits = np.full(len(limits), limits.max())  # the classes have one queue
@@ -175,7 +178,7 @@ def _deep_enough(
         if levels[-1].error <= tolerance:
             return levels[-1]
         if levels[-1].limits.max() > 0.9 * ceiling:
-            raise QuickswapError(_too_large(levels, tolerance, max_states))
+            raise QuickswapError(_too_large(levels, tolerance, max_states, policy))
         limits = levels[-1].next_limits(tolerance, _pace(levels))
 
 
@@ -204,17 +207,25 @@ def _largest_that_fits(levels: list[Level], limits: Vector, max_states: int) -> 
     return smaller
 
 
-def _too_large(levels: list[Level], tolerance: float, max_states: int) -> str:
+def _too_large(
+    levels: list[Level], tolerance: float, max_states: int, policy: Policy | OwnPolicy
+) -> str:
+    advice = ""
+    if not isinstance(policy, Policy) and getattr(policy, "remembers_order", True):
+        advice = (
+            f" The order of arrival is part of the states, since policy {own_name(policy)} has no "
+            "remembers_order = False: set that if it decides by the numbers of jobs alone."
+        )
     if not levels:
         return (
             f"the chain has more than {max_states} states even where it is cut off early: raise "
-            "max_states, or simulate."
+            f"max_states, or simulate.{advice}"
         )
     last = levels[-1]
     return (
         f"the chain reaches a relative error of {last.error:.1e} with {last.graph.states} states, "
         f"not {tolerance:.1e} with {max_states}: raise max_states or tolerance, lower the load, or "
-        "simulate."
+        f"simulate.{advice}"
     )
 
 

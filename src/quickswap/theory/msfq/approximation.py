@@ -11,10 +11,12 @@ phase 3 has no jobs if l = k - 1.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import NamedTuple
 
 from quickswap._check import whole
 from quickswap.errors import ModelError, PolicyError, unknown
+from quickswap.models import as_system
 from quickswap.system import System
 from quickswap.theory.means import Means
 from quickswap.theory.models import OneOrAll, check_load, one_or_all
@@ -66,7 +68,9 @@ class Approximation(Means):
     t3_light: float
 
 
-def approximate(system: System, threshold: int, form: str = "corrected") -> Approximation:
+def approximate(
+    system: System | str | Path, threshold: int, form: str = "corrected"
+) -> Approximation:
     """Approximate the mean response times of MSFQ with `drain="always"` on a one-or-all system.
 
     Args:
@@ -83,6 +87,7 @@ def approximate(system: System, threshold: int, form: str = "corrected") -> Appr
     """
     if form not in FORMS:
         unknown("form", form, FORMS)
+    system = as_system(system)
     model = one_or_all(system, WHAT)
     threshold = whole(threshold, f"threshold of {WHAT}", 0, model.k - 1, PolicyError)
     check_load(model.load, system.arrival_rate, WHAT)

@@ -192,7 +192,7 @@ class ResponseTimes:
                 radius /= 2
         turn = np.exp(-2j * np.pi * np.arange(ON_CIRCLE // 2 + 1) / ON_CIRCLE)
         order = np.arange(MOST_MOMENTS + 1)
-        series = np.fft.irfft(self.transform(radius * turn))[: MOST_MOMENTS + 1]
+        series = np.fft.irfft(self.transform(radius * turn), ON_CIRCLE)[: MOST_MOMENTS + 1]
         signs = np.array([(-1) ** n * math.factorial(n) for n in range(MOST_MOMENTS + 1)])
         return np.asarray(series * signs / radius**order)
 

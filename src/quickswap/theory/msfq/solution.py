@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from functools import cached_property
+from pathlib import Path
 
 import numpy as np
 
 from quickswap._check import whole
 from quickswap.errors import ModelError, PolicyError
+from quickswap.models import as_system
 from quickswap.policies import MSFQ
 from quickswap.policies.base import choice
 from quickswap.system import System
@@ -68,14 +70,17 @@ class ExactMSFQ(Means):
         return ResponseTimes(*self._parts)
 
 
-def exact(system: System, threshold: int | None = None, drain: str = "on_demand") -> ExactMSFQ:
+def exact(
+    system: System | str | Path, threshold: int | None = None, drain: str = "on_demand"
+) -> ExactMSFQ:
     """Solve MSFQ exactly, for Poisson arrivals and exponential sizes at any stable load.
 
     The values are exact up to rounding: a relative 1e-9 and better, 1e-7 at load .9999; 1e-8 at
     load .01 where a heavy job is a million times as long as a light one; and 1e-7 for a class that
     has only 1e-9 of the arrivals. Beside one-or-all systems it covers systems of lights,
     c = floor(k / need) at a time, and a larger class that takes the servers for itself; there it is
-    Static Quickswap and, for l = 0 and l = c, MSF and Adaptive Quickswap.
+    Static Quickswap and, for l = 0 and l = c, MSF and Adaptive Quickswap, if c is 2 or more. (With
+    c = 1 each end frees all servers, and these two always serve the larger class first.)
 
     Args:
         system: two classes, each with at least 1e-10 of the arrivals, at a load up to .999999.
@@ -100,7 +105,8 @@ class Solver:
         highest: the highest threshold, c or c - 1.
     """
 
-    def __init__(self, system: System, drain: str = "on_demand") -> None:
+    def __init__(self, system: System | str | Path, drain: str = "on_demand") -> None:
+        system = as_system(system)
         self._model = exclusive(system, "the exact solution of MSFQ")
         choice(drain, "drain of MSFQ", MSFQ.drains)
         check_load(self._model.load, system.arrival_rate, "MSFQ")

@@ -1,0 +1,221 @@
+"""Reads what `sacct --json` prints: an object with a list of jobs, job by job."""
+
+from __future__ import annotations
+
+import codecs
+import json
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from quickswap.logs.errors import LogError
+from quickswap.logs.parsed import unread
+from quickswap.logs.quality import MARK
+from quickswap.logs.source import chunks
+
+__all__ = ["FIELDS", "frames"]
+
+_ROWS = 20_000
+"""Jobs of a block."""
+_BLANK = re.compile(r"\s*")
+_DECODER = json.JSONDecoder()
+_ADVICE = 'give what "sacct --json" prints, or a table in CSV or Parquet'
+
+FIELDS = (
+    *("jobid", "submit", "eligible", "start", "end", "elapsedraw", "alloccpus", "reqcpus"),
+    *("allocnodes", "alloctres", "reqtres", "state", "timelimitraw", "user", "group"),
+    *("partition", "queue"),
+)
+"""The fields of a job that are read, as sacct calls them."""
+
+
+class _Text:
+    """The text of a file as far as it was read, without what was used."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._chunks = chunks(path)
+        self._decoder = codecs.getincrementaldecoder("utf-8-sig")("replace")
+        self._text = ""
+        self._at = 0
+        self._ended = False
+
+    def _more(self) -> bool:
+        """Read on; False at the end of the file."""
+        if self._ended:
+            return False
+        chunk = next(self._chunks, None)
+        self._ended = chunk is None
+        added = self._decoder.decode(chunk or b"", final=self._ended)
+        self._text, self._at = self._text[self._at :] + added, 0
+        return True
+
+    def peek(self) -> str:
+        """Return the next character that is no blank; empty at the end of the file."""
+        while True:
+            found = _BLANK.match(self._text, self._at)
+            self._at = found.end() if found else self._at
+            if self._at < len(self._text) or not self._more():
+                return self._text[self._at : self._at + 1]
+
+    def skip(self, wanted: str) -> bool:
+        """Pass a character, if it is the next one."""
+        if self.peek() != wanted:
+            return False
+        self._at += 1
+        return True
+
+    def value(self) -> Any:
+        """Return the next value.
+
+        Raises:
+            LogError: there is none, or the file ends within it.
+        """
+        self.peek()
+        while True:
+            try:
+                value, end = _DECODER.raw_decode(self._text, self._at)
+            except (ValueError, RecursionError):
+                value, end = None, len(self._text)
+                failed = True
+            else:
+                failed = False
+            if end < len(self._text) or not self._more():
+                break
+        if failed:
+            raise LogError(
+                f"{self._path} is no whole JSON: it is damaged or cut off at "
+                f"{self._text[self._at : self._at + 40]!r}; write it again."
+            )
+        self._at = end
+        return value
+
+
+def frames(path: Path) -> Iterator[pl.DataFrame]:
+    """Yield the jobs as texts of the fields, with the number of the job in the file as line.
+
+    Raises:
+        LogError: the file is no JSON, or has no list of jobs.
+    """
+    rows: list[tuple[str | None, ...]] = []
+    lines: list[int] = []
+    bad: list[tuple[int, str]] = []
+    for number, job in enumerate(_jobs(path), 1):
+        if isinstance(job, dict):
+            rows.append(tuple(_row(job)[name] for name in FIELDS))
+            lines.append(number)
+        else:
+            bad.append((number, "fields"))
+        if len(rows) == _ROWS:
+            yield _frame(rows, lines)
+            rows, lines = [], []
+    if rows:
+        yield _frame(rows, lines)
+    if bad:
+        yield unread(bad)
+
+
+def _frame(rows: list[tuple[str | None, ...]], lines: list[int]) -> pl.DataFrame:
+    return pl.DataFrame(rows, dict.fromkeys(FIELDS, pl.String), orient="row").with_columns(
+        pl.Series("line", lines, pl.Int64), pl.lit(0, pl.UInt64).alias(MARK)
+    )
+
+
+def _jobs(path: Path) -> Iterator[Any]:
+    """Yield the values of the list "jobs" of the object."""
+    text = _Text(path)
+    if not text.skip("{"):
+        raise LogError(f"{path} is JSON without an object of jobs: {_ADVICE}.")
+    while text.peek() == '"':
+        key = text.value()
+        text.skip(":")
+        if key == "jobs" and text.skip("["):
+            while text.peek() not in ("]", ""):
+                yield text.value()
+                if not text.skip(","):
+                    break
+            if not text.skip("]"):
+                text.value()  # raises: the list is cut off
+            return
+        text.value()
+        text.skip(",")
+    raise LogError(f'{path} is JSON without a list of "jobs": {_ADVICE}.')
+
+
+def _row(job: dict[str, Any]) -> dict[str, str | None]:
+    """Return the fields of a job; None is not logged."""
+    time, required, tres = (_object(job.get(name)) for name in ("time", "required", "tres"))
+    association, het = _object(job.get("association")), _object(job.get("het"))
+    number = _number(job.get("job_id"))
+    leader = _number(het.get("job_id"))
+    offset = _number(het.get("job_offset"))
+    if leader not in (None, "0") and offset is not None:
+        number = f"{leader}+{offset}"
+    moments = {
+        name: None if (moment := _number(time.get(key))) == "0" else moment
+        for name, key in (
+            ("submit", "submission"),
+            ("eligible", "eligible"),
+            ("start", "start"),
+            ("end", "end"),
+        )
+    }
+    return {
+        "jobid": number,
+        **moments,
+        "elapsedraw": _number(time.get("elapsed")),
+        "alloccpus": None,
+        "reqcpus": _number(required.get("CPUs")),
+        "allocnodes": _number(job.get("allocation_nodes")),
+        "alloctres": _listed(tres.get("allocated")),
+        "reqtres": _listed(tres.get("requested")),
+        "state": _state(job.get("state")),
+        "timelimitraw": _number(time.get("limit")),
+        "user": _text(job.get("user")) or _text(association.get("user")),
+        "group": _text(job.get("account")) or _text(association.get("account")),
+        "partition": _text(job.get("partition")),
+        "queue": _text(job.get("qos")),
+    }
+
+
+def _object(value: object) -> dict[str, Any]:
+    return value if isinstance(value, dict) else {}
+
+
+def _text(value: object) -> str | None:
+    return value or None if isinstance(value, str) else None
+
+
+def _number(value: object) -> str | None:
+    """Return a number of any form that Slurm has had: plain, text, or {set, infinite, number}."""
+    if isinstance(value, dict):
+        known = value.get("set", True) and not value.get("infinite", False)
+        return _number(value.get("number")) if known else None
+    if isinstance(value, bool) or value is None or value == "":
+        return None
+    return str(value)
+
+
+def _listed(value: object) -> str | None:
+    """Return a list of resources as `cpu=4,gres/gpu=2`."""
+    if isinstance(value, str):
+        return value or None
+    if not isinstance(value, list):
+        return None
+    found = []
+    for each in map(_object, value):
+        name = "/".join(part for key in ("type", "name") if (part := _text(each.get(key))))
+        found.append(f"{name}={_number(each.get('count'))}")
+    return ",".join(found) or None
+
+
+def _state(value: object) -> str | None:
+    """Return the state; of several, such as COMPLETED and a flag, the first."""
+    if isinstance(value, dict):
+        value = value.get("current")
+    if isinstance(value, list):
+        value = value[0] if value else None
+    return _text(value)

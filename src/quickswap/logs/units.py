@@ -1,0 +1,117 @@
+"""The unit of a table's times that are plain numbers: a table does not say what it is."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from quickswap.logs import values
+from quickswap.logs.errors import LogError
+from quickswap.logs.options import SECOND, TimeUnit
+from quickswap.logs.quality import Tally
+
+__all__ = ["PlainTimes"]
+
+_MOMENTS = ("submit", "eligible", "start", "end")
+_TIMES = (*_MOMENTS, "size", "wait", "estimate")
+_NO_SECONDS = 1e11
+"""Seconds after 1970 in the year 5138: no Unix time of a log is larger."""
+_LONG, _WIDE = 10 * 86400.0, 20 * 365.25 * 86400
+"""Median size and time span, in seconds, beyond which times are hardly seconds."""
+_LOOKED, _ROUND = 1000, 20
+"""Rows of a block whose unit is looked at, and fewest rows of a table to be all round."""
+
+
+class PlainTimes:
+    """The times of a table that are plain numbers, in one unit."""
+
+    def __init__(self, path: Path, unit: TimeUnit | None) -> None:
+        """`unit`: None takes seconds, and asks where they are implausible."""
+        self._path = path
+        self._unit = unit
+        self._plain: set[str] = set()
+
+    def seconds(self, frame: pl.DataFrame) -> pl.DataFrame:
+        """Return a block with its plain times in seconds.
+
+        Raises:
+            LogError: the unit is not given, and they cannot be Unix times in seconds.
+        """
+        if self._unit is None:
+            self._look(frame)
+        per = SECOND[self._unit or "s"]
+        if per == 1:
+            return frame
+        changed = []
+        for name in self._timed(frame):
+            column = pl.col(name)
+            if frame.schema[name].is_numeric():
+                changed.append(column / per)
+            else:
+                number = values.number(column)
+                scaled = (number / per).cast(pl.String)
+                changed.append(pl.when(number.is_null()).then(column).otherwise(scaled))
+        return frame.with_columns(changed)
+
+    def _timed(self, frame: pl.DataFrame) -> list[str]:
+        kinds = frame.schema
+        return [
+            each
+            for each in _TIMES
+            if each in kinds and (kinds[each].is_numeric() or kinds[each] == pl.String)
+        ]
+
+    def _look(self, frame: pl.DataFrame) -> None:
+        for name in self._timed(frame):
+            numbers = frame[name].head(_LOOKED).cast(pl.Float64, strict=False).drop_nulls()
+            numbers = numbers.filter(numbers.is_finite())
+            if numbers.is_empty():
+                continue
+            self._plain.add(name)
+            middle: Any = numbers.median()
+            unit = next((unit for unit in SECOND if middle / SECOND[unit] < 1e10), None)
+            if name in _MOMENTS and middle >= _NO_SECONDS and unit is not None:
+                self._ask(f"{name} is {middle:.0f} or so, which is no Unix time in seconds", unit)
+
+    def conclude(self, frame: pl.DataFrame, tally: Tally) -> None:
+        """Look at all jobs of the table.
+
+        Raises:
+            LogError: the unit is not given, and the jobs are implausible with seconds.
+        """
+        if self._unit is not None or not self._plain or frame.is_empty():
+            return
+        size, submit = frame["size"], frame["submit"]
+        middle: Any = size.median()
+        span: Any = submit.max() - submit.min()  # type: ignore[operator] # numbers, and some
+        sized = "size" in self._plain or "end" in self._plain
+        long = middle > _LONG and sized
+        wide = span > _WIDE and "submit" in self._plain
+        if long or wide:
+            fits = (u for u in SECOND if middle / SECOND[u] <= _LONG and span / SECOND[u] <= _WIDE)
+            told = (
+                f"half of the jobs run for {middle / 86400:,.0f} days or more"
+                if long
+                else f"the log spans {span / 3.15576e7:,.0f} years"
+            )
+            self._ask(f"with times in seconds, {told}", next(fits, "ms"))
+        if (
+            frame.height >= _ROUND
+            and submit.n_unique() > 1
+            and sized
+            and "submit" in self._plain
+            and (submit % 1000 == 0).all()
+            and (size.filter(size > 1) % 1000 == 0).all()
+        ):
+            tally.facts.append(
+                'All times are multiples of 1000: if they are milliseconds, give time_unit="ms".'
+            )
+
+    def _ask(self, why: str, unit: str) -> None:
+        word = {"ms": "milliseconds", "us": "microseconds", "ns": "nanoseconds"}
+        raise LogError(
+            f'{self._path}: {why}: give time_unit="{unit}" if its times are {word[unit]}, or '
+            f'time_unit="s" if they are seconds.'
+        )
