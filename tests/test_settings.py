@@ -295,6 +295,8 @@ ILLEGAL: dict[str, str] = {
     "--format": "bogus",
     "--unit": "bogus",
     "--timezone": "bogus",
+    "--time-unit": "bogus",
+    "--delimiter": "bogus",
     "--from": "bogus",
     "--to": "bogus",
     "--scale-load": "0",
