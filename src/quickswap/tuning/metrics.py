@@ -92,7 +92,7 @@ def measured(known: Known, metric: str, confidence: float = CONFIDENCE) -> Estim
         return Estimate(known, 0.0)
     if metric == "p99":
         return _over_seeds(_percentiles(known), confidence)
-    return jackknife(_values(known.only, metric), known.sizes, confidence)[0]
+    return jackknife(_values(known.only, metric), known.sizes, confidence, reciprocal=True)[0]
 
 
 def gap(first: Known, second: Known, metric: str, confidence: float = CONFIDENCE) -> Estimate:
