@@ -143,7 +143,9 @@ def jackknife(
         half = stdtrit(freedom, (1 + confidence) / 2) * np.sqrt(spread)
         half = np.where(half < ROUNDING * np.abs(whole), 0.0, half)
         if reciprocal:
-            half /= 1 - np.minimum(half / np.abs(whole), MOST_RELATIVE)
+            some = half > 0  # else the value is exact, and may be 0
+            relative = np.divide(half, np.abs(whole), out=np.zeros_like(half), where=some)
+            half = half / (1 - np.minimum(relative, MOST_RELATIVE))
     return [Estimate(float(v), float(h)) for v, h in zip(whole, half, strict=True)]
 
 
