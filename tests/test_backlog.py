@@ -59,9 +59,9 @@ def test_little_is_much_in_a_short_log() -> None:
     ("days", "longest", "left", "load", "verdict"),
     [
         (100, 24.9, 0.0, 0.8, "keeps up"),
-        (100, 25.1, 0.0, 0.8, "behind for long"),
+        (100, 25.1, 0.0, 0.8, "persistent backlog"),
         (1000, 59.0, 0.0, 0.8, "keeps up"),
-        (1000, 61.0, 0.0, 0.8, "behind for long"),
+        (1000, 61.0, 0.0, 0.8, "persistent backlog"),
         (100, 30.0, 0.06, 0.8, "falls behind"),
         (100, 0.0, 0.0, 1.0, "falls behind"),
         (100, 0.0, 0.05, 0.99, "keeps up"),
@@ -84,7 +84,7 @@ def test_a_queue_that_only_the_summer_empties(tmp_path: Path) -> None:
     result = qs.replay(log, "fcfs")
     assert result.load < 0.8
     assert result.left_behind == 0
-    assert result.verdict == "behind for long"
+    assert result.verdict == "persistent backlog"
     assert 150 * DAY < result.backlog.longest < 250 * DAY
     assert result.longest_wait == pytest.approx(result.outcomes().filter("measured")["wait"].max())
     assert qs.replay(log, "fcfs", 2).verdict == "keeps up"

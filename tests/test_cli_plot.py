@@ -14,8 +14,7 @@ from cli_helpers import run
 from plot_helpers import (
     labels,
 )
-from quickswap.experiments.chart import Chart, chart_of
-from quickswap.plotting import plot_store
+from quickswap.plotting import Chart, chart_of, plot_store
 from verification.known import FOUR, one_or_all
 
 
@@ -215,7 +214,9 @@ class TestMistakes:
     def test_too_many_lines(self, tmp_path: Path) -> None:
         grid = qs.Grid(FOUR, "smash:window=[1..16]", loads=[0.3, 0.4], jobs=400)
         qs.sweep(grid, tmp_path / "s.db")
-        with pytest.raises(qs.QuickswapError, match="16 lines against load cannot be told apart"):
+        with pytest.raises(
+            qs.QuickswapError, match="16 lines against load cannot be distinguished"
+        ):
             chart_of(tmp_path / "s.db")
         assert len(chart_of(tmp_path / "s.db", x="window").lines) == 2
 
@@ -283,6 +284,7 @@ class TestCommand:
         assert sentence in err
         assert list(tmp_path.iterdir()) == []
 
+    @pytest.mark.filterwarnings("default")
     @pytest.mark.parametrize("ending", ["svg", "pdf", "png"])
     def test_letters_that_the_font_lacks(
         self,

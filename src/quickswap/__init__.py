@@ -65,8 +65,8 @@ _HOME = {
     "Estimate": "estimates",
     # Many simulations
     "sweep": "experiments.sweeping",
-    "reproduce": "reproduction.reproducing",
-    "Reproduction": "reproduction.reproducing",
+    "reproduce": "paper.run",
+    "Reproduction": "paper.run",
     "Grid": "experiments.grid",
     "Point": "experiments.point",
     "Store": "experiments.store",
@@ -129,6 +129,7 @@ if TYPE_CHECKING:
     from quickswap.jobclass import JobClass
     from quickswap.models import load, presets
     from quickswap.own import OwnPolicy, View
+    from quickswap.paper.run import Reproduction, reproduce
     from quickswap.policies import (
         EASY,
         FCFS,
@@ -151,7 +152,6 @@ if TYPE_CHECKING:
     )
     from quickswap.replays import ReplayComparison, ReplayResult, replay, replay_all
     from quickswap.report import write_report
-    from quickswap.reproduction.reproducing import Reproduction, reproduce
     from quickswap.result import ClassResult, Result, Stop, Summary, Trajectory, Verdict
     from quickswap.simulation import Interrupted, simulate
     from quickswap.step import Scheduler, State

@@ -61,7 +61,6 @@ def analyze(
     from quickswap.cli.output import numbers_kept, print_json
     from quickswap.cli.run import check_writable, progress
     from quickswap.errors import ModelError
-    from quickswap.files import write_with
     from quickswap.plotting import check_format, plot_thresholds
     from quickswap.theory.models import is_exclusive
 
@@ -85,7 +84,7 @@ def analyze(
         raise ModelError(f"there is no curve to plot: {data['results'][0]['reason']}")
     with numbers_kept() as attempt:
         if plot is not None:
-            attempt(lambda: write_with(plot, lambda path: plot_thresholds(data["curves"], path)))
+            attempt(lambda: plot_thresholds(data["curves"], plot))
         if json:
             print_json(data)
         else:

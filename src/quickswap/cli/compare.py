@@ -97,7 +97,7 @@ def compare(
         if parquet is not None:
             attempt(lambda: write_with(parquet, comparison.to_frame().write_parquet))
         if plot is not None:
-            attempt(lambda: write_with(plot, lambda path: plot_comparison(comparison, path)))
+            attempt(lambda: plot_comparison(comparison, plot))
         if "-" not in {str(csv), str(json)}:
             _print(comparison, note)  # behind the files, which a reader that leaves must not cost
         if interruption is not None:

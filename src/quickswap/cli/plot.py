@@ -1,4 +1,4 @@
-"""`quickswap plot STORE ...`: what stores hold, as a figure."""
+"""`quickswap plot STORE ...`: what stores contain, as a figure."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from cyclopts import Parameter
 from quickswap.cli.run import check_writable, files_of_stores
 
 if TYPE_CHECKING:
-    from quickswap.experiments.chart import Chart, Mark
+    from quickswap.plotting import Chart, Mark
 
 __all__ = ["plot"]
 
@@ -36,7 +36,7 @@ def plot(
     title: str | None = None,
     linear: Annotated[bool, Parameter(negative=())] = False,
 ) -> None:
-    """Draw what the stores of sweeps hold: a line for each policy, with 95 % intervals.
+    """Draw what the stores of sweeps contain: a line for each policy, with 95 % intervals.
 
     Parameters
     ----------
@@ -58,22 +58,20 @@ def plot(
         A panel for each class; for the lightest and the heaviest if there are more than six.
     model
         The model to draw if there are several: a preset, a model file, or the name that the error
-        lists, as a store holds no names. By default the only one.
+        lists, as a store contains no names. By default the only one.
     policies
         The policies to draw, in this order, separated by spaces or semicolons, in quotes. By
         default all.
     loads
         The loads to draw, separated by commas. By default all.
     title
-        What stands above the figure; by default nothing.
+        Title above the figure; by default none.
     linear
         Draw times on a linear axis, not on a logarithmic one.
     """
     from quickswap.cli.compare import numbers
     from quickswap.cli.output import numbers_kept
-    from quickswap.experiments.chart import chart_of
-    from quickswap.plotting import check_format
-    from quickswap.plotting.stores import draw_chart
+    from quickswap.plotting import chart_of, check_format, draw
 
     files = output or [Path(f"{store.stem or 'store'}.svg")]
     check_writable(*files, sources=[*files_of_stores(store, *stores), model])
@@ -87,34 +85,29 @@ def plot(
         model=model,
         policies=None if policies is None else policies.replace(";", " ").split(),
         loads=None if loads is None else numbers("--loads", loads),
+        title=title,
+        linear=linear,
     )
     with numbers_kept() as attempt:
-        attempt(lambda: draw_chart(chart, files, title=title, linear=linear, tell=_tell))
+        attempt(lambda: draw(chart, files))
         _print(chart)
     print(f"wrote {', '.join(map(str, files))}")
-
-
-def _tell(sentence: str) -> None:
-    from quickswap.cli.output import say
-
-    say("warning", sentence)
 
 
 def _print(chart: Chart) -> None:
     from quickswap._words import counted
     from quickswap.cli.output import print_table
 
-    metrics = dict.fromkeys(panel.metric.label.removesuffix(" [s]") for panel in chart.panels)
-    what = ", ".join(metrics)
-    print(f"{what} of {chart.model} against the {chart.axis.label}\n")
+    metrics = dict.fromkeys(panel.axis_label.removesuffix(" [s]") for panel in chart.panels)
+    print(f"{', '.join(metrics)} of {chart.model} against the {chart.axis.label}\n")
     kinds = Counter(_kind(mark) for line in chart.lines for mark in line.marks)
     shown = [kind for kind in KINDS if kinds[kind] or kind == KINDS[0]]
     rows = []
     for line in chart.lines:
         numbers = Counter(_kind(mark) for mark in line.marks)
         seeds = sorted({mark.seeds for mark in line.marks})
-        told = f"{seeds[0]}" if len(seeds) == 1 else f"{seeds[0]} to {seeds[-1]}"
-        rows.append([line.label, *(str(numbers[kind] or "") for kind in shown), told])
+        used = f"{seeds[0]}" if len(seeds) == 1 else f"{seeds[0]} to {seeds[-1]}"
+        rows.append([line.label, *(str(numbers[kind] or "") for kind in shown), used])
     print_table(["policy", *shown, "seeds"], rows)
     print()
     for reason, number in chart.left_out.items():

@@ -19,7 +19,7 @@ from quickswap.cli.run import Output, Whole, check_writable, progress
 
 if TYPE_CHECKING:
     from quickswap.replays import ReplayComparison, ReplayResult
-    from quickswap.report.words import Unit
+    from quickswap.report.text import Unit
 
 __all__ = ["replay"]
 
@@ -81,10 +81,10 @@ def replay(
     serving
         How to replay it.
     report
-        Write a report for others to read to this file, in HTML.
+        Write a report to this file: one HTML page for readers who did not run the replays.
     groups
-        Of the report, the column of the log by which users are told apart: user, group, queue,
-        partition or class. By default group where there are 2 to 30 of them, else user.
+        With --report, the column of the log that groups the users: user, group, queue, partition
+        or class. By default group where there are 2 to 30 of them, else user.
     outcomes
         Write what became of each job under each policy to this file, in Parquet.
     csv
@@ -100,7 +100,7 @@ def replay(
     from quickswap.replays import replay_all
     from quickswap.replays.running import DEFAULT_POLICIES
     from quickswap.report import write_report
-    from quickswap.report.gains import check_column, check_filled
+    from quickswap.report.groups import check_column, check_filled
     from quickswap.simulation import Interrupted
 
     check_writable(report, outcomes, csv, json, parquet, sources=[log])
@@ -229,7 +229,7 @@ def _factors(text: str | None, default: tuple[float, ...]) -> tuple[float, ...]:
 def _print(comparison: ReplayComparison, note: str) -> None:
     from quickswap._words import counted
     from quickswap.cli.output import print_table
-    from quickswap.report.words import common_unit
+    from quickswap.report.text import common_unit
 
     first = comparison.results[0]
     quality = first.log.report
@@ -274,10 +274,10 @@ def _print(comparison: ReplayComparison, note: str) -> None:
         print("± ?: the log is too short, or the jobs too few, to tell how wide the interval is")
     if any(row[-1] == "falls behind" for row in rows):
         print("falls behind: the queue grows, so that waits tell the length of the log")
-    if any(row[-1] == "behind for long" for row in rows):
+    if any(row[-1] == "persistent backlog" for row in rows):
         print(
-            "behind for long: at least a day's work of the whole machine waited for more than a "
-            "quarter of the log, or two months, on end"
+            "persistent backlog: for more than a quarter of the log, or two months, without a "
+            "break, at least a day's work of the whole machine waited"
         )
     print(f"{counted(len(comparison.results), 'replay')} in {comparison.seconds:.1f} s")
     if note:
@@ -301,10 +301,10 @@ def _row(each: ReplayResult, best: tuple[str, ...], unit: Unit) -> list[str]:
 
     overall = each.overall
     waiting = overall.waiting_time
-    cells = [str(unit.of(time)) for time in (waiting.mean, waiting.p90, waiting.p99)]
+    cells = [str(unit.convert(time)) for time in (waiting.mean, waiting.p90, waiting.p99)]
     cells.append(unit.plain(each.longest_wait))
     means = (overall.response_time.mean, each.weighted_mean_response_time)
-    cells += [str(unit.of(time)) for time in means]
+    cells += [str(unit.convert(time)) for time in means]
     rest = (overall.bounded_slowdown.mean, each.utilisation)
     label = each.policy_label
     load = "-" if math.isnan(each.load) else load_words(each.load)

@@ -11,7 +11,7 @@ from quickswap.cli.points import bar, executor
 from quickswap.cli.run import Whole
 
 if TYPE_CHECKING:
-    from quickswap.reproduction.reproducing import Reproduction
+    from quickswap.paper.run import Reproduction
 
 __all__ = ["reproduce"]
 
@@ -31,14 +31,14 @@ def reproduce(
     Parameters
     ----------
     figures
-        fig1 to fig8 of the paper, those beyond it (--list tells all), or all; or JSON files that
+        fig1 to fig8 of the paper, those beyond it (--list names all), or all; or JSON files that
         an earlier run has written.
     output
-        The folder to write into. What was interrupted goes on where it was if it is run again.
+        The folder to write into. Run an interrupted command again to continue it.
     quick
-        Some minutes on two cores, with wide intervals, in place of hours.
+        Simulate for minutes on two cores, with wide intervals, instead of hours.
     precision
-        Relative half-width to reach, in place of 2 % (Borg 10 %).
+        Relative half-width to reach; by default 2 % (Borg 10 %).
     jobs
         Completions of each point at most; by default as many as each figure needs.
     threads
@@ -50,8 +50,8 @@ def reproduce(
         Only list the figures.
     """
     from quickswap.errors import QuickswapError
-    from quickswap.reproduction.catalogue import EXPERIMENTS
-    from quickswap.reproduction.reproducing import reproduce as run
+    from quickswap.paper.run import EXPERIMENTS
+    from quickswap.paper.run import reproduce as run
     from quickswap.simulation import Interrupted
 
     if list_:
@@ -61,8 +61,7 @@ def reproduce(
         return
     if not figures:
         raise QuickswapError(
-            "name the figures to reproduce, as in quickswap reproduce fig3 or all; --list tells "
-            "their names."
+            "name the figures to reproduce, as in quickswap reproduce fig3; --list names all."
         )
     try:
         with executor(dask) as chosen, bar("reproducing") as report:
@@ -77,13 +76,11 @@ def reproduce(
                 progress=report,
             )
     except Interrupted:
-        print(
-            f"interrupted: results are kept in {output}; run it again and it goes on where it was"
-        )
+        print(f"interrupted: results are kept in {output}; run the command again to continue it")
         raise KeyboardInterrupt from None
     _print(found)
-    for name, reason in found.not_drawn.items():
-        raise QuickswapError(f"{name}: {reason}")
+    if found.not_drawn:
+        raise QuickswapError("; ".join(f"{n}: {reason}" for n, reason in found.not_drawn.items()))
 
 
 def _print(found: Reproduction) -> None:

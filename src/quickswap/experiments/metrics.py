@@ -9,7 +9,7 @@ from quickswap.estimates import Estimate
 from quickswap.measure import PHASES
 from quickswap.result import OVERALL, RATES, SUMMARIES, Result, Summary
 
-__all__ = ["METRICS", "Metric", "metric_of", "value_of"]
+__all__ = ["METRICS", "SHARES", "Metric", "metric_of", "value_of"]
 
 METRICS = {
     "weighted": "weighted_mean_response_time",
@@ -64,11 +64,6 @@ class Metric:
     def by_class(self) -> bool:
         """Whether each class has it."""
         return self.quantity in BY_CLASS
-
-    @property
-    def share(self) -> bool:
-        """Whether it is a number from 0 to 1."""
-        return self.quantity in SHARES
 
     @property
     def label(self) -> str:

@@ -2,20 +2,26 @@
 
 from __future__ import annotations
 
-from quickswap.plotting.comparison import plot_comparison
-from quickswap.plotting.experiment import plot_experiment
-from quickswap.plotting.stores import plot_store
+from quickswap.plotting.chart import Axis, Chart, Line, Mark, Panel
+from quickswap.plotting.drawing import draw
+from quickswap.plotting.results import plot_comparison, plot_thresholds
+from quickswap.plotting.stores import chart_of, plot_store
 from quickswap.plotting.style import COLOURS, DASHES, MARKERS, STYLE, check_format
-from quickswap.plotting.thresholds import plot_thresholds
 
 __all__ = [
     "COLOURS",
     "DASHES",
     "MARKERS",
     "STYLE",
+    "Axis",
+    "Chart",
+    "Line",
+    "Mark",
+    "Panel",
+    "chart_of",
     "check_format",
+    "draw",
     "plot_comparison",
-    "plot_experiment",
     "plot_store",
     "plot_thresholds",
 ]

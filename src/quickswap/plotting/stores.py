@@ -1,46 +1,38 @@
-"""The usual figures of a store: a metric against the load, or against a parameter of policies."""
+"""The chart of what stores contain: a metric against the load, or a parameter of policies."""
 
 from __future__ import annotations
 
 import math
-import warnings
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
-from functools import partial
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from operator import itemgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from quickswap.experiments.chart import Chart, ChartLine, ChartPanel, chart_of, has_values
-from quickswap.files import write_with
-from quickswap.plotting.marks import (
-    draw_legend,
-    draw_marks,
-    explain_marks,
-    log_scale,
-    look_of,
-    mark_unstable,
-    plain_ticks,
-)
-from quickswap.plotting.style import check_format, letters_told, own_settings, save
+from quickswap._check import items
+from quickswap._words import counted, load_words
+from quickswap.errors import QuickswapError, shown
+from quickswap.experiments.metrics import SHARES, Metric, metric_of
+from quickswap.experiments.places import mean_of, worst
+from quickswap.experiments.store import Store
+from quickswap.plotting.axes import Variable, is_parameter, variable_of
+from quickswap.plotting.chart import MISSING, Axis, Chart, Line, Mark, Panel
+from quickswap.plotting.drawing import draw
+from quickswap.plotting.selection import Selection, StoredPoint, opened, select
+from quickswap.plotting.style import check_format
+from quickswap.policies import spell
+from quickswap.system import System
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from quickswap.experiments.store import Store
+__all__ = ["chart_of", "plot_store"]
 
-__all__ = ["draw_chart", "plot_store"]
-
-WIDTH, HEIGHT = 7.0, 2.6
-"""Inches: the width of a text column of a page, and the height of a row of panels."""
-ROW = 0.17
-"""Inches: the height of a row of the legend."""
-LETTERS, HANDLE = 120, 9
-"""Characters of a legend that fit the width of a page, and the width of what is beside a label."""
-TICKS = 8
-"""Values on a logarithmic axis that have a tick each."""
-NEAR = 0.7
-"""Share of the limit that the points must reach for it to be shown."""
+LINES = 14
+"""Lines that a figure may have: as many can be distinguished."""
+CLASSES = 6
+"""Classes that have a panel each; of more, the lightest and the heaviest have one."""
 
 
 def plot_store(
@@ -56,16 +48,16 @@ def plot_store(
     title: str | None = None,
     linear: bool = False,
 ) -> Figure:
-    """Draw what one or several stores hold: a line for each policy, with 95 % intervals.
+    """Draw what one or several stores contain: a line for each policy, with 95 % intervals.
 
-    Seeds at one place are put together. A mark without a bar is of a run too short to tell how wide
-    the interval is. Marks are hollow where a run was too short to judge, and
+    The estimates of several seeds are averaged. A mark without a bar belongs to a run too short to
+    estimate the interval. Marks are hollow where a run was too short to judge, and
     ringed where the budget ended before the precision was reached; a cross at the upper edge is an
     unstable point. The dotted vertical line is the capacity: no policy is stable from there on.
-    Policies without the parameter that is drawn against are level lines with a band.
+    Policies without the parameter on the horizontal axis are level lines with a band.
 
     Args:
-        stores: a store, its file, or several that are read as one; files are left as they are.
+        stores: a store, its file, or several that are read as one; files are not changed.
         paths: files to write, each in the format of its ending (svg, pdf, png).
         metrics: one or several, a panel each: weighted, mean, std, p50, p90, p99, p999 (of the
             response time), wait, slowdown, bounded-slowdown, jain, utilisation, wasted, in-system,
@@ -85,8 +77,8 @@ def plot_store(
         linear: times on a linear axis instead of a logarithmic one.
 
     Raises:
-        QuickswapError: a file that is no store, an unknown name, several models, nothing to draw,
-            more lines than can be told apart, or a file that cannot be written.
+        QuickswapError: a file that is not a store, an unknown name, several models, nothing to
+            draw, more lines than can be distinguished, or a file that cannot be written.
     """
     files = [paths] if isinstance(paths, str | Path) else list(paths)
     for path in files:
@@ -99,154 +91,169 @@ def plot_store(
         model=model,
         policies=policies,
         loads=loads,
+        title=title,
+        linear=linear,
     )
-    return draw_chart(chart, [Path(path) for path in files], title=title, linear=linear)
+    return draw(chart, files)
 
 
-def draw_chart(
-    chart: Chart,
-    paths: Sequence[Path] = (),
+def chart_of(
+    stores: Store | str | Path | Iterable[Store | str | Path],
     *,
+    metrics: str | Iterable[str] | None = None,
+    x: str | None = None,
+    per_class: bool = False,
+    model: Any = None,
+    policies: Any = None,
+    loads: Iterable[float] | None = None,
     title: str | None = None,
     linear: bool = False,
-    tell: Callable[[str], object] = warnings.warn,
-) -> Figure:
-    """Draw a chart; write it into files, each whole or not at all.
+) -> Chart:
+    """Return what `plot_store` draws, as data; see there for the arguments.
 
-    Args:
-        chart: what is drawn.
-        paths: of the files.
-        title: above it.
-        linear: times on a linear axis.
-        tell: called with a sentence if the font lacks letters.
+    Raises:
+        QuickswapError: a file that is not a store, an unknown name, nothing to draw, or too much.
     """
-    count = len(chart.panels)
-    columns = min(count, 3 if count == 3 else 2)
-    rows = -(-count // columns)
-    share = max(columns, 1.4) / max(columns, 2)
-    labels = [line.label for line in chart.lines]
-    across = _across(labels, LETTERS * share)
-    extra = ROW * -(-len(labels) // across) + (0.25 if title else 0.0)
-    with own_settings({"font.size": 8, "axes.titlesize": 8}):
-        from matplotlib.figure import Figure
-
-        figure = Figure(figsize=(WIDTH * share, HEIGHT * rows + extra))
-        grid = figure.subplots(rows, columns, squeeze=False)
-        for number, (axes, panel) in enumerate(zip(grid.flat, chart.panels, strict=False)):
-            _panel(axes, chart, number, panel, linear)
-        for axes in list(grid.flat)[count:]:
-            axes.set_axis_off()
-        draw_legend(figure, grid.flat, labels, columns=across, title=title)
-        marks = ((mark.verdict, mark.reached) for line in chart.lines for mark in line.marks)
-        explain_marks(figure, marks, limit=chart.limit is not None)
-        with letters_told(tell):
-            for path in paths:
-                write_with(path, partial(save, figure))
-    return figure
-
-
-def _across(labels: Sequence[str], letters: float) -> int:
-    """Return how many columns of labels a legend has: at most four, as far as they fit."""
-    for columns in range(min(4, len(labels)), 1, -1):
-        rows = -(-len(labels) // columns)
-        parts = [labels[start : start + rows] for start in range(0, len(labels), rows)]
-        if sum(max(map(len, part)) + HANDLE for part in parts) <= letters:
-            return columns
-    return 1
-
-
-@dataclass(frozen=True, slots=True)
-class _Simulated:
-    """What is drawn of a mark in one panel."""
-
-    x: float
-    value: float
-    half_width: float
-    verdict: str
-    reached: bool
-
-
-def _panel(axes: Axes, chart: Chart, number: int, panel: ChartPanel, linear: bool) -> None:
-    axes.set_title(panel.title)
-    if not has_values(chart.lines, number):
-        axes.text(0.5, 0.5, "no job of it has completed", ha="center", transform=axes.transAxes)
-        return
-    for style, line in enumerate(chart.lines):
-        if line.level:
-            _level(axes, line, number, style)
-        else:
-            draw_marks(axes, _simulated(line, number), line.label, style)
-    if panel.metric.share:
-        axes.set_ylim(0.0, 1.05)
-    elif not linear:
-        log_scale(axes)
-    axes.set_ylabel(panel.metric.label)
-    axes.set_xlabel(chart.axis.label)
-    _scale(axes, chart)
-    if chart.limit is not None and _xs(chart)[-1] >= NEAR * chart.limit:
-        axes.axvline(chart.limit, color="0.5", linestyle=":", linewidth=1)
-    mark_unstable(
-        axes,
-        (
-            (style, [mark.x for mark in line.marks if mark.verdict == "unstable"])
-            for style, line in enumerate(chart.lines)
-            if not line.level
-        ),
-    )
-
-
-def _simulated(line: ChartLine, number: int) -> list[_Simulated]:
-    return [
-        _Simulated(
-            mark.x,
-            mark.estimates[number].value
-            if math.isfinite(mark.estimates[number].value)
-            else math.nan,
-            mark.estimates[number].half_width,
-            mark.verdict,
-            mark.reached,
+    wanted = _metrics(metrics, per_class)
+    with opened(stores) as store:
+        every = is_parameter(x)
+        selection = select(store, model=model, policies=policies, loads=loads, every=every)
+        system = selection.points[0].system
+        variable = variable_of(x, selection.points)
+        panels = tuple(
+            Panel(text, metric.quantity, cls, log=not linear and metric.quantity not in SHARES)
+            for metric in wanted
+            for cls, text in (_classes(system) if per_class else {"all": ""}).items()
         )
-        for mark in line.marks
-    ]
-
-
-def _level(axes: Axes, line: ChartLine, number: int, style: int) -> None:
-    """Draw a policy that has no place on the axis from end to end, its interval as a band."""
-    estimate = line.marks[0].estimates[number]
-    look = look_of(style)
-    axes.axhline(
-        estimate.value,
-        label=line.label,
-        color=look["color"],
-        linestyle=look["linestyle"],
-        linewidth=1.0,
+        lines = _lines(store, selection, variable, panels)
+    found = {mark.x for line in lines for mark in line.marks if not math.isnan(mark.x)}
+    axis = Axis.of(variable.label, sorted(found), log=variable.log)
+    limit = None
+    if variable.kind == "rate":
+        scale = 1.0 if variable.name == "rate" else system.load / system.arrival_rate
+        limit = system.capacity * scale
+    chart = Chart(
+        axis, panels, lines, limit, title or "", selection.model, dict(selection.left_out)
     )
-    if math.isfinite(estimate.half_width):
-        axes.axhspan(estimate.low, estimate.high, color=look["color"], alpha=0.12, linewidth=0)
+    _check_values(chart, wanted)
+    return chart
 
 
-def _scale(axes: Axes, chart: Chart) -> None:
-    """Make the horizontal axis logarithmic if it is wide, which 0 has a place on; choose ticks."""
-    from matplotlib.ticker import NullLocator
-
-    values = _xs(chart)
-    if len(values) == 1:
-        axes.set_xticks(values, [f"{values[0]:g}"])
-    if not chart.axis.log:
-        return
-    if values[0] > 0:
-        axes.set_xscale("log")
-    else:
-        least = min(value for value in values if value > 0)
-        axes.set_xscale("symlog", linthresh=least, linscale=0.5)
-        axes.set_xlim(-0.4 * least, 1.3 * values[-1])
-    plain_ticks(axes.xaxis)
-    if len(values) <= TICKS:
-        axes.set_xticks(values, [f"{value:g}" for value in values])
-        axes.xaxis.set_minor_locator(NullLocator())
+def _metrics(given: object, per_class: bool) -> list[Metric]:
+    if given is None:
+        given = ["mean"] if per_class else ["weighted", "mean"]
+    several = [given] if isinstance(given, str) else items(given)
+    if not several:
+        raise QuickswapError(f"metrics is {shown(given)}: give one or several, as in 'mean'.")
+    found = list({each.quantity: each for each in map(metric_of, several)}.values())
+    for each in found:
+        if per_class and not each.by_class:
+            raise QuickswapError(
+                f"metric {each.name} is of all jobs together: per class there are mean, p50, p90, "
+                "p99, wait, slowdown and others."
+            )
+    return found
 
 
-def _xs(chart: Chart) -> list[float]:
-    """Return where there are marks, ascending."""
-    found = {mark.x for line in chart.lines for mark in line.marks if not math.isnan(mark.x)}
-    return sorted(found)
+def _classes(system: System) -> dict[str, str]:
+    """Return the classes that have a panel, each with its title, the least need first."""
+    order = [
+        name for _, name in sorted(zip(system.needs, system.names, strict=True), key=itemgetter(0))
+    ]
+    if len(order) <= CLASSES:
+        return {name: name for name in order}
+    ends = ((order[0], "the lightest"), (order[-1], "the heaviest"))
+    return {name: f"{name}, {words}" for name, words in ends}
+
+
+def _lines(
+    store: Store, selection: Selection, variable: Variable, panels: Sequence[Panel]
+) -> tuple[Line, ...]:
+    several = variable.kind != "rate" and len({each.load for each in selection.points}) > 1
+    labels = _labels(selection.points, variable)
+    grouped: dict[str, dict[float | None, list[StoredPoint]]] = {}
+    for point in selection.points:
+        value = variable.value(point)
+        if value is None and variable.kind == "setting":
+            selection.left_out[f"without a number for {variable.name}"] += 1
+            continue
+        label = labels[spell(point.policy)]
+        label = f"{label}, load {load_words(point.load)}" if several else label
+        grouped.setdefault(label, {}).setdefault(value, []).append(point)
+    if len(grouped) > LINES:
+        cure = "choose loads" if several else "draw against a parameter of theirs"
+        raise QuickswapError(
+            f"{len(grouped)} lines against {variable.name} cannot be distinguished, at most "
+            f"{LINES} can: choose some of the policies, or {cure}."
+        )
+    lines = []
+    for label, by_value in grouped.items():
+        found = [
+            _mark(store, math.nan if value is None else value, points, panels, selection.left_out)
+            for value, points in by_value.items()
+        ]
+        marks = sorted((mark for mark in found if mark is not None), key=lambda mark: mark.x)
+        if marks:
+            lines.append(Line(label, tuple(marks)))
+    return tuple(lines)
+
+
+def _labels(points: Sequence[StoredPoint], variable: Variable) -> dict[str, str]:
+    """Return the label of each policy's line, by its spelling; where two share one, spellings."""
+    labels = {spell(each.policy): variable.line(each) for each in points}
+    if variable.kind == "parameter":
+        return labels
+    shared = Counter(labels.values())
+    return {key: key if shared[label] > 1 else label for key, label in labels.items()}
+
+
+def _mark(
+    store: Store,
+    x: float,
+    points: Sequence[StoredPoint],
+    panels: Sequence[Panel],
+    left_out: Counter[str],
+) -> Mark | None:
+    """Average the seeds at one place; of runs with different settings take the longest."""
+    variants: dict[str, list[tuple[int, Mark]]] = {}
+    for point in points:
+        if point.failure is None:
+            result = store[point.key]
+            part = (result.completed, Mark.of(x, result, panels))
+        elif point.failure.unstable:
+            part = (0, Mark(x, tuple(MISSING for _ in panels), "unstable"))
+        else:
+            left_out["whose simulation failed"] += 1
+            continue
+        # seeds are averaged where all else is the same
+        variant = repr((spell(point.policy), replace(point.inputs, seed=0)))
+        variants.setdefault(variant, []).append(part)
+    if not variants:
+        return None
+    longest = max(variants.values(), key=lambda parts: sum(completed for completed, _ in parts))
+    if shorter := sum(map(len, variants.values())) - len(longest):
+        left_out["of shorter runs at a place that is drawn"] += shorter
+    marks = [mark for _, mark in longest]
+    verdict = worst(mark.verdict for mark in marks)
+    if verdict == "unstable" and math.isnan(x):
+        left_out["that is unstable, of a policy without a value on the axis"] += len(marks)
+        return None
+    columns = zip(*(mark.estimates for mark in marks), strict=True)
+    estimates = tuple(MISSING if verdict == "unstable" else mean_of(each) for each in columns)
+    return Mark(x, estimates, verdict, all(mark.reached for mark in marks), len(marks))
+
+
+def _check_values(chart: Chart, metrics: Sequence[Metric]) -> None:
+    marks = [mark for line in chart.lines for mark in line.marks]
+    level = all(line.level for line in chart.lines)
+    if level or all(mark.verdict == "unstable" for mark in marks):
+        raise QuickswapError("there is nothing to draw: no point is stable, or all have failed.")
+    for metric in metrics:
+        of_metric = [n for n, each in enumerate(chart.panels) if each.quantity == metric.quantity]
+        if not any(chart.values(number) for number in of_metric):
+            short = sum(mark.verdict == "too short" for mark in marks)
+            where = f"; of {counted(len(marks), 'place', ',')} {short:,} ran too short"
+            cure = f"{where}: simulate more jobs at each, or draw another metric" if short else ""
+            raise QuickswapError(
+                f"there is nothing to draw: no point has a value of {metric.name}{cure}."
+            )

@@ -1,14 +1,13 @@
-"""What all figures share: settings, colours that tell lines apart for everyone, files."""
+"""Colours, fonts and file formats that all figures share."""
 
 from __future__ import annotations
 
 import os
 import re
 import warnings
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from quickswap.errors import QuickswapError
@@ -22,13 +21,14 @@ __all__ = [
     "MARKERS",
     "STYLE",
     "check_format",
-    "letters_told",
+    "look_of",
     "own_settings",
+    "report_missing_letters",
     "save",
 ]
 
 MISSING = re.compile(r"Glyph (\d+) .*missing from")
-"""What matplotlib warns of for each letter."""
+"""Matplotlib's warning about a letter that the font lacks."""
 FORMATS = (".svg", ".pdf", ".png")
 STYLE: Any = {
     "font.size": 9,
@@ -41,15 +41,26 @@ STYLE: Any = {
     "legend.frameon": False,
     "figure.constrained_layout.use": True,
     "svg.hashsalt": "quickswap",
+    "text.parse_math": False,  # the name of a class or policy may contain a $
 }
-# Okabe and Ito's colours, for colour-blind readers; markers and dashes tell lines apart in grey
+# Okabe and Ito's colours, for colour-blind readers; markers and dashes distinguish lines in grey
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
 MARKERS = ("o", "s", "^", "D", "v", "P", "X")
 DASHES = ("-", "--", "-.", ":", (0, (5, 1)), (0, (3, 1, 1, 1)), (0, (1, 1)))
 
 
+def look_of(number: int) -> dict[str, Any]:
+    """Return colour, marker and dash of a line; beyond the colours they are combined anew."""
+    again = number // len(COLOURS)
+    return {
+        "color": COLOURS[number % len(COLOURS)],
+        "marker": MARKERS[(number + again) % len(MARKERS)],
+        "linestyle": DASHES[(number + 2 * again) % len(DASHES)],
+    }
+
+
 def check_format(path: str | Path) -> None:
-    """Refuse a file whose ending is no format of figures.
+    """Refuse a file whose ending is not a format of figures.
 
     Raises:
         QuickswapError: with the endings that are.
@@ -61,11 +72,10 @@ def check_format(path: str | Path) -> None:
 
 
 @contextmanager
-def own_settings(changes: Mapping[str, Any] = MappingProxyType({})) -> Iterator[None]:
+def own_settings(changes: Mapping[str, Any]) -> Iterator[None]:
     """Draw with the settings of this package alone while the block runs.
 
-    A matplotlibrc, the styles of a notebook and MPLBACKEND change nothing. Text is text: a `$` in
-    the name of a class or policy does not begin a formula.
+    A matplotlibrc, the styles of a notebook and MPLBACKEND have no effect.
 
     Args:
         changes: settings beside `STYLE`.
@@ -73,12 +83,19 @@ def own_settings(changes: Mapping[str, Any] = MappingProxyType({})) -> Iterator[
     Raises:
         QuickswapError: the plotting library fails.
     """
+    # a notebook sets MPLBACKEND for every command it starts, even where that backend is missing
+    backend = os.environ.pop("MPLBACKEND", None)
     try:
-        matplotlib = _import_matplotlib()
-        plain = {
-            key: value for key, value in matplotlib.rcParamsDefault.items() if key != "backend"
-        }
-        with matplotlib.rc_context(plain | STYLE | {"text.parse_math": False} | dict(changes)):
+        import matplotlib
+    finally:
+        if backend is not None:
+            os.environ["MPLBACKEND"] = backend
+    if backend is not None:
+        with suppress(ValueError):
+            matplotlib.rcParams["backend"] = backend
+    defaults = {key: value for key, value in matplotlib.rcParamsDefault.items() if key != "backend"}
+    try:
+        with matplotlib.rc_context(defaults | STYLE | dict(changes)):
             yield
     except (OSError, QuickswapError):
         raise
@@ -87,31 +104,15 @@ def own_settings(changes: Mapping[str, Any] = MappingProxyType({})) -> Iterator[
         raise QuickswapError(f"the figure cannot be drawn ({reason}).") from error
 
 
-def _import_matplotlib() -> Any:
-    """Import matplotlib also where MPLBACKEND names a backend that is not installed here.
-
-    A notebook sets it for every command that it starts, whose environment may be another one.
-    """
-    named = os.environ.pop("MPLBACKEND", None)
-    try:
-        import matplotlib
-    finally:
-        if named is not None:
-            os.environ["MPLBACKEND"] = named
-    if named is not None:
-        with suppress(ValueError):
-            matplotlib.rcParams["backend"] = named
-    return matplotlib
-
-
 def save(figure: Figure, path: Path) -> None:
-    """Write a figure; its format is what the file's ending says."""
-    figure.savefig(path, dpi=200, metadata=_no_date(path))
+    """Write a figure in the format of the file's ending; no date, so that files can be compared."""
+    dates = {".svg": {"Date": None}, ".pdf": {"CreationDate": None}}
+    figure.savefig(path, dpi=200, metadata=dates.get(path.suffix.lower()))
 
 
 @contextmanager
-def letters_told(tell: Callable[[str], object]) -> Iterator[None]:
-    """Tell in one sentence which letters the font lacks; boxes are drawn in their place."""
+def report_missing_letters() -> Iterator[None]:
+    """Warn in one sentence of letters that the font lacks."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         yield
@@ -122,9 +123,7 @@ def letters_told(tell: Callable[[str], object]) -> Iterator[None]:
         else:
             warnings.warn_explicit(each.message, each.category, each.filename, each.lineno)
     if missing:
-        tell(f"the font of figures lacks {', '.join(missing)}: a box stands for each of them.")
-
-
-def _no_date(path: Path) -> dict[str, Any] | None:
-    """Leave the date out, so that equal results give equal files."""
-    return {".svg": {"Date": None}, ".pdf": {"CreationDate": None}}.get(path.suffix.lower())
+        letters = ", ".join(missing)
+        warnings.warn(
+            f"the font of figures lacks {letters}: a box stands for each of them.", stacklevel=2
+        )

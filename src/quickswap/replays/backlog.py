@@ -67,10 +67,10 @@ def much_work(span: float) -> float:
 
 
 def verdict_of(backlog: Backlog, load: float, span: float) -> str:
-    """Return "falls behind", "behind for long" or "keeps up", as told in `ReplayResult.verdict`."""
+    """Return "falls behind", "persistent backlog" or "keeps up": see `ReplayResult.verdict`."""
     if backlog.left > LEFT or load >= 1:
         return "falls behind"
-    return "behind for long" if backlog.is_long(span) else "keeps up"
+    return "persistent backlog" if backlog.is_long(span) else "keeps up"
 
 
 def _longest(time: NDArray[np.float64], above: NDArray[np.bool_]) -> float:

@@ -97,7 +97,7 @@ class ReplayResult(Value, Quantities):
         """Whether the policy kept up with what was submitted.
 
         "falls behind": more than 5 % of all work still waited at the last submission, or the load
-        is 1 or more; the waits only tell how long the log is. "behind for long": there was a
+        is 1 or more; the waits only tell how long the log is. "persistent backlog": there was a
         stretch of over a quarter of the log, or of over 60 days, in which there always waited at
         least as much work as the whole machine does in a day (in a thirtieth of the log's duration,
         if that is less); the waits hang on how long such stretches happen to be. Else "keeps up".

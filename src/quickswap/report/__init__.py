@@ -1,6 +1,8 @@
-"""Tells people what replays of a log have found: one HTML page, its figures and its words.
+"""Reports of replays of a log: one HTML page for readers who did not run them.
 
-`page` puts the parts together; each part is a module that takes what is `Told` and returns markup.
+`data` sorts the replays by load; `decision`, `groups`, `summary` and `cautions` decide what is said
+of them; `table`, `charts`, `forest` and `gantt` are the tables and figures. `page` renders all of
+it with the one template, `assets/report.html`, which contains the text.
 """
 
 from __future__ import annotations

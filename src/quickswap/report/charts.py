@@ -1,8 +1,7 @@
-"""Drawings of a report, as SVG inside the page, in the style of `quickswap.plotting`."""
+"""Charts of waits, queue, load and jobs, as SVG in the style of `quickswap.plotting`."""
 
 from __future__ import annotations
 
-import html
 import io
 import math
 import re
@@ -12,124 +11,163 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from markupsafe import Markup
 from numpy.typing import NDArray
 
-from quickswap.plotting.marks import draw_legend, look_of
-from quickswap.plotting.style import COLOURS, own_settings
-from quickswap.report.markup import Markup
-from quickswap.report.words import Clock
+from quickswap.plotting.drawing import draw_legend
+from quickswap.plotting.style import COLOURS, look_of, own_settings
+from quickswap.replays import ReplayResult
+from quickswap.replays.measuring import area
+from quickswap.report.data import Level, ReportData
+from quickswap.report.text import Clock
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-__all__ = ["Line", "bars", "lines", "tails"]
+__all__ = ["load", "needs", "queue", "run_times", "waits"]
 
 Floats = NDArray[np.float64]
-Line = tuple[str, int, Floats, Floats]
-"""Label, number of the style, x and y."""
+Ints = NDArray[np.int64]
 
 NARROW, WIDE = 4.6, 5.2
 """Inches: so little that the letters can be read where the page is as narrow as a telephone."""
-WORK = "work (servers times time)"
-TICKS = (1.0, 60.0, 3600.0, 86400.0, 864e3, 864e4)
-TICK_NAMES = ("1 s", "1 min", "1 h", "1 d", "10 d", "100 d")
+POINTS = 400
+"""Points of a curve: more than a screen resolves."""
+BINS = 24
+"""Periods of the curve of the load, at least, before shorter ones are taken."""
+PERIODS = {"week": 7 * 86400.0, "day": 86400.0, "hour": 3600.0}
+TICKS = {1.0: "1 s", 60.0: "1 min", 3600.0: "1 h", 86400.0: "1 d", 864e3: "10 d", 864e4: "100 d"}
+RUN_TIMES = (0.0, 60.0, 600.0, 3600.0, 4 * 3600.0, 86400.0, 7 * 86400.0, np.inf)
+RUN_TIME_NAMES = ("< 1 min", "1-10 min", "10-60 min", "1-4 h", "4-24 h", "1-7 days", "> 7 days")
 _STYLE: Any = {
     "font.size": 10,
     "axes.titlesize": 10,
     "svg.fonttype": "none",
     "axes.unicode_minus": True,
 }
-_IN_TEXT = re.compile(r"<metadata>.*?</metadata>|<style type=\"text/css\">.*?</style>", re.DOTALL)
+_METADATA = re.compile(r"<metadata>.*?</metadata>|<style type=\"text/css\">.*?</style>", re.DOTALL)
 
 
 class _Canvas:
-    """A figure that has become an SVG text once its block is left."""
+    """A figure to be drawn in; its SVG is there once the block of `_canvas` is left."""
 
-    def __init__(self, figure: Figure, axes: Axes) -> None:
-        self.figure, self.axes = figure, axes
+    def __init__(self, figure: Figure) -> None:
+        self.figure, self.axes = figure, figure.subplots()
+        self.labels: list[str] = []
         self.svg = Markup("")
 
 
 @contextmanager
-def _drawn(name: str, words: str, width: float, height: float) -> Iterator[_Canvas]:
-    """Give a figure to be drawn in, and turn it into SVG.
-
-    Args:
-        name: keeps the identifiers of its parts apart from those of other drawings.
-        words: what it shows, for those who cannot see it.
-        width, height: inches.
-    """
+def _canvas(name: str, width: float, height: float) -> Iterator[_Canvas]:
+    """Give a figure, in inches, and turn it into SVG with identifiers of its own by its name."""
     with own_settings(_STYLE | {"svg.hashsalt": name}):
         from matplotlib.figure import Figure
 
-        figure = Figure(figsize=(width, height))
-        canvas = _Canvas(figure, figure.subplots())
+        canvas = _Canvas(Figure(figsize=(width, height)))
         yield canvas
+        columns = min(2, len(canvas.labels))
+        if columns:
+            panels = [canvas.axes]
+            draw_legend(canvas.figure, panels, canvas.labels, columns, place="outside upper left")
         text = io.StringIO()
         with warnings.catch_warnings():
             warnings.filterwarnings("ignore", message="Glyph")  # the reader's fonts have it
-            figure.savefig(text, format="svg", transparent=True, metadata={"Date": None})
-    canvas.svg = _inline(text.getvalue(), words)
+            canvas.figure.savefig(text, format="svg", transparent=True, metadata={"Date": None})
+    svg = _METADATA.sub("", text.getvalue()[text.getvalue().index("<svg") :])
+    svg = re.sub(r'<g id="[^"]*">', "<g>", svg)
+    svg = re.sub(r' xmlns(:xlink)?="[^"]*"', "", svg).replace("xlink:href", "href")
+    svg = re.sub(r"<!--.*?-->", "", svg, flags=re.DOTALL)
+    canvas.svg = Markup(re.sub(r"\n\s*", "\n", svg).strip())
 
 
-def _inline(text: str, words: str) -> Markup:
-    """Return the SVG of matplotlib as an element of a page."""
-    text = _IN_TEXT.sub("", text[text.index("<svg") :])
-    text = re.sub(r'<g id="[^"]*">', "<g>", text)
-    text = re.sub(r' xmlns(:xlink)?="[^"]*"', "", text).replace("xlink:href", "href")
-    text = re.sub(r"<!--.*?-->", "", text, flags=re.DOTALL)
-    text = text.replace("<svg ", f'<svg role="img" aria-label="{html.escape(words)}" ', 1)
-    return Markup(re.sub(r"\n\s*", "\n", text).strip())
+def _line(canvas: _Canvas, x: Floats, y: Floats, label: str, style: int, **look: Any) -> None:
+    canvas.axes.plot(x, y, label=label, **(look_of(style) | {"marker": ""} | look))
+    canvas.labels.append(label)
 
 
-def _line(number: int) -> dict[str, Any]:
-    return look_of(number) | {"marker": ""}
-
-
-def _legend(canvas: _Canvas, labels: Sequence[str]) -> None:
-    if labels:
-        columns = 2 if len(labels) > 1 else 1
-        draw_legend(canvas.figure, [canvas.axes], labels, columns, place="outside upper left")
-
-
-def tails(curves: Sequence[Line], name: str, words: str) -> Markup:
-    """Draw which share of the jobs waits longer than a time, on log axes."""
-    with _drawn(name, words, NARROW, 3.4) as canvas:
-        axes = canvas.axes
-        for label, style, x, y in curves:
-            axes.plot(x, y, label=label, drawstyle="steps-post", **_line(style))
+def waits(data: ReportData, level: Level) -> Markup:
+    """Draw the share of the jobs that wait longer than a time, from one second on, on log axes."""
+    with _canvas(f"waits-{level.factor:g}", NARROW, 3.4) as canvas:
+        axes, longest, least = canvas.axes, 60.0, 0.1
+        for each in level.rows:
+            at = above = np.empty(0)
+            if each.table is not None and each.jobs:
+                inside = each.table.pieces.inside(each.schedule.arrival)
+                times = np.sort(each.schedule.wait[inside])
+                at = np.geomspace(1.0, max(float(times[-1]), 2.0), POINTS)
+                above = 1 - np.searchsorted(times, at, side="right") / len(times)
+                at, above = at[above > 0], above[above > 0]
+            if len(at):
+                longest, least = max(longest, float(at[-1])), min(least, float(above[-1]))
+            style = data.styles[each.policy_label]
+            _line(canvas, at, above, each.policy_label, style, drawstyle="steps-post")
         axes.set_xscale("log")
         axes.set_yscale("log")
-        ends = [float(x[-1]) for _, _, x, _ in curves if len(x)]
-        high = max([*ends, 60.0]) * 1.3
-        least = min((float(y[-1]) for _, _, _, y in curves if len(y)), default=0.1)
         axes.set_ylim(10 ** math.floor(math.log10(least)), 1.1)
-        ticks = [(t, n) for t, n in zip(TICKS, TICK_NAMES, strict=True) if t <= high]
-        axes.set_xlim(1.0, high)
-        axes.set_xticks([t for t, _ in ticks], [n for _, n in ticks])
+        axes.set_xlim(1.0, longest * 1.3)
+        ticks = {time: name for time, name in TICKS.items() if time <= longest * 1.3}
+        axes.set_xticks(list(ticks), list(ticks.values()))
         axes.yaxis.set_major_formatter(lambda share, _: f"{100 * share:g} %")
         axes.minorticks_off()
         axes.set_xlabel("wait")
         axes.set_ylabel("share of jobs that wait longer")
-        _legend(canvas, [label for label, *_ in curves])
     return canvas.svg
 
 
-def lines(
-    curves: Sequence[Line], name: str, words: str, label: str, clock: Clock, steps: bool = False
-) -> Markup:
-    """Draw quantities over the time of the log; x in seconds."""
-    with _drawn(name, words, WIDE, 2.9) as canvas:
-        axes = canvas.axes
-        for who, style, x, y in curves:
-            kind = "steps-post" if steps else "default"
-            axes.plot(_times(x, clock), y, label=who, drawstyle=kind, linewidth=1.1, **_line(style))
-        _time_axis(axes, clock)
-        axes.set_ylabel(label)
-        axes.set_ylim(bottom=0)
-        _legend(canvas, [label for label, *_ in curves])
+def queue(data: ReportData, level: Level) -> Markup | None:
+    """Draw the work that waits over time; None if all policies are preemptive."""
+    if all(each.schedule.preemptive for each in level.policies):
+        return None
+    with _canvas(f"queue-{level.factor:g}", WIDE, 2.9) as canvas:
+        for each in level.rows:
+            schedule = each.schedule
+            if schedule.preemptive or not len(schedule):
+                continue
+            # until the last start: a backlog is served after the last submission
+            edges = np.linspace(0.0, max(float(schedule.start.max()), 1.0), POINTS + 1)
+            work = schedule.need * schedule.size
+            waiting = area(schedule.arrival, schedule.start, work, edges) / np.diff(edges)
+            hours = np.maximum(waiting, 0) / (3600 * schedule.servers)
+            times = _times((edges[1:] + edges[:-1]) / 2 * level.factor, data.clock)
+            style = data.styles[each.policy_label]
+            _line(canvas, times, hours, each.policy_label, style, linewidth=1.1)
+        _time_axis(canvas.axes, data.clock)
+        canvas.axes.set_ylabel("waiting work\n[hours of the machine]")
     return canvas.svg
+
+
+def load(data: ReportData) -> tuple[Markup, str]:
+    """Draw the submitted load and the servers in use by periods; return the period as well."""
+    level, factor = data.main, data.main.factor
+    schedule = level.baseline.schedule
+    span = max(float(schedule.arrival[-1]), 1.0)
+    whole = span * factor
+    fitting = (each for each in PERIODS.items() if whole / each[1] >= BINS)
+    period, length = next(fitting, ("period", whole / BINS))
+    if whole / length > POINTS:
+        period, length = "period", whole / POINTS
+    starts = np.arange(max(1, round(whole / length))) * (length / factor)
+    edges: Floats = np.append(starts, span)  # the last period is shorter, or longer
+    capacity = schedule.servers * np.diff(edges)
+    submitted = np.histogram(schedule.arrival, edges, weights=schedule.need * schedule.size)[0]
+    curves = [("submitted", len(data.styles), submitted)]
+    # the baseline and the best policy: more lines would hide each other
+    best = [each for each in level.ranked[:1] if each is not level.baseline]
+    for each in (level.baseline, *best):
+        own = each.schedule
+        if not own.preemptive:
+            used = area(own.start, own.end, own.need.astype(float), edges)
+            style = data.styles[each.policy_label]
+            curves.append((f"in use, {each.policy_label}", style, used))
+    with _canvas("load", WIDE, 2.9) as canvas:
+        for label, style, work in curves:
+            share = 100 * np.append(work, work[-1:]) / np.append(capacity, capacity[-1:])
+            look = {"drawstyle": "steps-post", "linewidth": 1.1}
+            _line(canvas, _times(edges * factor, data.clock), share, label, style, **look)
+        _time_axis(canvas.axes, data.clock)
+        canvas.axes.set_ylabel("share of the machine [%]")
+    return canvas.svg, period
 
 
 def _times(x: Floats, clock: Clock) -> Floats:
@@ -138,6 +176,7 @@ def _times(x: Floats, clock: Clock) -> Floats:
 
 
 def _time_axis(axes: Axes, clock: Clock) -> None:
+    axes.set_ylim(bottom=0)
     if clock.origin is None:
         axes.set_xlabel("days since the first job")
         return
@@ -149,18 +188,37 @@ def _time_axis(axes: Axes, clock: Clock) -> None:
     axes.xaxis.set_major_formatter(untyped.ConciseDateFormatter(locator, tz=clock.zone))
 
 
-def bars(names: Sequence[str], jobs: Floats, work: Floats, title: str, name: str) -> Markup:
-    """Draw the shares of the jobs and of the work, side by side."""
-    words = f"{title}: shares of the jobs and of the work"
-    with _drawn(name, words, NARROW, 1.3 + 0.36 * len(names)) as canvas:
-        axes, places = canvas.axes, np.arange(len(names))
-        axes.barh(places - 0.2, 100 * jobs, 0.36, label="jobs", color=COLOURS[5])
-        axes.barh(places + 0.2, 100 * work, 0.36, label=WORK, color=COLOURS[0])
+def needs(result: ReplayResult) -> Markup:
+    """Draw the shares of the jobs and of the work by server need."""
+    classes = result.classes
+    group = np.searchsorted([each.need for each in classes], result.schedule.need)
+    return _bars(result, [each.name for each in classes], group, "servers needed")
+
+
+def run_times(result: ReplayResult) -> Markup:
+    """Draw the shares of the jobs and of the work by run time."""
+    group = np.searchsorted(RUN_TIMES, result.schedule.size, side="right") - 1
+    return _bars(result, RUN_TIME_NAMES, group, "run time")
+
+
+def _bars(result: ReplayResult, names: Sequence[str], group: Ints, title: str) -> Markup:
+    jobs = np.bincount(group, minlength=len(names))
+    work = np.bincount(group, result.schedule.need * result.schedule.size, len(names))
+    first, last = np.flatnonzero(jobs)[[0, -1]]
+    kept = slice(int(first), int(last) + 1)
+    with _canvas(title, NARROW, 1.3 + 0.36 * len(names[kept])) as canvas:
+        axes, y = canvas.axes, np.arange(len(names[kept]))
+        for values, offset, label, colour in (
+            (jobs, -0.2, "jobs", COLOURS[5]),
+            (work, 0.2, "work (servers times time)", COLOURS[0]),
+        ):
+            share = 100 * values[kept] / max(float(values.sum()), 1e-300)
+            axes.barh(y + offset, share, 0.36, label=label, color=colour)
+            canvas.labels.append(label)
         axes.set_axisbelow(True)
-        axes.set_yticks(places, list(names))
-        axes.set_ylim(len(names) - 0.5, -0.5)
+        axes.set_yticks(y, list(names[kept]))
+        axes.set_ylim(len(y) - 0.5, -0.5)
         axes.grid(axis="y", visible=False)
         axes.set_xlabel("%")
         axes.set_ylabel(title)
-        _legend(canvas, ["jobs", WORK])
     return canvas.svg

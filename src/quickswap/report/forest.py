@@ -1,18 +1,18 @@
-"""The picture of who gains and who loses: a line a group, as SVG of our own.
+"""Positions in the picture of the changes by group: a row a group, with its interval.
 
-A report holds dozens of them, of which a plotting library would take most of the time.
+The template draws it. A report contains dozens of them, which takes a plotting library seconds.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass
 
-from quickswap.report.gains import Gain
-from quickswap.report.markup import Markup, tag
-from quickswap.report.words import MINUS, Unit, certain
+from quickswap.report.groups import GroupChange
+from quickswap.report.text import MINUS, Unit
 
-__all__ = ["forest"]
+__all__ = ["Forest", "Mark", "place"]
 
 WIDTH, ROW, TOP, BOTTOM, RIGHT = 440.0, 22.0, 26.0, 44.0, 12.0
 """Pixels at which letters are as large as elsewhere in the page."""
@@ -20,76 +20,70 @@ LETTER = 6.6
 """Width of a letter, at most."""
 MOST_LETTERS = 18
 TICKS = 7
-LOOKS = {
-    "open": ("#444444", "white"),
-    "gain": ("#0072B2", "#0072B2"),
-    "loss": ("#D55E00", "#D55E00"),
-}
-"""Colours of line and mark of who may go either way, gains, and loses."""
 
 
-def forest(rows: Sequence[Gain], policy: str, words: str, unit: Unit) -> Markup:
-    """Draw the difference of the mean wait of each group, with its interval.
+@dataclass(frozen=True)
+class Mark:
+    """One group: its name, whether it gains, loses or neither, and the ends of its interval."""
 
-    Args:
-        rows: groups, one of them at least with a difference.
-        policy: that makes the difference.
-        words: what the picture shows, for those who cannot see it.
-        unit: of time.
-    """
-    shown = [row for row in rows if row.gap is not None and math.isfinite(row.gap.value)]
-    spans = [_span(row, unit) for row in shown]
-    low, high = min(0.0, *(a for a, _, _ in spans)), max(0.0, *(b for _, _, b in spans))
-    ticks = _ticks(low, high)
-    left = 14 + LETTER * max(len(_short(row.name)) for row in shown)
-    bottom = TOP + ROW * len(shown)
-
-    def at(value: float) -> str:
-        share = (value - low) / (high - low or 1.0)
-        return f"{left + 8 + share * (WIDTH - RIGHT - left - 16):.1f}"
-
-    parts = [_text(policy, 0, 14, font_weight="bold")]
-    for tick in ticks:
-        parts.append(_line(at(tick), TOP, at(tick), bottom, "#dddddd"))
-        parts.append(_text(_number(tick), at(tick), bottom + 16, text_anchor="middle"))
-    parts.append(_line(at(0.0), TOP, at(0.0), bottom, "black"))
-    for place, (row, span) in enumerate(zip(shown, spans, strict=True)):
-        y = TOP + ROW * (place + 0.5)
-        parts.append(_text(_short(row.name), left, y + 4, text_anchor="end"))
-        parts += _mark(row, [at(value) for value in span], y)
-    parts.append(_line(left, bottom, WIDTH - RIGHT, bottom, "black"))
-    axis = f"shorter  ←  change of the mean wait [{unit.name}]  →  longer"
-    parts.append(_text(axis, (left + WIDTH) / 2, bottom + 36, text_anchor="middle"))
-    size = f"0 0 {WIDTH:g} {bottom + BOTTOM:g}"
-    return tag("svg", *parts, role="img", aria_label=words, viewBox=size, font_size=12)
+    name: str
+    kind: str
+    y: float
+    low: float
+    value: float
+    high: float
 
 
-def _span(row: Gain, unit: Unit) -> tuple[float, float, float]:
-    """Return lower end, value and upper end of a difference; all the value where it has no ends."""
-    assert row.gap is not None
-    gap = unit.of(row.gap)
-    width = 0.0 if math.isnan(gap.half_width) else gap.half_width
-    return gap.value - width, gap.value, gap.value + width
+@dataclass(frozen=True)
+class Forest:
+    """The picture: its width, top, left and right edge of the axis, bottom, height, 0, contents."""
+
+    width: float
+    top: float
+    left: float
+    right: float
+    bottom: float
+    height: float
+    zero: float
+    ticks: tuple[tuple[float, str], ...]
+    marks: tuple[Mark, ...]
 
 
-def _mark(row: Gain, xs: Sequence[str], y: float) -> list[Markup]:
-    """Draw an interval, and a mark at the value: an arrow where it is clear, else a ring."""
-    assert row.gap is not None
-    clear = certain(row.gap)
-    colour, inside = LOOKS["open" if not clear else "gain" if row.gap.value < 0 else "loss"]
-    low, value, high = xs
-    parts = [_line(low, y, high, y, colour)]
-    parts += [_line(end, y - 4, end, y + 4, colour) for end in (low, high)]
-    if not clear:
-        return [*parts, tag("circle", cx=value, cy=f"{y:g}", r=4, fill=inside, stroke=colour)]
-    tip = -5 if row.gap.value < 0 else 5
-    x = float(value)
-    corners = f"{x + tip:.1f},{y:g} {x - tip:.1f},{y - 5:g} {x - tip:.1f},{y + 5:g}"
-    return [*parts, tag("polygon", points=corners, fill=colour)]
+def place(rows: Sequence[GroupChange], unit: Unit) -> Forest:
+    """Place the changes of some groups, of which one at least has a change."""
+    spans = []
+    for row in rows:
+        if row.change is not None and math.isfinite(row.change.value):
+            change = unit.convert(row.change)
+            half = 0.0 if math.isnan(change.half_width) else change.half_width
+            name = row.name if len(row.name) <= MOST_LETTERS else f"{row.name[:17]}…"
+            spans.append((name, row.kind, change.value - half, change.value, change.value + half))
+    low, high = min(0.0, *(span[2] for span in spans)), max(0.0, *(span[4] for span in spans))
+    left = 14 + LETTER * max(len(span[0]) for span in spans)
+    bottom = TOP + ROW * len(spans)
+
+    def at(value: float) -> float:
+        part = (value - low) / (high - low or 1.0)
+        return round(left + 8 + part * (WIDTH - RIGHT - left - 16), 1)
+
+    return Forest(
+        WIDTH,
+        TOP,
+        round(left, 1),
+        WIDTH - RIGHT,
+        bottom,
+        bottom + BOTTOM,
+        at(0.0),
+        tuple((at(each), _label(each)) for each in ticks(low, high)),
+        tuple(
+            Mark(name, kind, TOP + ROW * (i + 0.5), *map(at, ends))
+            for i, (name, kind, *ends) in enumerate(spans)
+        ),
+    )
 
 
-def _ticks(low: float, high: float) -> list[float]:
-    """Return at most so many round numbers of a range that holds 0."""
+def ticks(low: float, high: float) -> list[float]:
+    """Return a few round numbers of a range that contains 0."""
     rough = (high - low) / (TICKS - 1) or 1.0
     power = 10.0 ** math.floor(math.log10(rough))
     step = next(each * power for each in (1, 2, 5, 10) if each * power >= rough * (1 - 1e-9))
@@ -97,17 +91,5 @@ def _ticks(low: float, high: float) -> list[float]:
     return [step * i for i in range(first, last + 1)]
 
 
-def _number(value: float) -> str:
+def _label(value: float) -> str:
     return f"{value:,.6g}".replace("-", MINUS) if value else "0"
-
-
-def _line(x1: object, y1: object, x2: object, y2: object, colour: str) -> Markup:
-    return tag("line", x1=x1, y1=y1, x2=x2, y2=y2, stroke=colour)
-
-
-def _text(text: str, x: object, y: object, **attributes: object) -> Markup:
-    return tag("text", text, x=x, y=y, **attributes)
-
-
-def _short(name: str) -> str:
-    return name if len(name) <= MOST_LETTERS else f"{name[: MOST_LETTERS - 1]}…"

@@ -1,15 +1,15 @@
-"""The data of the zoomable picture of who ran when, packed small; `assets/gantt.js` draws it.
+"""The data of the zoomable schedule, packed small; `assets/gantt.js` draws it.
 
 Only need, size, submission and user of each job, and its start under each policy, are stored, as
-whole numbers in columns, deflated. Which servers a job holds is decided by the browser.
+whole numbers in columns, deflated. The browser decides which servers a job holds.
 """
 
 from __future__ import annotations
 
 import base64
-import json
 import zlib
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -17,11 +17,9 @@ import polars as pl
 from numpy.typing import NDArray
 
 from quickswap.replays import ReplayResult
-from quickswap.report.markup import Markup, section, tag
-from quickswap.report.model import Told
-from quickswap.report.words import listed
+from quickswap.report.data import ReportData
 
-__all__ = ["gantt_section"]
+__all__ = ["Gantt", "gantt"]
 
 MOST = 100_000
 """Jobs that are drawn at most."""
@@ -29,159 +27,81 @@ FINEST = 2**31 - 1
 """Ticks that the span has at most."""
 
 
-def gantt_section(told: Told) -> Markup:
-    """Return the picture, its buttons, and its data."""
-    point = told.main
-    drawn = [each for each in point.all() if not each.schedule.preemptive and len(each.schedule)]
-    title = "Who ran when"
-    left_out = [each.policy_label for each in point.all() if each.schedule.preemptive]
-    words = (
-        [
-            f"{listed(left_out)} may stop jobs and resume them: the schedule does not tell when, "
-            "so that there is no picture of it."
-        ]
-        if left_out
-        else []
-    )
+@dataclass(frozen=True)
+class Gantt:
+    """The schedules of a report.
+
+    Attributes:
+        drawn: results whose schedule is drawn.
+        jobs: in the schedules; `shown` of them are drawn.
+        data: for the script of the page.
+    """
+
+    drawn: tuple[ReplayResult, ...]
+    jobs: int
+    shown: int
+    data: dict[str, Any]
+
+
+def gantt(data: ReportData) -> Gantt | None:
+    """Return the schedules at the main load; None if all policies are preemptive."""
+    level = data.main
+    drawn = tuple(r for r in level.rows if not r.schedule.preemptive and len(r.schedule))
     if not drawn:
-        return section("gantt", title, *(tag("p", each) for each in words))
-    # all policies serve the same jobs; what was logged may lack some
-    widest = max(drawn, key=lambda each: len(each.schedule))
-    rows, cut = _window(widest)
-    if cut:
-        words.append(cut)
-    if point.logged in drawn:
-        words.append(
-            "Where the log shows more servers in use than there are, “as logged” has rows above "
-            "the machine."
-        )
-    data = json.dumps(_data(told, drawn, rows), separators=(",", ":")).replace("<", "\\u003c")
-    intro = (
-        f"Every bar is a job at {point.name}: as long as it ran, as high as the servers it held, "
-        "the darker the longer it waited, and at last orange. From afar the picture "
-        "shows the share of the servers in use. Drag to move; zoom with the buttons, with two "
-        "fingers, with the keys + and \N{MINUS SIGN}, or with the wheel "
-        "once the picture is clicked. Point at a job to read about it."
-    )
-    return section(
-        "gantt",
-        title,
-        tag("p", intro),
-        *(tag("p", each) for each in words),
-        _stage([each.policy_label for each in drawn], point.baseline.policy_label),
-        tag("script", Markup(data), type="application/json", id="gantt-data"),
-    )
+        return None
+    # all policies serve the same jobs; the logged schedule may lack some
+    schedule = max((each.schedule for each in drawn), key=len)
+    rows, jobs = schedule.rows, len(schedule)
+    if jobs > MOST:
+        # the busiest stretch of so many submissions: most work per second
+        work = np.concatenate([[0.0], np.cumsum(schedule.need * schedule.size)])
+        spans = schedule.arrival[MOST - 1 :] - schedule.arrival[: jobs - MOST + 1]
+        first = int(np.argmax((work[MOST:] - work[: jobs - MOST + 1]) / np.maximum(spans, 1e-9)))
+        rows = rows[first : first + MOST]
+    return Gantt(drawn, jobs, len(rows), _packed_jobs(data, drawn, rows))
 
 
-def _stage(policies: Sequence[str], chosen: str) -> Markup:
-    options = [
-        tag("option", name, value=i, selected=name == chosen) for i, name in enumerate(policies)
-    ]
-    buttons = [
-        tag("button", sign, type="button", data_do=what, title=words, aria_label=words)
-        for sign, what, words in (
-            ("+", "in", "zoom in"),
-            ("\N{MINUS SIGN}", "out", "zoom out"),
-            ("←", "back", "earlier"),
-            ("→", "on", "later"),
-            ("whole log", "all", "show the whole log"),
-            ("longest queue", "busy", "show the time when most work waited"),
-        )
-    ]
-    choice = tag("label", "policy ", tag("select", *options, id="gantt-policy"))
-    canvas = tag(
-        "canvas",
-        "This picture needs a browser that draws.",
-        id="gantt-canvas",
-        tabindex=0,
-        role="application",
-        aria_label="Jobs over time: arrows move, plus and minus zoom, Home shows everything",
-        aria_describedby="gantt-told",
-    )
-    return tag(
-        "div",
-        tag("div", choice, *buttons, class_="tools"),
-        canvas,
-        tag("p", "", id="gantt-told", aria_live="polite"),
-        tag("noscript", tag("p", "This picture needs JavaScript.")),
-        class_="gantt",
-    )
-
-
-def _window(result: ReplayResult) -> tuple[NDArray[np.int64], str]:
-    """Return the jobs to be drawn, as rows of the log, and a sentence if they are not all."""
-    schedule = result.schedule
-    jobs = len(schedule)
-    if jobs <= MOST:
-        return schedule.rows, ""
-    # the busiest stretch of so many submissions: most work a second
-    work = np.concatenate([[0.0], np.cumsum(schedule.need * schedule.size)])
-    spans = schedule.arrival[MOST - 1 :] - schedule.arrival[: jobs - MOST + 1]
-    rate = (work[MOST:] - work[: jobs - MOST + 1]) / np.maximum(spans, 1e-9)
-    first = int(np.argmax(rate))
-    words = (
-        f"Of {jobs:,} jobs, {MOST:,} are drawn: those submitted one after the other in the busiest "
-        "stretch. Jobs that were there before it are missing from its beginning."
-    )
-    return schedule.rows[first : first + MOST], words
-
-
-def _data(told: Told, drawn: Sequence[ReplayResult], rows: NDArray[np.int64]) -> dict[str, Any]:
-    jobs = told.log.jobs[rows]
+def _packed_jobs(
+    data: ReportData, drawn: Sequence[ReplayResult], rows: NDArray[np.int64]
+) -> dict[str, Any]:
+    jobs = data.log.jobs[rows]
     submit, size = jobs["submit"].to_numpy(), jobs["size"].to_numpy()
     begin = float(submit[0])
-    starts = [_starts(each, rows, len(told.log)) for each in drawn]
+    starts = []  # nan for jobs that are not part of a schedule
+    for each in drawn:
+        start = np.full(len(data.log), np.nan)
+        start[each.schedule.rows] = each.schedule.start
+        starts.append(start[rows])
     end = max(float(np.nanmax(start + size)) for start in starts) - begin
-    tick = _tick([submit - begin, size], end)
+    # one second, unless times are finer or the span is very long
+    whole = all((each == np.rint(each)).all() for each in (submit - begin, size))
+    tick = 1.0 if whole or end > 1e5 else max(end, 1e-9) / 2**30
+    tick = max(tick, end / FINEST)
     users = jobs["user"] if jobs["user"].null_count() < len(jobs) else jobs["group"]
-    names, codes = _codes(users.cast(pl.String))
-    columns = [
-        _packed(np.diff(np.rint((submit - begin) / tick), prepend=0.0)),
-        _packed(np.maximum(np.rint(size / tick), 0)),
-        _packed(jobs["need"].to_numpy()),
-        _packed(codes),
-    ]
-    waits = [
-        # one more than the wait; 0 for a job that is not there
-        _packed(np.where(np.isnan(start), 0.0, np.rint((start - submit) / tick) + 1))
-        for start in starts
-    ]
-    clock = told.clock
-    factor = told.main.factor
+    users = users.cast(pl.String)
+    names = users.drop_nulls().unique(maintain_order=True).to_list()
+    numbers = {name: i + 1 for i, name in enumerate(names)}  # 0 where the user is not known
+    codes = users.replace_strict(numbers, default=0, return_dtype=pl.Int64).fill_null(0)
     return {
         "jobs": len(rows),
-        "servers": told.main.baseline.schedule.servers,
+        "servers": data.main.baseline.schedule.servers,
         "tick": tick,
         "begin": begin,
-        "origin": clock.origin if factor == 1 else None,
-        "zone": clock.name,
+        "origin": data.clock.origin if data.main.factor == 1 else None,
+        "zone": data.clock.name,
         "users": names,
-        "columns": columns,
-        "waits": waits,
+        "columns": [
+            _packed(np.diff(np.rint((submit - begin) / tick), prepend=0.0)),
+            _packed(np.maximum(np.rint(size / tick), 0)),
+            _packed(jobs["need"].to_numpy()),
+            _packed(codes.to_numpy()),
+        ],
+        "waits": [
+            # one more than the wait; 0 for a job that is not there
+            _packed(np.where(np.isnan(start), 0.0, np.rint((start - submit) / tick) + 1))
+            for start in starts
+        ],
     }
-
-
-def _starts(result: ReplayResult, rows: NDArray[np.int64], jobs: int) -> NDArray[np.float64]:
-    """Return when jobs of the log start; nan for those that are not part of a schedule."""
-    starts = np.full(jobs, np.nan)
-    starts[result.schedule.rows] = result.schedule.start
-    chosen: NDArray[np.float64] = starts[rows]
-    return chosen
-
-
-def _tick(times: Sequence[NDArray[np.float64]], end: float) -> float:
-    """Return the resolution in seconds: one, unless times are finer or the span is very long."""
-    whole = all((each == np.rint(each)).all() for each in times)
-    tick = 1.0 if whole or end > 1e5 else max(end, 1e-9) / 2**30
-    return max(tick, end / FINEST)
-
-
-def _codes(users: pl.Series) -> tuple[list[str], NDArray[np.int64]]:
-    """Return the names of the users, and the number of each job's user; 0 for nobody known."""
-    names = users.drop_nulls().unique(maintain_order=True).to_list()
-    numbers = {name: i + 1 for i, name in enumerate(names)}
-    codes = users.replace_strict(numbers, default=0, return_dtype=pl.Int64)
-    return names, codes.fill_null(0).to_numpy()
 
 
 def _packed(values: Any) -> str:

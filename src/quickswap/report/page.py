@@ -1,40 +1,34 @@
-"""Puts the parts of a report together, in one file that needs nothing else."""
+"""Renders a report: the template `assets/report.html` and what it is filled with."""
 
 from __future__ import annotations
 
+import re
 from importlib.resources import files
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from quickswap._words import counted
+import numpy as np
+from markupsafe import Markup
+
+from quickswap._words import counted, plural
 from quickswap.files import write_text
 from quickswap.replays import ReplayComparison
-from quickswap.report.gains import by_class, by_user, check_column, check_filled
-from quickswap.report.gains_section import gains_section
-from quickswap.report.gantt import gantt_section
-from quickswap.report.markup import Markup, joined, tag
-from quickswap.report.model import Told
-from quickswap.report.notes import caveats_section, computed_section, quality_section
-from quickswap.report.paths import mix_section, queue_section, waits_section
-from quickswap.report.summary import summary
-from quickswap.report.tables import policies_section
-from quickswap.report.words import duration
+from quickswap.report import charts, forest, table, text
+from quickswap.report.cautions import cautions
+from quickswap.report.data import LAGGING, ReportData, significant
+from quickswap.report.gantt import gantt
+from quickswap.report.groups import check_column, check_filled
+from quickswap.report.summary import bounded_slowdown, summarise
+
+if TYPE_CHECKING:
+    from jinja2 import Environment
 
 __all__ = ["write_report"]
 
-POLICY = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; img-src data:"
-"""What the page may load: nothing."""
-PARTS = (
-    ("summary", "In short"),
-    ("policies", "Policies"),
-    ("gains", "Gains and losses"),
-    ("waits", "Waits"),
-    ("queue", "Queue and load"),
-    ("mix", "Jobs"),
-    ("gantt", "Who ran when"),
-    ("quality", "The log"),
-    ("caveats", "What this does not know"),
-    ("computed", "How it was computed"),
-)
+FORBIDDEN = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff]")
+"""Characters that a document must not contain."""
+UNIT_SPACE = re.compile(r"(?<=\d) (?=%|(?:s|min|h|days)\b)")
+"""Spaces in the words of a log at which a line must not break."""
 
 
 def write_report(
@@ -45,81 +39,93 @@ def write_report(
     title: str | None = None,
     command: str | None = None,
 ) -> None:
-    """Write what replays of a log have found as one HTML page, for readers who did not run them.
+    """Write the results of replays of a log as one HTML page, for readers who did not run them.
 
-    The page needs no network and no other file. It is written whole or not at all, and equal
+    The page requires no network and no other file. It is written whole or not at all, and equal
     comparisons give equal bytes. EASY is the baseline if it is among the policies, else the first.
 
     Args:
-        comparison: what `quickswap.replays.replay_all` returns; the more loads, the better.
+        comparison: the result of `quickswap.replays.replay_all`, preferably at several loads.
         path: of the file.
         groups: column of the log whose values are compared as groups of users: "user", "group",
             "queue", "partition" or "class"; by default "group" where there are 2 to 30, else
-            "user". Of more than 30, and of users, the twelve that bring most work are shown.
+            "user". Of more than 30, and of users, the twelve with most work are shown.
         title: of the page; by default the machine or the file.
         command: with which the report was made, to be shown; by default some lines of Python.
 
     Raises:
-        QuickswapError: no such column, no comparison, or the file cannot be written.
+        QuickswapError: an unknown or empty column, no comparison, or the file cannot be written.
     """
-    told = Told.of(comparison, check_column(groups), command)
-    check_filled(told.log.jobs, groups)
-    write_text(path, page(told, title))
+    data = ReportData.of(comparison, check_column(groups), command)
+    check_filled(data.log.jobs, groups)
+    write_text(path, render(data, title))
 
 
-def page(told: Told, title: str | None) -> str:
-    """Return the whole page."""
-    sides = [(by_class(told, point), by_user(told, point)) for point in told.points]
-    name = title or f"Replay of {told.log.header.get('Computer') or Path(told.log.source).name}"
-    body = [
-        tag("header", tag("h1", name), tag("p", _subject(told))),
-        tag(
-            "nav",
-            tag("ul", *(tag("li", tag("a", text, href=f"#{to}")) for to, text in PARTS)),
-            aria_label="Parts",
-        ),
-        tag(
-            "main",
-            summary(told, sides),
-            policies_section(told),
-            gains_section(told, sides),
-            waits_section(told),
-            queue_section(told),
-            mix_section(told),
-            gantt_section(told),
-            quality_section(told),
-            caveats_section(told),
-            computed_section(told),
-        ),
-        tag("script", _asset("page.js"), _asset("plan.js"), _asset("gantt.js")),
-    ]
-    head = [
-        Markup('<meta charset="utf-8">'),
-        Markup('<meta name="viewport" content="width=device-width, initial-scale=1">'),
-        Markup(f'<meta http-equiv="Content-Security-Policy" content="{POLICY}">'),
-        tag("title", name),
-        tag("style", _asset("report.css")),
-    ]
-    document = tag("html", tag("head", *head), tag("body", *body), lang="en")
-    return f"<!DOCTYPE html>\n{joined([document])}\n"
+def render(data: ReportData, title: str | None) -> str:
+    """Return the page."""
+    source = Path(data.log.source).name
+    base = data.main.baseline
+    context = {
+        "data": data,
+        "unit": data.unit,
+        "main": data.main,
+        "base": base,
+        "inputs": base.inputs,
+        "servers": base.schedule.servers,
+        "source": source,
+        "title": title or f"Replay of {data.log.header.get('Computer') or source}",
+        "median_run_time": float(np.median(base.schedule.size)),
+        "cautions": cautions(data),
+        "summaries": [summarise(data, level) for level in data.levels],
+        "slowdown": bounded_slowdown(data),
+        "gantt": gantt(data),
+    }
+    return _environment().get_template("report.html").render(context) + "\n"
 
 
-def _asset(name: str) -> Markup:
-    return Markup(files("quickswap.report").joinpath("assets", name).read_text(encoding="utf-8"))
+def _environment() -> Environment:
+    from jinja2 import Environment, FunctionLoader, StrictUndefined
 
-
-def _subject(told: Told) -> str:
-    """Return log, machine and period in a sentence."""
-    log, base, clock = told.log, told.main.baseline, told.clock
-    place = log.header.get("Installation")
-    span = log.duration * told.main.factor
-    if clock.origin is None:
-        period = f"submitted within {duration(span)}"
-    else:
-        period = f"submitted from {clock.told(0.0)} to {clock.told(span)} ({clock.name})"
-    return (
-        f"{Path(log.source).name}{f', {place}' if place else ''}: "
-        f"{counted(len(log), 'job', ',')}, {period}, on "
-        f"{counted(base.schedule.servers, 'server', ',')}. Their load is {told.main.share(1)}. "
-        "What would these jobs have waited under other scheduling policies?"
+    environment = Environment(
+        loader=FunctionLoader(lambda name: (_asset(name), name, None)),
+        autoescape=True,
+        finalize=_clean,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        undefined=StrictUndefined,
     )
+    environment.filters |= {
+        "bound": lambda words: UNIT_SPACE.sub(text.HARD_SPACE, words),
+        "counted": lambda number, noun: counted(number, noun, ",").replace(" ", text.HARD_SPACE, 1),
+        "duration": text.duration,
+        "listed": text.listed,
+        "number": text.number,
+        "percent": text.percent,
+        "plain": "{:g}".format,
+        "plural": plural,
+        "repr": repr,
+        "sentence": lambda words: words[:1].upper() + words[1:],
+        "share": text.share,
+    }
+    environment.tests |= {"significant": significant}
+    environment.globals |= {
+        "COLUMNS": table.COLUMNS,
+        "LAGGING": LAGGING,
+        "asset": lambda name: Markup(_asset(name)),
+        "charts": charts,
+        "forest": forest.place,
+        "marks": table.marks,
+    }
+    environment.policies["json.dumps_kwargs"] = {"separators": (",", ":")}
+    return environment
+
+
+def _clean(value: object) -> object:
+    """Return a value as it may stand in a document: without control characters and surrogates."""
+    if isinstance(value, str) and not isinstance(value, Markup):
+        return FORBIDDEN.sub("\N{REPLACEMENT CHARACTER}", value)
+    return "" if value is None else value
+
+
+def _asset(name: str) -> str:
+    return files("quickswap.report").joinpath("assets", name).read_text(encoding="utf-8")

@@ -1,12 +1,12 @@
 "use strict";
-// Draws who ran when. Times are whole ticks since `begin`; a job is a number, in order of submission.
+// Draws the schedule. Times are whole ticks since `begin`; a job is a number, in order of submission.
 (() => {
   const element = document.getElementById("gantt-data");
   if (!element) return;
   const canvas = document.getElementById("gantt-canvas");
-  const told = document.getElementById("gantt-told");
+  const status = document.getElementById("gantt-status");
   const choice = document.getElementById("gantt-policy");
-  const pen = canvas.getContext("2d");
+  const context = canvas.getContext("2d");
   const data = JSON.parse(element.textContent);
   const LEFT = 46, BOTTOM = 34, TOP = 8, RIGHT = 8;
   const MANY = 12000; // bars that are drawn at most; more of them are less than a pixel wide
@@ -81,29 +81,29 @@
 
   function draw() {
     if (!plan) return;
-    const begun = performance.now();
+    const startedAt = performance.now();
     const density = window.devicePixelRatio || 1;
     wide = canvas.clientWidth;
     high = canvas.clientHeight;
     canvas.width = Math.round(wide * density);
     canvas.height = Math.round(high * density);
-    pen.setTransform(density, 0, 0, density, 0, 0);
-    pen.clearRect(0, 0, wide, high);
-    pen.font = "12px system-ui, sans-serif";
+    context.setTransform(density, 0, 0, density, 0, 0);
+    context.clearRect(0, 0, wide, high);
+    context.font = "12px system-ui, sans-serif";
     axes();
     shown = visible();
     const thin = shown.filter((j) => plan.end[j] - plan.start[j] < pixel()).length;
     const far = shown.length > MANY || thin > 0.5 * shown.length && shown.length > 400;
-    pen.save();
-    pen.beginPath();
-    pen.rect(LEFT, 0, wide - LEFT - RIGHT, high - BOTTOM + 1);
-    pen.clip();
+    context.save();
+    context.beginPath();
+    context.rect(LEFT, 0, wide - LEFT - RIGHT, high - BOTTOM + 1);
+    context.clip();
     if (far) strip(); else bars();
-    pen.restore();
+    context.restore();
     legend(far);
     if (far) shown = [];
-    say();
-    canvas.dataset.ms = (performance.now() - begun).toFixed(2);
+    describe();
+    canvas.dataset.ms = (performance.now() - startedAt).toFixed(2);
     canvas.dataset.far = far;
   }
 
@@ -114,18 +114,18 @@
     const groups = WAITS.map(() => []);
     for (const j of shown) groups[colourOf(j)].push(j);
     groups.forEach((jobs, colour) => {
-      pen.fillStyle = WAITS[colour][2];
-      for (const j of jobs) box(j, (x, y, w, h) => pen.fillRect(x, y, w, h));
+      context.fillStyle = WAITS[colour][2];
+      for (const j of jobs) box(j, (x, y, w, h) => context.fillRect(x, y, w, h));
     });
-    pen.strokeStyle = "#ffffff";
-    pen.lineWidth = 0.7;
+    context.strokeStyle = "#ffffff";
+    context.lineWidth = 0.7;
     for (const j of shown) {
-      box(j, (x, y, w, h) => { if (w > 4 && h > 3) pen.strokeRect(x, y, w, h); });
+      box(j, (x, y, w, h) => { if (w > 4 && h > 3) context.strokeRect(x, y, w, h); });
     }
     if (picked >= 0) {
-      pen.strokeStyle = "#000000";
-      pen.lineWidth = 2;
-      box(picked, (x, y, w, h) => pen.strokeRect(x, y, w, h));
+      context.strokeStyle = "#000000";
+      context.lineWidth = 2;
+      box(picked, (x, y, w, h) => context.strokeRect(x, y, w, h));
     }
   }
 
@@ -138,14 +138,14 @@
     }
   }
 
-  // from afar: the mean share of the servers in use in each column of pixels
+  // zoomed out: the mean share of the servers in use in each column of pixels
   function strip() {
-    pen.fillStyle = "#7fb2d9";
+    context.fillStyle = "#7fb2d9";
     let before = Plan.upTo(plan.busy, t0);
     for (let x = LEFT; x < wide - RIGHT; x++) {
       const after = Plan.upTo(plan.busy, timeAt(x + 1));
       const y = yOf((after - before) / pixel());
-      pen.fillRect(x, y, 1, high - BOTTOM - y);
+      context.fillRect(x, y, 1, high - BOTTOM - y);
       before = after;
     }
   }
@@ -154,24 +154,24 @@
     1209600, 2592000, 7776000, 15552000, 31536000, 157680000, 315360000];
 
   function axes() {
-    pen.strokeStyle = "#d5dae0";
-    pen.fillStyle = "#1b1f24";
-    pen.lineWidth = 1;
-    pen.textAlign = "right";
-    pen.textBaseline = "middle";
-    const step = nice(plan.top / 5);
+    context.strokeStyle = "#d5dae0";
+    context.fillStyle = "#1b1f24";
+    context.lineWidth = 1;
+    context.textAlign = "right";
+    context.textBaseline = "middle";
+    const step = roundStep(plan.top / 5);
     for (let s = 0; s <= plan.top; s += step) {
       const y = Math.round(yOf(s)) + 0.5;
       rule(LEFT, y, wide - RIGHT, y);
-      pen.fillText(s.toLocaleString("en"), LEFT - 5, y);
+      context.fillText(s.toLocaleString("en"), LEFT - 5, y);
     }
     if (plan.top > data.servers) {
-      pen.strokeStyle = "#d55e00";
+      context.strokeStyle = "#d55e00";
       rule(LEFT, yOf(data.servers), wide - RIGHT, yOf(data.servers));
-      pen.strokeStyle = "#d5dae0";
+      context.strokeStyle = "#d5dae0";
     }
-    pen.textAlign = "center";
-    pen.textBaseline = "top";
+    context.textAlign = "center";
+    context.textBaseline = "top";
     const seconds = (t1 - t0) * data.tick, room = Math.max(2, Math.floor((wide - LEFT) / 110));
     const gap = STEPS.find((each) => seconds / each <= room) || seconds / room;
     const shift = offset();
@@ -186,29 +186,29 @@
   function label(seconds, gap, x) {
     if (data.origin === null) {
       const days = seconds / 86400;
-      pen.fillText(`day ${days.toFixed(gap < 864 ? 4 : gap < 86400 ? 2 : 0)}`, x, high - BOTTOM + 6);
+      context.fillText(`day ${days.toFixed(gap < 864 ? 4 : gap < 86400 ? 2 : 0)}`, x, high - BOTTOM + 6);
       return;
     }
     const when = new Date(1000 * (data.origin + seconds));
-    if (gap < 86400) pen.fillText(clock(when, gap < 60), x, high - BOTTOM + 6);
-    pen.fillText(date(when), x, high - BOTTOM + (gap < 86400 ? 20 : 6));
+    if (gap < 86400) context.fillText(clock(when, gap < 60), x, high - BOTTOM + 6);
+    context.fillText(date(when), x, high - BOTTOM + (gap < 86400 ? 20 : 6));
   }
 
   function rule(x, y, toX, toY) {
-    pen.beginPath();
-    pen.moveTo(x, y);
-    pen.lineTo(toX, toY);
-    pen.stroke();
+    context.beginPath();
+    context.moveTo(x, y);
+    context.lineTo(toX, toY);
+    context.stroke();
   }
 
-  function nice(x) {
+  function roundStep(x) {
     const power = 10 ** Math.floor(Math.log10(Math.max(x, 1)));
     return power * [1, 2, 5, 10].find((each) => each * power >= x);
   }
 
   function legend(far) {
     const entries = far ? [["servers in use", 0, "#7fb2d9"]] : WAITS;
-    key.replaceChildren(far ? "From afar: " : "Waited: ", ...entries.flatMap(([name, , colour]) => {
+    key.replaceChildren(far ? "Zoomed out: " : "Waited: ", ...entries.flatMap(([name, , colour]) => {
       const item = document.createElement("span"), mark = document.createElement("span");
       mark.style.cssText = `display:inline-block;width:.8em;height:.8em;margin:0 .3em 0 .8em;background:${colour}`;
       item.style.whiteSpace = "nowrap";
@@ -220,7 +220,7 @@
   key.className = "note";
   canvas.before(key);
 
-  // ---- words ----
+  // ---- text ----
 
   let zone = data.zone;
   try { new Intl.DateTimeFormat("en", { timeZone: zone }); } catch { zone = "UTC"; }
@@ -249,31 +249,31 @@
     return data.origin + (local - at);
   }
 
-  function moment(t) {
+  function timeText(t) {
     const seconds = data.begin + t * data.tick;
     if (data.origin === null) return `day ${(seconds / 86400).toFixed(3)}`;
     const when = new Date(1000 * (data.origin + seconds));
     return `${date(when)}, ${clock(when)}`;
   }
 
-  function lasting(seconds) {
+  function duration(seconds) {
     const [length, name] = seconds < 120 ? [1, "s"] : seconds < 7200 ? [60, "min"]
       : seconds < 360000 ? [3600, "h"] : [86400, "days"];
     return `${+(seconds / length).toPrecision(3)} ${name}`;
   }
 
-  function say() {
+  function describe() {
     const use = (Plan.upTo(plan.busy, t1) - Plan.upTo(plan.busy, t0)) / ((t1 - t0) * data.servers);
-    let text = `${moment(t0)} to ${moment(t1)}: ${(100 * use).toFixed(0)} % of the servers in use.`;
+    let text = `${timeText(t0)} to ${timeText(t1)}: ${(100 * use).toFixed(0)} % of the servers in use.`;
     if (picked >= 0) {
       const who = jobs.user[picked] ? ` of ${data.users[jobs.user[picked] - 1]}` : "";
       text += ` Job${who}: ${jobs.need[picked].toLocaleString("en")} server${jobs.need[picked] > 1 ? "s" : ""}, ` +
-        `submitted ${moment(jobs.submit[picked])}, waited ${lasting(waitOf(picked))}, ` +
-        `ran ${lasting(jobs.size[picked] * data.tick)} from ${moment(plan.start[picked])}.`;
+        `submitted ${timeText(jobs.submit[picked])}, waited ${duration(waitOf(picked))}, ` +
+        `ran ${duration(jobs.size[picked] * data.tick)} from ${timeText(plan.start[picked])}.`;
     } else if (!shown.length) {
       text += " Zoom in to see single jobs.";
     }
-    told.textContent = text;
+    status.textContent = text;
   }
 
   function pick(x, y) {
@@ -290,7 +290,7 @@
     }
   }
 
-  // ---- hands: mouse, fingers, keys ----
+  // ---- pointer and keyboard ----
 
   const fingers = new Map();
   const place = (event) => {
@@ -343,10 +343,10 @@
     event.preventDefault();
     KEYS[event.key]();
   });
-  const DEEDS = { in: () => zoom(0.5), out: () => zoom(2), back: () => move(-0.5), on: () => move(0.5),
+  const ACTIONS = { in: () => zoom(0.5), out: () => zoom(2), back: () => move(-0.5), on: () => move(0.5),
     all: () => show(0, plan.last), busy: busiest };
   for (const button of document.querySelectorAll("[data-do]")) {
-    button.addEventListener("click", () => { if (plan) DEEDS[button.dataset.do](); });
+    button.addEventListener("click", () => { if (plan) ACTIONS[button.dataset.do](); });
   }
   choice.addEventListener("change", async () => {
     plan = await planned(+choice.value);
@@ -359,14 +359,14 @@
 
   (async () => {
     if (!("DecompressionStream" in window)) {
-      told.textContent = "This browser is too old for the picture: use one from 2023 or later.";
+      status.textContent = "This browser is too old for this figure: use one from 2023 or later.";
       return;
     }
-    const begun = performance.now();
+    const startedAt = performance.now();
     jobs = await Plan.read(data.columns);
     plan = await planned(+choice.value);
     show(0, plan.last);
     busiest();
-    requestAnimationFrame(() => { canvas.dataset.ready = (performance.now() - begun).toFixed(1); });
+    requestAnimationFrame(() => { canvas.dataset.ready = (performance.now() - startedAt).toFixed(1); });
   })();
 })();

@@ -1,5 +1,5 @@
 "use strict";
-// Tables that do not fit say so; what is folded is unfolded on paper.
+// Marks tables wider than the window; opens all parts for printing.
 (() => {
   const look = (box) => box.parentElement.classList.toggle("over", box.scrollWidth > box.clientWidth + 1);
   const watch = new ResizeObserver((all) => { for (const each of all) look(each.target); });

@@ -1,5 +1,5 @@
 "use strict";
-// Who holds which servers when. Times are whole ticks; a job is a number, in order of submission.
+// The servers that each job holds, over time. Times are whole ticks; a job is a number, in order of submission.
 const Plan = (() => {
   async function unpacked(text) {
     const bytes = Uint8Array.from(atob(text), (c) => c.charCodeAt(0));
@@ -92,8 +92,8 @@ const Plan = (() => {
     }
   }
 
-  // a sum of weights that rises and falls: when it changes, what it is then, and its integral;
-  // of one instant, rises come first or last
+  // a sum of weights that rises and falls: its times of change, its values and its integral;
+  // at the same instant, rises come first or last
   function area(ups, upTime, downs, downTime, weightOf, risesFirst) {
     const n = ups.length, time = new Float64Array(2 * n + 1), level = new Float64Array(2 * n + 1);
     const sum = new Float64Array(2 * n + 1);
@@ -115,7 +115,7 @@ const Plan = (() => {
     return path.sum[i] + path.level[i] * (t - path.time[i]);
   }
 
-  // how many of the ascending values are below or at x
+  // the number of ascending values at or below x
   function below(values, x) {
     let a = 0, b = values.length;
     while (a < b) {

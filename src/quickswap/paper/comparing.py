@@ -1,0 +1,99 @@
+"""One curve of a figure against another, at every value of the axis."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Literal
+
+from quickswap._words import counted
+from quickswap.estimates import Estimate
+from quickswap.paper.rows import Row, Rows
+
+__all__ = ["Contrast", "Curve", "contrasts", "ratio", "summary"]
+
+
+@dataclass(frozen=True, slots=True)
+class Curve:
+    """A quantity of a series."""
+
+    series: str
+    quantity: str = "mean_response_time"
+    cls: str = "all"
+
+
+@dataclass(frozen=True, slots=True)
+class Contrast:
+    """Two policies at one value of the axis; the smaller value is the better one.
+
+    Attributes:
+        x: value of the axis.
+        outcome: of the first policy.
+        ratio: the second over the first; infinite where only the first is stable.
+    """
+
+    x: float
+    outcome: Literal["better", "worse", "undecided"]
+    ratio: Estimate
+
+
+def ratio(above: Estimate, below: Estimate) -> Estimate:
+    """Divide two independent estimates; the half-width is that of a first-order expansion."""
+    relative = math.hypot(*(each.half_width / abs(each.value) for each in (above, below)))
+    value = above.value / below.value
+    return Estimate(value, value * relative)
+
+
+def contrasts(rows: Rows, first: Curve, second: Curve) -> list[Contrast]:
+    """Compare two curves of a figure wherever both have been simulated.
+
+    Exact values replace simulated ones where the figure has them. Nothing is decided by a run too
+    short to judge or by a value of 0; an unstable policy is worse than a stable one.
+    """
+    here, there = (_best_known(rows, curve) for curve in (first, second))
+    return [_contrast(x, here[x], there[x]) for x in sorted(here.keys() & there.keys())]
+
+
+def _best_known(rows: Rows, curve: Curve) -> dict[float, Row]:
+    exact = {
+        (row.policy, row.x): replace(row, verdict="stable")
+        for row in rows
+        if (row.method, row.quantity, row.cls) == ("exact", curve.quantity, curve.cls)
+    }
+    simulated = rows.of(curve.series, curve.quantity, curve.cls)
+    return {x: exact.get((row.policy, x), row) for x, row in simulated.items()}
+
+
+def _contrast(x: float, first: Row, second: Row) -> Contrast:
+    verdicts = (first.verdict, second.verdict)
+    if verdicts == ("stable", "unstable"):
+        return Contrast(x, "better", Estimate(math.inf, 0.0))
+    if verdicts == ("unstable", "stable"):
+        return Contrast(x, "worse", Estimate(0.0, 0.0))
+    if verdicts != ("stable", "stable") or not first.value or not second.value:
+        return Contrast(x, "undecided", Estimate(math.nan, math.nan))
+    quotient = ratio(second.estimate, first.estimate)
+    gap = abs(second.value - first.value)
+    if not gap > math.hypot(first.half_width, second.half_width):  # nor where one is nan
+        return Contrast(x, "undecided", quotient)
+    return Contrast(x, "better" if second.value > first.value else "worse", quotient)
+
+
+def summary(found: Sequence[Contrast]) -> str:
+    """Return at how many values the first is better, where it is not, and the largest ratio."""
+    better = [each for each in found if each.outcome == "better"]
+    words = [f"better at {len(better)} of {counted(len(found), 'rate')}"]
+    for outcome in ("worse", "undecided"):
+        where = [f"{each.x:g}" for each in found if each.outcome == outcome]
+        if where:
+            words.append(f"{outcome} at {', '.join(where)}")
+    finite = [each for each in better if math.isfinite(each.ratio.value)]
+    if finite:
+        most = max(finite, key=lambda each: each.ratio.value)
+        exact = not most.ratio.half_width
+        value = f"{most.ratio.value:.3g} (exact)" if exact else str(most.ratio)
+        words.append(f"ratio up to {value} at {most.x:g}")
+    if alone := [f"{each.x:g}" for each in better if math.isinf(each.ratio.value)]:
+        words.append(f"the other unstable at {', '.join(alone)}")
+    return "; ".join(words)

@@ -1,0 +1,183 @@
+"""An experiment as data: what is simulated, what is varied, what is drawn, and for how long."""
+
+from __future__ import annotations
+
+import random
+import re
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Annotated, Any, Literal, final
+
+import msgspec
+from msgspec import Meta, Struct
+
+from quickswap.distributions import Deterministic, LogNormal
+from quickswap.errors import QuickswapError
+from quickswap.experiments.grid import Grid
+from quickswap.experiments.point import Point
+from quickswap.paper.methods import Method
+from quickswap.plotting.chart import Panel
+from quickswap.policies import parse, spell
+from quickswap.system import System
+
+__all__ = ["AXES", "BEYOND", "Effort", "Experiment", "Saved", "Series"]
+
+BEYOND = "beyond the paper"
+DRAW = re.compile(r"\{draw (\d+)\}")
+Axis = Literal["rate", "load", "threshold", "risk", "overrun", "factor", "scv"]
+AXES: dict[Axis, str] = {
+    "rate": "arrival rate [jobs per second]",
+    "load": "load",
+    "threshold": "threshold l",
+    "risk": "risk",
+    "overrun": "jobs that may be expected to outlast the drain",
+    "factor": "factor by which mean sizes are misjudged",
+    "scv": "squared coefficient of variation of the sizes",
+}
+"""What can be varied, with the label of the axis.
+
+`rate` and `load` scale the arrivals. `threshold`, `risk` and `overrun` replace {x} in the spelling
+of a policy. With `factor`, {draw 3} in a spelling stands for the third random choice of believed
+mean sizes, each that factor too long or too short. `scv` makes the sizes lognormal (deterministic
+at 0) with the same means.
+"""
+
+
+class Series(Struct, frozen=True, forbid_unknown_fields=True):
+    """One policy, simulated or computed, at each value of the axis.
+
+    Attributes:
+        label: in the figure; series of one label have one entry in its legend.
+        policy: its spelling; {x} stands for the value.
+        method: "simulated", or how it is computed.
+        values: of the axis, if they differ from those of the experiment.
+    """
+
+    label: str
+    policy: str
+    method: Method = "simulated"
+    values: tuple[float, ...] = ()
+
+
+class Effort(Struct, frozen=True, forbid_unknown_fields=True):
+    """How long each point is simulated.
+
+    Attributes:
+        jobs: completions at most, or exactly where there is no precision.
+        precision: relative half-width to reach; None for a fixed number of jobs.
+    """
+
+    jobs: int
+    precision: float | None = None
+
+
+@final
+class Experiment(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """One figure.
+
+    Attributes:
+        name: as on the command line, and of its files.
+        title: what it shows, in a line.
+        source: the paper's figure, or `BEYOND`.
+        system: simulated, except for what the axis changes.
+        axis: a key of `AXES`.
+        values: of the axis.
+        series, panels: what is drawn.
+        quick, full: efforts.
+        precision_of: as in `simulate`.
+        settings: of `simulate`, for all points.
+    """
+
+    name: Annotated[str, Meta(pattern="^[a-z0-9][a-z0-9-]*$")]
+    title: str
+    source: str = BEYOND
+    system: System
+    axis: Axis
+    values: Annotated[tuple[float, ...], Meta(min_length=1)]
+    series: Annotated[tuple[Series, ...], Meta(min_length=1)]
+    panels: Annotated[tuple[Panel, ...], Meta(min_length=1)]
+    quick: Effort
+    full: Effort
+    precision_of: str = "weighted"
+    settings: Mapping[str, int | float] = {}
+
+    def system_at(self, x: float) -> System:
+        """Return the system at a value of the axis."""
+        if self.axis == "rate":
+            return self.system.with_rate(x)
+        if self.axis == "load":
+            return self.system.with_load(x)
+        if self.axis != "scv":
+            return self.system
+        means = [each.size.mean for each in self.system.classes]
+        sizes = [LogNormal(mean=mean, scv=x) if x else Deterministic(mean) for mean in means]
+        classes = zip(self.system.classes, sizes, strict=True)
+        return System(self.system.servers, [replace(each, size=size) for each, size in classes])
+
+    def policy_at(self, series: Series, x: float) -> str:
+        """Return the spelling of a series' policy at a value of the axis."""
+
+        def believed(found: re.Match[str]) -> str:
+            coin = random.Random(int(found[1]))
+            factors = (x if coin.random() < 0.5 else 1 / x for _ in self.system.classes)
+            return "+".join(f"{factor:g}" for factor in factors)
+
+        return DRAW.sub(believed, series.policy.replace("{x}", f"{x:g}"))
+
+    def grid(self, x: float, effort: Effort) -> Grid:
+        """Return the simulations at a value of the axis: one system under several policies."""
+        settings: dict[str, Any] = {"engine": "auto", "jobs": effort.jobs, **self.settings}
+        if effort.precision is not None:
+            settings |= {"precision": effort.precision, "precision_of": self.precision_of}
+        policies = [self.policy_at(each, x) for each in self.series if each.method == "simulated"]
+        return Grid(self.system_at(x), policies, **settings)
+
+    def points(self, effort: Effort) -> dict[tuple[Series, float], Point]:
+        """Return the simulations, by series and value of the axis."""
+        simulated = [each for each in self.series if each.method == "simulated"]
+        found = {}
+        for x in self.values if simulated else ():
+            points = {each.inputs.policy: each for each in self.grid(x, effort).points()}
+            for each in simulated:
+                found[each, x] = points[spell(parse(self.policy_at(each, x)))]
+        return found
+
+
+class Saved(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """What the JSON file of an experiment contains.
+
+    Attributes:
+        quickswap_experiment: version of the format.
+        version: of quickswap.
+        effort: with which it was run; None for `full`.
+        experiment: the record.
+    """
+
+    quickswap_experiment: Literal[2] = 2
+    version: str = ""
+    effort: Effort | None = None
+    experiment: Experiment
+
+    def to_json(self) -> str:
+        """Return it as JSON."""
+        data = msgspec.to_builtins(self)
+        data["experiment"]["system"] = self.experiment.system.to_dict()
+        return msgspec.json.format(msgspec.json.encode(data), indent=1).decode() + "\n"
+
+    @classmethod
+    def from_json(cls, text: str) -> Saved:
+        """Read what `to_json` wrote.
+
+        Raises:
+            QuickswapError: it is something else, with the place of the mistake.
+        """
+        try:
+            data = msgspec.json.decode(text)
+            data["experiment"]["system"] = System.from_dict(data["experiment"]["system"])
+            return msgspec.convert(data, cls)
+        except (msgspec.MsgspecError, QuickswapError) as error:
+            raise QuickswapError(f"not a quickswap experiment: {str(error).rstrip('.')}.") from None
+        except (KeyError, TypeError):
+            raise QuickswapError(
+                "not a quickswap experiment: it has no experiment with a system."
+            ) from None

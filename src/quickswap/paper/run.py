@@ -1,0 +1,217 @@
+"""From experiments to data, figures and verdicts in a folder."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from concurrent.futures import Executor
+from dataclasses import dataclass
+from pathlib import Path
+
+import msgspec
+from msgspec import Struct
+from msgspec.structs import replace
+
+from quickswap._core import VERSION
+from quickswap._settings import between, check_progress, flag, whole
+from quickswap.errors import QuickswapError, shown, unknown
+from quickswap.experiments.outcomes import Advance, Outcomes
+from quickswap.experiments.point import Point
+from quickswap.experiments.running import check_where, run_points
+from quickswap.experiments.store import Store
+from quickswap.files import checked_path, same_file, write_text, write_with
+from quickswap.paper import backfilling, beyond
+from quickswap.paper import figures as paper
+from quickswap.paper.claims import CLAIMS, as_markdown, judge
+from quickswap.paper.experiment import Effort, Experiment, Saved, Series
+from quickswap.paper.judging import Finding
+from quickswap.paper.rows import Rows, chart_of_rows, rows_of
+from quickswap.plotting.drawing import draw
+from quickswap.simulation import Interrupted
+
+__all__ = ["EXPERIMENTS", "Reproduction", "reproduce"]
+
+EXPERIMENTS = {each.name: each for each in (*paper.FIGURES, *beyond.FIGURES, *backfilling.FIGURES)}
+"""All experiments by name: the paper's figures in its order, then those beyond it."""
+FORMATS = ("pdf", "svg", "png")
+
+
+@dataclass(frozen=True)
+class Reproduction:
+    """What was reproduced.
+
+    Attributes:
+        folder: with NAME.parquet, NAME.csv, NAME.pdf, NAME.svg, NAME.png and NAME.json of each
+            figure, `claims.md` and `claims.json`, and the store of all results, `results.db`.
+        figures: the numbers of each figure, by its name.
+        findings: verdicts on the claims for which there are figures.
+        ran: points that were simulated now; the others were in the store.
+        not_drawn: why a figure was not drawn, by its name; its numbers are written nevertheless.
+    """
+
+    folder: Path
+    figures: dict[str, Rows]
+    findings: tuple[Finding, ...]
+    ran: int
+    not_drawn: dict[str, str]
+
+
+def reproduce(
+    figures: Iterable[str] | str = "all",
+    folder: str | Path = "reproduction",
+    *,
+    quick: bool = False,
+    precision: float | None = None,
+    jobs: int | None = None,
+    executor: Executor | None = None,
+    threads: int | None = None,
+    progress: Callable[[Advance], object] | None = None,
+) -> Reproduction:
+    """Simulate what the paper's figures show, and write data, figures and verdicts into a folder.
+
+    Results are stored in the folder as they come, so an interrupted run continues where it
+    stopped, and no point is simulated twice.
+
+    Args:
+        figures: names out of `fig1` to `fig8` and those beyond the paper, "all", or JSON files that
+            an earlier run has written.
+        folder: created if it does not exist.
+        quick: simulate for minutes, with wide intervals, instead of hours.
+        precision: relative half-width to reach, instead of that of each figure.
+        jobs: completions of a point at most, instead of those of each figure.
+        executor, threads, progress: as in `run_points`.
+
+    Raises:
+        QuickswapError: an unknown figure, a setting out of range, or files that cannot be written.
+        Interrupted: Ctrl-C; figures whose points are all in the store have been written.
+    """
+    names = [figures] if isinstance(figures, str) else list(figures)
+    if not names or not all(isinstance(name, str) for name in names):
+        raise QuickswapError(f"figures are given by their names, not by {shown(figures)}.")
+    flag(quick, "quick")
+    plan: dict[str, tuple[Experiment, Effort]] = {}
+    for saved in (each for name in names for each in _chosen(name)):
+        record = saved.experiment
+        effort = record.quick if quick else saved.effort or record.full
+        plan[record.name] = record, _limited(effort, precision, jobs)
+    threads = check_where(executor, threads)
+    check_progress(progress)
+    folder = checked_path(folder)
+    outputs = [folder / f"{name}.json" for name in (*plan, "claims")]
+    for name in names:
+        if name.endswith(".json") and any(same_file(name, each) for each in outputs):
+            raise QuickswapError(
+                f"{name} is an input, and would be overwritten: give another output folder."
+            )
+    points = {name: record.points(effort) for name, (record, effort) in plan.items()}
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise QuickswapError(
+            f"{repr(str(folder))[1:-1]} cannot be a folder ({error.strerror}): give another."
+        ) from error
+    with Store(folder / "results.db") as store:
+        try:
+            outcomes = run_points(
+                [point for each in points.values() for point in each.values()],
+                store,
+                executor=executor,
+                threads=threads,
+                progress=progress,
+            )
+        except Interrupted as interrupted:
+            if isinstance(interrupted.result, Outcomes):
+                _write_figures(folder, plan, points, interrupted.result)
+            raise
+        found, not_drawn = _write_figures(folder, plan, points, outcomes)
+    # a record that a user has changed is not the paper's
+    findings = judge(
+        {name: rows for name, rows in found.items() if plan[name][0] == EXPERIMENTS.get(name)}
+    )
+    if findings:
+        _write_claims(folder, findings)
+    return Reproduction(folder, found, findings, outcomes.ran, not_drawn)
+
+
+def _chosen(name: str) -> list[Saved]:
+    """Return experiments by name; "all" is all, a JSON file of an earlier run is its own."""
+    if name == "all":
+        return [Saved(experiment=record) for record in EXPERIMENTS.values()]
+    if name in EXPERIMENTS:
+        return [Saved(experiment=EXPERIMENTS[name])]
+    if not name.endswith(".json"):
+        unknown("figure", name, ("all", *EXPERIMENTS), QuickswapError)
+    try:
+        text = Path(name).read_text(encoding="utf-8")
+    except OSError as error:
+        raise QuickswapError(f"{name} cannot be read ({error.strerror}).") from None
+    except UnicodeDecodeError:
+        raise QuickswapError(f"{name} cannot be read: it is not UTF-8 text.") from None
+    try:
+        return [Saved.from_json(text)]
+    except QuickswapError as error:
+        raise QuickswapError(f"{name}: {error}") from None
+
+
+def _limited(effort: Effort, precision: float | None, jobs: int | None) -> Effort:
+    """Return an effort with the precision and the jobs asked for, where it has a precision."""
+    if precision is not None:
+        reached = between(precision, "precision", 0, 1)
+        effort = replace(effort, precision=effort.precision and reached)
+    if jobs is not None:
+        most = whole(jobs, "jobs", 1)  # a fixed number of jobs is only lowered
+        effort = replace(effort, jobs=most if effort.precision else min(most, effort.jobs))
+    return effort
+
+
+def _write_figures(
+    folder: Path,
+    plan: Mapping[str, tuple[Experiment, Effort]],
+    points: Mapping[str, Mapping[tuple[Series, float], Point]],
+    outcomes: Outcomes,
+) -> tuple[dict[str, Rows], dict[str, str]]:
+    """Write data and figures of the experiments whose points have all ended.
+
+    Returns:
+        their rows, and why a figure was not drawn, each by name.
+    """
+    found, not_drawn = {}, {}
+    for name, (record, effort) in plan.items():
+        failures = [outcomes.failures.get(point.key) for point in points[name].values()]
+        if any(each is not None and each.not_run for each in failures):
+            continue
+        ended = {
+            place: failure or outcomes.store[point]
+            for (place, point), failure in zip(points[name].items(), failures, strict=True)
+        }
+        rows = found[name] = rows_of(record, ended)
+        frame = rows.to_frame()
+        write_with(folder / f"{name}.parquet", frame.write_parquet)
+        write_with(folder / f"{name}.csv", frame.write_csv)
+        saved = Saved(version=VERSION, effort=effort, experiment=record)
+        write_text(folder / f"{name}.json", saved.to_json())
+        try:
+            draw(chart_of_rows(rows), [folder / f"{name}.{ending}" for ending in FORMATS])
+        except QuickswapError as error:
+            not_drawn[name] = str(error)
+    return found, not_drawn
+
+
+class _Claims(Struct):
+    """What `claims.json` contains."""
+
+    quickswap: str = VERSION
+    claims: list[Finding] = []
+
+
+def _write_claims(folder: Path, findings: Sequence[Finding]) -> None:
+    """Write the verdicts; those of earlier runs on other claims remain."""
+    path = folder / "claims.json"
+    try:
+        earlier = msgspec.json.decode(path.read_bytes(), type=_Claims).claims
+    except (OSError, msgspec.MsgspecError):  # none, or damaged: it is written anew
+        earlier = []
+    known = {each.claim: each for each in (*earlier, *findings)}
+    every = [known[claim.claim] for claim in CLAIMS if claim.claim in known]
+    write_text(folder / "claims.md", as_markdown(every))
+    text = msgspec.json.format(msgspec.json.encode(_Claims(claims=every)), indent=1)
+    write_text(path, text.decode() + "\n")

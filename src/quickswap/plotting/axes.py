@@ -1,0 +1,154 @@
+"""The variable on the horizontal axis of a store's chart."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
+
+from quickswap._check import real
+from quickswap.errors import QuickswapError, unknown
+from quickswap.plotting.selection import StoredPoint
+from quickswap.policies import Policy, spell
+
+__all__ = ["Variable", "is_parameter", "variable_of"]
+
+WIDE = 30.0
+"""Ratio of the largest to the least value from which an axis is logarithmic."""
+SETTINGS = ("jobs", "precision", "replications", "warmup", "slowdown_bound", "max_in_system")
+"""Settings that are numbers."""
+LABELS = {
+    "load": "load",
+    "rate": "arrival rate [jobs per second]",
+    "threshold": "threshold l",
+    "backfill": "risk of the backfilling",
+    "window": "window [jobs]",
+    "cycle": "cycle [s]",
+    "precision": "precision asked for",
+    "slowdown_bound": "bound of the slowdown [s]",
+    "max_in_system": "most jobs in the system",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Variable:
+    """What the points of a store are drawn against.
+
+    Attributes:
+        name: "load", "rate" (of arrivals), or that of a parameter or setting.
+        kind: "rate" for the first two, "parameter" or "setting".
+        log: whether its axis is logarithmic.
+    """
+
+    name: str
+    kind: str
+    log: bool = False
+
+    @property
+    def label(self) -> str:
+        """What a figure calls it."""
+        return LABELS.get(self.name, self.name.replace("_", " "))
+
+    def value(self, point: StoredPoint) -> float | None:
+        """Return the value of a point on the axis; None if it has none."""
+        if self.kind == "rate":
+            return point.load if self.name == "load" else point.rate
+        if self.kind == "setting":
+            return real(getattr(point.inputs, self.name))
+        return _parameter(point, self.name)
+
+    def line(self, point: StoredPoint) -> str:
+        """Return the label of a point's line: its policy without the parameter on the axis."""
+        title, label = point.policy.title, point.policy.label
+        if self.kind != "parameter" or not hasattr(point.policy, self.name):
+            return label
+        _, _, rest = spell(point.policy).partition(":")
+        others = [word for word in rest.split(",") if word and word.split("=")[0] != self.name]
+        if self.value(point) is None:
+            return label if rest else f"{title}, default {self.name}"
+        return f"{title} ({', '.join(others).replace('=', ' ')})" if others else title
+
+
+def is_parameter(given: str | None) -> bool:
+    """Whether what was asked for as an axis can only be a parameter of policies."""
+    return given is not None and _plain(given) not in ("load", "rate", *SETTINGS)
+
+
+def variable_of(given: str | None, points: Sequence[StoredPoint]) -> Variable:
+    """Return the axis that was asked for, or the one on which there is most to see.
+
+    That is the load if there are several, else the parameter of policies with most values.
+
+    Raises:
+        QuickswapError: there is no such axis.
+    """
+    if given is None:
+        return _best(points)
+    name = _plain(given)
+    if name in ("load", "rate"):
+        return Variable(name, "rate")
+    parameters = _parameters(points)
+    if name not in (*parameters, *SETTINGS):
+        numbers = [
+            *(each for each in parameters if _values(each, "parameter", points)),
+            *(each for each in SETTINGS if _values(each, "setting", points)),
+        ]
+        known = ["load", "rate", *(each.replace("_", "-") for each in numbers)]
+        unknown("axis", given, known, QuickswapError)
+    axis = _scaled(name, "parameter" if name in parameters else "setting", points)
+    if all(axis.value(each) is None for each in points):
+        raise QuickswapError(f"no point has a number for {name}: draw against load or rate.")
+    if len(values := _values(name, axis.kind, points)) == 1:
+        raise QuickswapError(_constant(name, values.pop(), points))
+    return axis
+
+
+def _constant(name: str, value: float, points: Sequence[StoredPoint]) -> str:
+    """Return the sentence for an axis on which there is a single value."""
+    varied = ["load", "rate"] if len({each.load for each in points}) > 1 else []
+    kinds = [(each, "parameter") for each in _parameters(points)]
+    kinds += [(each, "setting") for each in SETTINGS]
+    varied += [each for each, kind in kinds if len(_values(each, kind, points)) > 1]
+    cure = f"draw against {' or '.join(varied)}" if varied else "leave the axis out"
+    return f"there is no axis to draw: {name} is {value:g} at all points that have one; {cure}."
+
+
+def _plain(given: object) -> str:
+    return str(given).strip().replace("-", "_")
+
+
+def _best(points: Sequence[StoredPoint]) -> Variable:
+    if len({each.load for each in points}) > 1:
+        return Variable("load", "rate")
+    sizes = {name: len(_values(name, "parameter", points)) for name in _parameters(points)}
+    best = max(sizes, key=sizes.__getitem__, default="load")
+    if sizes.get(best, 0) < 2:
+        return Variable("load", "rate")
+    return _scaled(best, "parameter", points)
+
+
+def _scaled(name: str, kind: str, points: Sequence[StoredPoint]) -> Variable:
+    positive = [value for value in _values(name, kind, points) if value > 0]
+    wide = name != "threshold" and bool(positive) and max(positive) >= WIDE * min(positive)
+    return Variable(name, kind, log=wide)
+
+
+def _values(name: str, kind: str, points: Sequence[StoredPoint]) -> set[float]:
+    axis = Variable(name, kind)
+    return {value for each in points if (value := axis.value(each)) is not None}
+
+
+def _parameters(points: Sequence[StoredPoint]) -> list[str]:
+    """Return the names of the parameters of the policies, "rate" left out."""
+    kinds: dict[type[Policy], None] = dict.fromkeys(type(each.policy) for each in points)
+    names = (field.name for kind in kinds for field in fields(kind))  # type: ignore[arg-type]  # all are dataclasses
+    return [name for name in dict.fromkeys(names) if name != "rate"]
+
+
+def _parameter(point: StoredPoint, name: str) -> float | None:
+    """Return a parameter of a policy, with the default worked out; None if it is no number."""
+    if not hasattr(point.policy, name):
+        return None
+    value = getattr(point.policy, name)
+    if value is None:
+        value = point.policy.resolve(point.system).get(name)
+    return real(value)

@@ -1,0 +1,156 @@
+"""A chart as data, which sweeps, comparisons and the figures of the paper share."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Literal, Self
+
+from msgspec import Struct
+
+from quickswap.estimates import Estimate
+from quickswap.experiments.metrics import SHARES, metric_of, value_of
+from quickswap.result import Result, Stop
+
+__all__ = ["MISSING", "Axis", "Chart", "Line", "Look", "Mark", "Panel"]
+
+MISSING = Estimate(math.nan, math.nan)
+TICKS = 8
+"""A logarithmic axis with at most this many values has a tick at each of them."""
+
+Look = Literal["marks", "curve", "path", "exact", "dashed", "dotted"]
+"""How a line is drawn: simulations with intervals, a curve without marks, a sample path, or one of
+three uncoloured curves for what is computed beside simulations."""
+
+
+class Panel(Struct, frozen=True, forbid_unknown_fields=True):
+    """One picture of a chart.
+
+    Attributes:
+        title: above it.
+        quantity: as `Result.quantities` names it.
+        cls: name of a class, or "all".
+        label: of the vertical axis; "" for the name of the metric with its unit.
+        log: whether the vertical axis is logarithmic.
+    """
+
+    title: str
+    quantity: str
+    cls: str = "all"
+    label: str = ""
+    log: bool = True
+
+    @property
+    def axis_label(self) -> str:
+        """The label of the vertical axis."""
+        return self.label or metric_of(self.quantity).label
+
+    @property
+    def share(self) -> bool:
+        """Whether it shows numbers from 0 to 1."""
+        return self.quantity in SHARES
+
+
+@dataclass(frozen=True, slots=True)
+class Axis:
+    """The horizontal axis; `ticks` is empty where the drawer chooses them."""
+
+    label: str
+    scale: Literal["linear", "log", "symlog"] = "linear"
+    ticks: tuple[float, ...] = ()
+
+    @classmethod
+    def of(cls, label: str, values: Sequence[float], *, log: bool = False) -> Self:
+        """Return an axis for these ascending values.
+
+        A logarithmic axis that includes 0 is linear near it.
+        """
+        ticked = len(values) == 1 or (log and len(values) <= TICKS)
+        scale: Literal["linear", "log", "symlog"] = "linear"
+        if log:
+            scale = "log" if values[0] > 0 else "symlog"
+        return cls(label, scale, tuple(values) if ticked else ())
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """What one line shows at one place.
+
+    Attributes:
+        x: on the horizontal axis; nan where the policy has no value on it.
+        estimates: one for each panel.
+        verdict: status of the simulation, the worst one over the seeds; "" for computed values.
+        reached: whether the precision asked for, if any, was reached with every seed.
+        seeds: how many simulations the estimates are the mean of.
+    """
+
+    x: float
+    estimates: tuple[Estimate, ...]
+    verdict: str = ""
+    reached: bool = True
+    seeds: int = 1
+
+    @classmethod
+    def of(cls, x: float, result: Result, panels: Sequence[Panel]) -> Self:
+        """Return the mark of one simulation."""
+        positions = {name: position for position, name in enumerate(result.system.names)}
+        found = [value_of(result, each.quantity, positions.get(each.cls)) for each in panels]
+        unstable = result.verdict.status == "unstable"
+        return cls(
+            x,
+            tuple(MISSING if unstable or each is None else each for each in found),
+            result.verdict.status,
+            result.stop is not Stop.BUDGET,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """The marks of one policy, by x.
+
+    Attributes:
+        label: in the legend, where lines with the same label have one entry.
+        marks: a line whose only mark has no x is level.
+        look: how it is drawn.
+        best: position of the mark that a curve emphasises, if any.
+    """
+
+    label: str
+    marks: tuple[Mark, ...]
+    look: Look = "marks"
+    best: int | None = None
+
+    @property
+    def level(self) -> bool:
+        """Whether it has no value on the axis, so that it is drawn from end to end."""
+        return all(math.isnan(mark.x) for mark in self.marks)
+
+
+@dataclass(frozen=True)
+class Chart:
+    """What a figure shows.
+
+    Attributes:
+        axis: the horizontal one.
+        panels: from left to right and top to bottom.
+        lines: in the order of their colours.
+        limit: of the axis, from which on no policy is stable, if there is one.
+        title: above the figure; "" for none.
+        model: name of the model, if it has one.
+        left_out: why points of a store are not shown, and how many.
+    """
+
+    axis: Axis
+    panels: tuple[Panel, ...]
+    lines: tuple[Line, ...]
+    limit: float | None = None
+    title: str = ""
+    model: str = ""
+    left_out: dict[str, int] = field(default_factory=dict)
+
+    def values(self, panel: int) -> list[float]:
+        """Return the values that the panel at this position shows."""
+        marks = (mark for line in self.lines for mark in line.marks)
+        values = (mark.estimates[panel].value for mark in marks)
+        return [value for value in values if math.isfinite(value)]

@@ -1,0 +1,156 @@
+"""Names of the models in a store: systems that differ only in their arrival rate are one model.
+
+A store contains systems, not the names that grids gave them.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from quickswap._words import counted, load_words
+from quickswap.errors import ModelError, QuickswapError, unknown
+from quickswap.models import as_system, load, presets
+from quickswap.system import System
+
+__all__ = ["chosen_model", "loads_of", "model_names", "shape"]
+
+DIGITS = 9
+"""Significant digits to which rates that were scaled back and forth are compared."""
+FEW = 6
+"""Classes whose needs are listed one by one."""
+
+
+def shape(system: System) -> str:
+    """Return text that is equal for systems that differ in their arrival rate alone."""
+    return json.dumps(_rounded(system.with_load(1.0).to_dict()), sort_keys=True)
+
+
+def model_names(systems: Iterable[System]) -> dict[str, str]:
+    """Return a name for each shape: of the preset, or the servers and needs.
+
+    Equal names are extended by what differs: mean sizes, shares of the jobs, or distributions.
+    """
+    named = {shape(load(name)): name for name in presets()}
+    known: dict[str, System] = {}
+    for system in systems:
+        known.setdefault(shape(system), system)
+    names = {key: named.get(key) or _described(each, key) for key, each in known.items()}
+    for detail in DETAILS:
+        for name in [each for each, number in Counter(names.values()).items() if number > 1]:
+            more = {key: detail(known[key]) for key in names if names[key] == name}
+            if len(set(more.values())) > 1:
+                names |= {key: f"{name}, {text}" for key, text in more.items()}
+    taken: set[str] = set()
+    for key, name in names.items():
+        names[key] = _free(name, taken)
+        taken.add(names[key])
+    return names
+
+
+def loads_of(systems: Iterable[System]) -> dict[str, str]:
+    """Return for each shape from which load to which its systems are: "load 0.5 to 0.9"."""
+    found: dict[str, list[float]] = {}
+    for system in systems:
+        found.setdefault(shape(system), []).append(system.load)
+    return {key: f"load {_range(loads)}" for key, loads in found.items()}
+
+
+def chosen_model(given: Any, names: dict[str, str], loads: dict[str, str]) -> str:
+    """Return the shape of the model that was asked for, or of the only one if none was.
+
+    Args:
+        given: a name of `names`, a System, a preset or a model file; None for the only one.
+        names: by shape, as `model_names` gives them.
+        loads: by shape, as `loads_of` gives them.
+
+    Raises:
+        QuickswapError: there are several and none was asked for, or it is not there.
+    """
+    if given is None:
+        if len(names) > 1:
+            raise QuickswapError(
+                f"a figure shows one model, and here are points of {len(names)}: choose the model "
+                f"{_listed(names, loads)}, by that name, its preset or its file."
+            )
+        return next(iter(names))
+    for key, name in names.items():
+        if given == name:
+            return key
+    try:
+        key = shape(as_system(given))
+    except ModelError:
+        unknown("model in the store", given, names.values(), QuickswapError)
+    if key not in names:
+        raise QuickswapError(
+            f"there are no points of the model {given!s}, whatever the rate: there are those of "
+            f"{_listed(names, loads)}."
+        )
+    return key
+
+
+def _described(system: System, key: str) -> str:
+    if system.one_or_all:
+        share = system.job_shares[system.needs.index(1)]
+        for options in (f"k={system.servers}", f"k={system.servers},p1={share:.{DIGITS}g}"):
+            if shape(load(f"one-or-all:{options}")) == key:
+                return f"one-or-all:{options}"
+    servers, number = counted(system.servers, "server"), len(system.needs)
+    if number > FEW:
+        return f"{servers}, {number} classes of needs {min(system.needs)} to {max(system.needs)}"
+    needs = ", ".join(map(str, sorted(system.needs)))
+    return f"{servers}, need{'' if number == 1 else 's'} {needs}"
+
+
+def _mean_sizes(system: System) -> str:
+    return f"mean sizes {_by_need(system, [f'{each.size.mean:.4g}' for each in system.classes])} s"
+
+
+def _shares(system: System) -> str:
+    return f"shares {_by_need(system, [f'{100 * share:.3g} %' for share in system.job_shares])}"
+
+
+def _distributions(system: System) -> str:
+    return f"sizes {_by_need(system, [each.size.law for each in system.classes])}"
+
+
+DETAILS = (_mean_sizes, _shares, _distributions)
+"""What distinguishes models with the same servers and needs."""
+
+
+def _by_need(system: System, texts: Sequence[str]) -> str:
+    """Return what each class has, the smallest need first; of many classes those that differ."""
+    found = [texts[place] for place in sorted(range(len(texts)), key=system.needs.__getitem__)]
+    if len(found) > FEW:
+        found = list(dict.fromkeys(found))
+    return ", ".join(found if len(found) <= FEW else [*found[:FEW], "..."])
+
+
+def _range(loads: Sequence[float]) -> str:
+    least, most = load_words(min(loads)), load_words(max(loads))
+    return least if least == most else f"{least} to {most}"
+
+
+def _free(name: str, taken: set[str]) -> str:
+    number, free = 1, name
+    while free in taken:
+        number += 1
+        free = f"{name} ({number})"
+    return free
+
+
+def _listed(names: dict[str, str], loads: dict[str, str]) -> str:
+    quoted = [f"{name!r} ({loads[key]})" for key, name in names.items()]
+    return " or ".join([", ".join(quoted[:-1]), quoted[-1]] if len(quoted) > 1 else quoted)
+
+
+def _rounded(data: Any) -> Any:
+    if isinstance(data, float):
+        return float(f"{data:.{DIGITS}g}")
+    if isinstance(data, dict):
+        return {key: _rounded(value) for key, value in data.items()}
+    if isinstance(data, list | tuple):
+        return [_rounded(value) for value in data]
+    return data

@@ -1,0 +1,62 @@
+"""The charts of a comparison and of the exact means against a threshold."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from quickswap.estimates import Estimate
+from quickswap.plotting.chart import Axis, Chart, Line, Mark, Panel
+from quickswap.plotting.drawing import draw
+
+if TYPE_CHECKING:
+    from quickswap.comparison import Comparison
+
+__all__ = ["plot_comparison", "plot_thresholds"]
+
+PANELS = (Panel("", "weighted_mean_response_time"), Panel("", "mean_response_time"))
+
+
+def plot_comparison(comparison: Comparison, path: str | Path) -> None:
+    """Draw weighted and plain mean response time against the load, with intervals, on log axes.
+
+    Args:
+        comparison: what is drawn.
+        path: file, whose ending decides the format.
+    """
+    marks: dict[str, list[Mark]] = {policy: [] for policy in comparison.policies}
+    for each in comparison.results:
+        marks[each.policy_label].append(Mark.of(each.system.load, each, PANELS))
+    loads = sorted({each.system.load for each in comparison.results})
+    lines = tuple(Line(policy, tuple(found)) for policy, found in marks.items())
+    draw(Chart(Axis.of("load", loads), PANELS, lines, limit=1.0), [path])
+
+
+def plot_thresholds(curves: Sequence[Mapping[str, Any]], path: str | Path) -> None:
+    """Draw the mean response time of MSFQ against its threshold; the best one has a mark.
+
+    Args:
+        curves: each with the `drain`, the `thresholds` and the `mean` at each of them, seconds.
+        path: file, whose ending decides the format.
+    """
+    lines = tuple(
+        Line(
+            f"drain {curve['drain'].replace('_', ' ')}",
+            tuple(
+                Mark(x, (Estimate(value, 0.0),))
+                for x, value in zip(curve["thresholds"], curve["mean"], strict=True)
+            ),
+            look="curve",
+            best=min(range(len(curve["mean"])), key=curve["mean"].__getitem__),
+        )
+        for curve in curves
+    )
+    means = [value for curve in curves for value in curve["mean"]]
+    panel = Panel(
+        "",
+        "mean_response_time",
+        label="mean response time [s], exact",
+        log=max(means) > 10 * min(means),
+    )
+    draw(Chart(Axis("threshold l"), (panel,), lines), [path])

@@ -1,0 +1,178 @@
+"""What a report is about: the replays of a comparison by load, seen from a baseline."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from quickswap.errors import QuickswapError, shown
+from quickswap.estimates import Estimate
+from quickswap.logs import JobLog
+from quickswap.replays import ReplayComparison, ReplayResult
+from quickswap.replays.result import AS_LOGGED
+from quickswap.report.text import Clock, Unit, common_unit
+
+__all__ = [
+    "LAGGING",
+    "METRIC",
+    "MINUTE",
+    "Level",
+    "ReportData",
+    "difference",
+    "relative_saving",
+    "significant",
+]
+
+METRIC = "waiting_time"
+"""The mean that ranks policies: users feel their waits, and can check them against their memory."""
+MINUTE = 60.0
+"""Seconds of wait that users notice: a smaller change is negligible, and is not counted."""
+BASELINE = "EASY"
+LAGGING = ("falls behind", "persistent backlog")
+"""Verdicts on a policy that does not keep up."""
+
+
+@dataclass(frozen=True)
+class Level:
+    """The policies at one load.
+
+    Attributes:
+        factor: by which the load of the log is raised.
+        logged: the waits that the log itself contains, or None.
+        policies: their results, in the order given.
+        baseline: the one of them that the others are compared with.
+    """
+
+    factor: float
+    logged: ReplayResult | None
+    policies: tuple[ReplayResult, ...]
+    baseline: ReplayResult
+
+    @property
+    def name(self) -> str:
+        """The load relative to that of the log."""
+        if self.factor == 1:
+            return "the log's own load"
+        change = 100 * (self.factor - 1)
+        if abs(change) < 0.1:
+            return "about the log's own load"
+        return f"load {'+' if change > 0 else chr(0x2212)}{abs(change):.3g}\N{NO-BREAK SPACE}%"
+
+    @property
+    def rows(self) -> tuple[ReplayResult, ...]:
+        """All results, the logged one first."""
+        return self.policies if self.logged is None else (self.logged, *self.policies)
+
+    @property
+    def others(self) -> tuple[ReplayResult, ...]:
+        """The policies except the baseline."""
+        return tuple(each for each in self.policies if each is not self.baseline)
+
+    @cached_property
+    def ranked(self) -> tuple[ReplayResult, ...]:
+        """The policies with jobs measured, the shortest mean wait first."""
+        known = [each for each in self.policies if each.jobs]
+        return tuple(sorted(known, key=lambda each: each.mean_waiting_time.value))
+
+    @property
+    def lagging(self) -> tuple[ReplayResult, ...]:
+        """The policies that do not keep up."""
+        return tuple(each for each in self.policies if each.verdict in LAGGING)
+
+
+@dataclass(frozen=True)
+class ReportData:
+    """A comparison in the order of the report.
+
+    Attributes:
+        comparison: all replays.
+        levels: the loads, that of the log first.
+        column: of the log, which groups its users; None to choose one.
+        command: that wrote the report, or None.
+    """
+
+    comparison: ReplayComparison
+    levels: tuple[Level, ...]
+    column: str | None
+    command: str | None
+
+    @classmethod
+    def of(cls, comparison: object, column: str | None, command: str | None) -> ReportData:
+        """Sort the results of a comparison.
+
+        Raises:
+            QuickswapError: it is not a comparison, or contains no policy.
+        """
+        if not isinstance(comparison, ReplayComparison):
+            raise QuickswapError(
+                f"a report is written from the result of replays.replay_all, not from "
+                f"{shown(comparison)}."
+            )
+        levels = []
+        for results in comparison.points:
+            logged = next((each for each in results if each.policy_label == AS_LOGGED), None)
+            policies = tuple(each for each in results if each is not logged)
+            if policies:
+                base = next((p for p in policies if p.policy_label == BASELINE), policies[0])
+                levels.append(Level(policies[0].inputs.load_factor, logged, policies, base))
+        if not levels:
+            raise QuickswapError("a report requires a replay under at least one policy.")
+        levels.sort(key=lambda level: (level.factor != 1, level.factor))
+        return cls(comparison, tuple(levels), column, command)
+
+    @property
+    def main(self) -> Level:
+        """The load that is described in full: that of the log, if it was replayed."""
+        return self.levels[0]
+
+    @property
+    def log(self) -> JobLog:
+        """The log at the main load."""
+        return self.main.baseline.log
+
+    @property
+    def span(self) -> float:
+        """Seconds from the first submission to the last, at the log's own load."""
+        return self.log.duration * self.main.factor
+
+    @cached_property
+    def clock(self) -> Clock:
+        """Its dates."""
+        return Clock.of(self.log)
+
+    @cached_property
+    def unit(self) -> Unit:
+        """The one unit of all waits and response times."""
+        return common_unit(self.comparison)
+
+    @cached_property
+    def styles(self) -> dict[str, int]:
+        """The number of each policy's line style; the logged waits have the last one."""
+        labels = [each.policy_label for level in self.levels for each in level.policies]
+        return {label: i for i, label in enumerate([*dict.fromkeys(labels), AS_LOGGED])}
+
+
+def difference(one: ReplayResult, other: ReplayResult, metric: str = METRIC) -> Estimate | None:
+    """Return by how much the mean of one replay is larger; None if they cannot be paired."""
+    try:
+        return one.difference(other, metric)
+    except QuickswapError:
+        return None
+
+
+def relative_saving(one: ReplayResult, other: ReplayResult) -> Estimate | None:
+    """Return by which share the mean wait of one replay is shorter; None as in `difference`."""
+    if difference(one, other) is None or not other.mean_waiting_time.value:
+        return None
+    assert one.table is not None
+    assert other.table is not None
+    with np.errstate(invalid="ignore", divide="ignore"):
+        ratio = one.table.means(METRIC, None) / other.table.means(METRIC, None)
+    return other.table.pieces.estimates(1 - ratio[:, None])[0]
+
+
+def significant(gap: Estimate | None) -> bool:
+    """Whether the confidence interval of a difference excludes 0."""
+    return gap is not None and (gap.low > 0 or gap.high < 0)

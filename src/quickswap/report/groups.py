@@ -1,0 +1,299 @@
+"""Changes of the mean wait by server need and by group of users."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from quickswap.errors import QuickswapError, shown
+from quickswap.estimates import Estimate
+from quickswap.replays import ReplayResult
+from quickswap.replays.bootstrap import FEWEST
+from quickswap.replays.measuring import Table, tabulate
+from quickswap.report.data import METRIC, MINUTE, Level, ReportData, difference, significant
+from quickswap.result import SUMMARIES
+
+__all__ = [
+    "ChangeCounts",
+    "GroupChange",
+    "Grouping",
+    "by_need",
+    "by_user",
+    "check_column",
+    "check_filled",
+    "count_changes",
+]
+
+COLUMNS = ("user", "group", "queue", "partition", "class")
+"""Columns of a log whose values can be groups of users."""
+FEW = 30
+"""Groups that are shown one by one."""
+HEAVIEST = 12
+"""Users that are shown where there are more."""
+UNKNOWN = "(not logged)"
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class GroupChange:
+    """One group of jobs under one policy.
+
+    Attributes:
+        name: of the group.
+        jobs, work: its shares of the jobs and of the work measured.
+        baseline: its mean wait under the baseline, seconds.
+        change: difference from that, seconds; None where the two cannot be paired.
+    """
+
+    name: str
+    jobs: float
+    work: float
+    baseline: Estimate
+    change: Estimate | None
+
+    @property
+    def kind(self) -> str:
+        """Whether the group waits significantly less ("gain") or more ("loss"); else "open"."""
+        if self.change is None or not significant(self.change):
+            return "open"
+        return "gain" if self.change.value < 0 else "loss"
+
+
+@dataclass(frozen=True)
+class Grouping:
+    """All groups of one kind under all policies except the baseline.
+
+    Attributes:
+        column: of the log: "need" or a column of users.
+        rows: by policy, in the order of the groups.
+    """
+
+    column: str
+    rows: dict[str, tuple[GroupChange, ...]]
+
+    @property
+    def label(self) -> str:
+        """What a group is."""
+        return "server need" if self.column == "need" else self.column
+
+    def largest(self, policy: str, kind: str) -> GroupChange | None:
+        """Return the group with the largest significant change, a minute at least, of one kind."""
+        found = [
+            (abs(row.change.value), row)
+            for row in self.rows.get(policy, ())
+            if row.change is not None and row.kind == kind and abs(row.change.value) >= MINUTE
+        ]
+        return max(found, key=lambda each: each[0])[1] if found else None
+
+
+@dataclass(frozen=True)
+class ChangeCounts:
+    """Numbers of users and shares of the jobs that wait less or more under another policy.
+
+    Attributes:
+        column: of the log that is counted: "user" or another; None if it has no such groups.
+        groups: of them, with any job measured.
+        gain, lose: of them, whose mean wait changes significantly and by a minute or more, and
+            whose jobs lie in six weeks (days, hours) or more.
+        sooner, later: shares of the jobs that start at least a minute sooner, or later.
+    """
+
+    column: str | None
+    groups: int
+    gain: int
+    lose: int
+    sooner: Estimate
+    later: Estimate
+
+
+def by_need(level: Level) -> Grouping:
+    """Return the changes by class of server needs."""
+    base = level.baseline
+    owner = np.searchsorted([each.need for each in base.classes], base.log.jobs["need"].to_numpy())
+    return _changes(level, "need", [each.name for each in base.classes], owner.astype(np.int64))
+
+
+def by_user(data: ReportData, level: Level) -> Grouping | None:
+    """Return the changes by group of users; None if the log contains fewer than two groups."""
+    jobs = data.log.jobs
+    column = data.column or _default_column(jobs)
+    names, owner = _owners(jobs, column, level.baseline) if column else ([], None)
+    if column is None or owner is None or len(names) < 2:
+        return None
+    if len(names) > FEW or (column == "user" and len(names) > HEAVIEST):
+        rest = len(names) - HEAVIEST
+        names = [*names[:HEAVIEST], f"all {rest} others" if rest > 1 else "the other one"]
+        owner = np.minimum(owner, HEAVIEST)
+    return _changes(level, column, names, owner)
+
+
+def _changes(level: Level, column: str, names: list[str], owner: Ints) -> Grouping:
+    """Compare the policies by groups; `owner` is the number of the group of each job of the log."""
+    base = level.baseline
+    table = _tabulated(base, owner, len(names))
+    jobs = table.moments[:, :, 0, 0]
+    inside = _inside(base)
+    work = np.bincount(
+        owner[base.schedule.rows],
+        base.schedule.need * base.schedule.size * inside,
+        minlength=len(names),
+    )
+    means = table.pieces.estimates(_means(table))
+    rows = {}
+    for other in level.others:
+        changes: list[Estimate | None] = [None] * len(names)
+        if difference(other, base) is not None:
+            drawn = _means(_tabulated(other, owner, len(names))) - _means(table)
+            enough = (jobs > 0).sum(axis=0) >= FEWEST
+            changes = [
+                each if trusted or each.value == 0 else Estimate(each.value, math.nan)
+                for each, trusted in zip(table.pieces.estimates(drawn), enough, strict=True)
+            ]
+        rows[other.policy_label] = tuple(
+            GroupChange(
+                name,
+                float(jobs[:, i].sum() / jobs.sum()),
+                float(work[i] / work.sum()) if work.any() else 0.0,
+                means[i],
+                changes[i],
+            )
+            for i, name in enumerate(names)
+            if jobs[:, i].any()
+        )
+    return Grouping(column, rows)
+
+
+def count_changes(data: ReportData, level: Level) -> dict[str, ChangeCounts]:
+    """Return the counts for each policy except the baseline, by policy."""
+    base, jobs = level.baseline, data.log.jobs
+    if base.table is None or not base.jobs:
+        return {}
+    column = "user" if jobs["user"].drop_nulls().n_unique() > 1 else None
+    column = column or data.column or _default_column(jobs)
+    groups = None if column is None else _owners(jobs, column, base)
+    return {
+        other.policy_label: _counts(base, other, column, groups)
+        for other in level.others
+        if np.array_equal(other.schedule.rows, base.schedule.rows)
+    }
+
+
+def _counts(
+    base: ReplayResult,
+    other: ReplayResult,
+    column: str | None,
+    groups: tuple[list[str], Ints] | None,
+) -> ChangeCounts:
+    assert base.table is not None
+    pieces, inside = base.table.pieces, _inside(base)
+    change = (other.schedule.wait - base.schedule.wait)[inside]
+    piece = pieces.index(base.schedule.arrival[inside])
+
+    def by_piece(weights: Floats, group: Ints | int, count: int) -> Floats:
+        cells = np.bincount(piece * count + group, weights, len(pieces) * count)
+        return cells.astype(float).reshape(len(pieces), count)
+
+    def means(sums: Floats, jobs: Floats) -> Floats:
+        with np.errstate(invalid="ignore", divide="ignore"):
+            found: Floats = pieces.sums(sums) / pieces.sums(jobs)
+        return found
+
+    one = np.ones(len(change))
+    jobs = by_piece(one, 0, 1)
+    sooner, later = (
+        pieces.estimates(means(by_piece(side.astype(float), 0, 1), jobs))[0]
+        for side in (change <= -MINUTE, change >= MINUTE)
+    )
+    if groups is None:
+        return ChangeCounts(None, 0, 0, 0, sooner, later)
+    names, owner = groups
+    mine = owner[base.schedule.rows][inside]
+    jobs = by_piece(one, mine, len(names))
+    drawn = means(by_piece(change, mine, len(names)), jobs)
+    size, enough = np.abs(drawn[0]), (jobs > 0).sum(axis=0) >= FEWEST
+    known = np.array([name != UNKNOWN for name in names], dtype=bool)
+    clear = known & enough & (size > pieces.half_widths(drawn)) & (size >= MINUTE)
+    gain, lose = (int((clear & side).sum()) for side in (drawn[0] < 0, drawn[0] > 0))
+    return ChangeCounts(column, int(known.sum()), gain, lose, sooner, later)
+
+
+def _tabulated(result: ReplayResult, owner: Ints, groups: int) -> Table:
+    assert result.table is not None
+    group = owner[result.schedule.rows]
+    bound = result.inputs.slowdown_bound
+    return tabulate(result.schedule, result.table.pieces, group, groups, bound)
+
+
+def _means(table: Table) -> Floats:
+    """Return the mean wait of each group in the whole and in each draw: (1 + draws, groups)."""
+    sums = table.pieces.sums(table.moments[:, :, SUMMARIES.index(METRIC), :2])
+    with np.errstate(invalid="ignore", divide="ignore"):
+        means: Floats = sums[..., 1] / sums[..., 0]
+    return means
+
+
+def _inside(result: ReplayResult) -> NDArray[np.bool_]:
+    """Return whether each job of a schedule is measured."""
+    assert result.table is not None
+    return result.table.pieces.inside(result.schedule.arrival)
+
+
+def _owners(jobs: pl.DataFrame, column: str, base: ReplayResult) -> tuple[list[str], Ints]:
+    """Return the groups with any job measured, most work first, and that of each job of the log.
+
+    Jobs of other groups, none of them measured, have the last number.
+    """
+    measured = np.zeros(len(jobs), dtype=bool)
+    measured[base.schedule.rows] = _inside(base)
+    texts = jobs[column].cast(pl.String).fill_null(UNKNOWN)
+    names: list[str] = (
+        pl.DataFrame([texts, (jobs["need"] * jobs["size"]).alias("work")])
+        .filter(pl.Series(measured))
+        .group_by(column)
+        .agg(pl.col("work").sum())
+        .sort(["work", column], descending=[True, False])[column]
+        .to_list()
+    )
+    number = {name: i for i, name in enumerate(names)}
+    codes = texts.replace_strict(number, default=max(0, len(names) - 1), return_dtype=pl.Int64)
+    return names, codes.to_numpy()
+
+
+def check_column(column: object) -> str | None:
+    """Refuse a column that cannot be groups of users.
+
+    Raises:
+        QuickswapError: with those that can.
+    """
+    if column is None or (isinstance(column, str) and column in COLUMNS):
+        return column
+    raise QuickswapError(
+        f"groups is {shown(column)}; it must be a column of the log: {', '.join(COLUMNS)}."
+    )
+
+
+def check_filled(jobs: pl.DataFrame, column: str | None) -> None:
+    """Refuse a column that is empty in a log.
+
+    Raises:
+        QuickswapError: with those that are not.
+    """
+    if column is None or jobs[column].count():
+        return
+    filled = [name for name in COLUMNS if jobs[name].count()]
+    rest = f"give one that it contains: {', '.join(filled)}" if filled else "leave groups out"
+    raise QuickswapError(f"groups is {column!r}, which is empty in this log; {rest}.")
+
+
+def _default_column(jobs: pl.DataFrame) -> str | None:
+    """Return the group column if its groups are few, else users; None if there is one or none."""
+    known = {name: jobs[name].drop_nulls().n_unique() for name in ("group", "user")}
+    if 2 <= known["group"] <= FEW or (known["user"] < 2 <= known["group"]):
+        return "group"
+    return "user" if known["user"] >= 2 else None

@@ -1,0 +1,196 @@
+"""Claims are judged by the rows of figures, and charts show these rows."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import pytest
+from msgspec.structs import replace
+
+import quickswap as qs
+from quickswap.experiments import Failure
+from quickswap.paper.claims import CLAIMS
+from quickswap.paper.comparing import Curve, contrasts, summary
+from quickswap.paper.experiment import Effort, Experiment, Series
+from quickswap.paper.figures import FOUR_CLASSES, ONE_OR_ALL
+from quickswap.paper.judging import Better, Pair, Verdict, verdict
+from quickswap.paper.methods import computed
+from quickswap.paper.rows import Row, Rows, chart_of_rows, rows_of
+
+A, B = Curve("A"), Curve("B")
+
+
+def row(series: str, x: float, value: float, half: float, status: str, method: str) -> Row:
+    return Row(
+        series=series,
+        policy=series.lower(),
+        method=method,
+        x=x,
+        rate=x,
+        load=0.1 * x,
+        cls="all",
+        quantity="mean_response_time",
+        value=value,
+        half_width=half,
+        verdict=status,
+        reached=True,
+        jobs=1000,
+    )
+
+
+def figure(*given: tuple[str, float, float, float, str]) -> Rows:
+    """Return rows of simulations: series, x, value, half-width, verdict."""
+    rows = tuple(row(*each, method="simulated") for each in given)
+    return Rows(ONE_OR_ALL, rows, {})
+
+
+def pair(
+    x: float, a: float, b: float, status: str = "stable"
+) -> Sequence[tuple[str, float, float, float, str]]:
+    """Return what A and B have at one value of the axis, with half-widths of 1."""
+    return (("A", x, a, 1.0, "stable"), ("B", x, b, 1.0, status))
+
+
+@pytest.mark.parametrize(
+    ("good", "bad", "unsure", "expected"),
+    [
+        (10, 0, 0, Verdict.HOLDS),
+        (10, 0, 1, Verdict.HOLDS),
+        (10, 0, 2, Verdict.CONDITION),
+        (2, 0, 3, Verdict.UNDECIDED),
+        (5, 1, 0, Verdict.CONDITION),
+        (0, 1, 5, Verdict.FAILS),
+        (0, 0, 0, Verdict.UNDECIDED),
+    ],
+)
+def test_the_verdict_on_points(good: int, bad: int, unsure: int, expected: Verdict) -> None:
+    assert verdict(good, bad, unsure) == expected
+
+
+def test_a_contrast_is_decided_by_intervals_and_stability() -> None:
+    rows = figure(
+        *pair(1, 10, 20),
+        *pair(2, 20, 10),
+        *pair(3, 10, 11),
+        *pair(4, 10, math.nan, "unstable"),
+        *pair(5, 10, 20, "too short"),
+        *pair(6, 0, 20),
+        ("A", 7, 1, 1, "stable"),
+    )
+    found = {each.x: each for each in contrasts(rows, A, B)}
+    assert {x: each.outcome for x, each in found.items()} == {
+        1: "better",
+        2: "worse",
+        3: "undecided",
+        4: "better",
+        5: "undecided",
+        6: "undecided",
+    }
+    assert found[1].ratio.value == 2.0
+    assert found[4].ratio.value == math.inf
+    words = summary(list(found.values()))
+    for part in ("better at 2 of 6 rates", "worse at 2", "undecided at 3, 5, 6", "unstable at 4"):
+        assert part in words
+
+
+def test_exact_values_replace_simulated_ones() -> None:
+    rows = figure(*pair(1, 10, 10.5))
+    more = (row("A", 1, 10.0, 0.0, "", "exact"), row("B", 1, 10.5, 0.0, "", "exact"))
+    (before,), (after,) = (
+        contrasts(Rows(ONE_OR_ALL, rows.rows + extra, {}), A, B) for extra in ((), more)
+    )
+    assert (before.outcome, after.outcome) == ("undecided", "better")
+    assert after.ratio == qs.Estimate(1.05, 0.0)
+
+
+def test_pairs_of_curves_give_a_verdict() -> None:
+    rows = {"f": figure(*pair(1, 10, 20), *pair(2, 20, 10), *pair(3, 0, 0))}
+    forward, backward = Pair("forward", A, B), Pair("backward", B, A)
+    assert Better("f", (forward,))(rows)[1] == Verdict.CONDITION
+    assert Better("f", (forward,), up_to=1)(rows)[1] == Verdict.HOLDS
+    assert Better("f", (backward,), up_to=1)(rows)[1] == Verdict.FAILS
+    measured, _ = Better("f", (forward, backward), intro="first: ", word="shorter")(rows)
+    assert measured.startswith("first: forward: shorter at 1 of 3 rates")
+    assert "better" not in measured
+    only_against = Better("f", (Pair("forward", A, B, counts=False),), up_to=1)
+    assert only_against(rows)[1] == Verdict.UNDECIDED
+    assert "of 2 rates" in Better("f", (forward,), present=True)(rows)[0]
+
+
+def test_all_claims_can_be_judged(papers: dict[str, Rows]) -> None:
+    for claim in CLAIMS:
+        finding = claim.judge(papers)
+        assert finding.verdict in set(Verdict)
+        assert finding.measured
+        assert (finding.claim, finding.where, finding.why) == (claim.claim, claim.where, claim.why)
+
+
+@pytest.fixture(scope="module")
+def papers() -> dict[str, Rows]:
+    """The figures that claims need, simulated for a moment."""
+    from quickswap.experiments import run_points
+    from quickswap.paper.run import EXPERIMENTS
+
+    figures = {}
+    for name in {name for claim in CLAIMS for name in claim.figures}:
+        record = EXPERIMENTS[name]
+        if name in ("fig3", "fig4", "fig5", "odd-needs"):
+            values = tuple(x for x in record.values if x in (3.0, 5.0, 6.0, 7.0, 4.75))
+            record = replace(record, values=values)
+        if name in ("fig6", "fig7", "fig8"):
+            record = replace(record, values=record.values[:2])
+        points = record.points(Effort(4_000))
+        outcomes = run_points(points.values())
+        figures[name] = rows_of(record, dict(zip(points, outcomes, strict=True)))
+    return figures
+
+
+def test_the_chart_shows_the_rows() -> None:
+    record = small()
+    points = record.points(Effort(4_000))
+    results = {
+        place: Failure(point, "UnstableError", "") if place[1] == 5.0 else point.run()
+        for place, point in points.items()
+    }
+    rows = rows_of(record, results)
+    chart = chart_of_rows(rows)
+    assert [(line.label, line.look) for line in chart.lines] == [
+        ("MSF", "marks"),
+        ("Static", "marks"),
+        ("approximation", "dotted"),
+    ]
+    assert chart.limit == record.system.capacity
+    for series, line in zip(record.series, chart.lines, strict=True):
+        for mark in line.marks:
+            for panel, estimate in zip(record.panels, mark.estimates, strict=True):
+                found = rows.of(series.label, panel.quantity, panel.cls, series.method)
+                expected = found[mark.x].estimate if mark.x in found else None
+                assert expected in (estimate, None)
+    assert [mark.verdict for mark in chart.lines[0].marks][1] == "unstable"
+    assert [mark.verdict for mark in chart.lines[2].marks] == ["", ""]
+    assert all(math.isnan(mark.estimates[0].half_width) for mark in chart.lines[2].marks)
+
+
+def small() -> Experiment:
+    return replace(
+        FOUR_CLASSES,
+        name="small",
+        values=(1.0, 5.0),
+        series=(
+            Series("MSF", "msf"),
+            Series("Static", "static-quickswap"),
+            Series(
+                "approximation", "static-quickswap:drain=exclusive", "approximation", (1.0, 2.0)
+            ),
+        ),
+    )
+
+
+def test_a_method_refuses_policies_that_it_does_not_cover() -> None:
+    system = qs.load("one-or-all:k=4,rate=1")
+    assert computed("exact", system, qs.parse("msf"))["all", "mean_response_time"].half_width == 0
+    for method, policy in (("exact", "first-fit"), ("printed", "msfq"), ("approximation", "msf")):
+        with pytest.raises(qs.PolicyError):
+            computed(method, system, qs.parse(policy))  # type: ignore[arg-type]  # from a tuple
+    assert computed("exact", system.with_load(1.2), qs.parse("msf")) == {}

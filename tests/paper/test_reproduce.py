@@ -1,0 +1,280 @@
+"""`reproduce` from end to end on a small system, against exact values."""
+
+from __future__ import annotations
+
+import json
+import math
+from pathlib import Path
+
+import polars as pl
+import pytest
+from msgspec.structs import replace
+
+import quickswap as qs
+from cli_helpers import run
+from quickswap.paper.claims import CLAIMS, judge
+from quickswap.paper.comparing import Curve, contrasts, ratio
+from quickswap.paper.experiment import Effort, Experiment, Saved, Series
+from quickswap.paper.figures import FOUR_CLASSES, ONE_OR_ALL, TRAJECTORIES
+from quickswap.paper.judging import Verdict
+from quickswap.paper.run import EXPERIMENTS
+
+RATES = (1.0, 1.5, 2.0)
+
+
+def tiny() -> Experiment:
+    """Figure 3 on four servers."""
+    return replace(
+        ONE_OR_ALL,
+        name="tiny",
+        system=qs.load("one-or-all:k=4"),
+        values=RATES,
+        series=(
+            Series("MSF", "msf"),
+            Series("MSFQ", "msfq"),
+            Series("always", "msfq:drain=always"),
+            Series("exact MSF", "msf", "exact"),
+            Series("exact MSFQ", "msfq", "exact"),
+            Series("exact always", "msfq:drain=always", "exact"),
+            Series("corrected", "msfq:drain=always", "corrected"),
+        ),
+        panels=ONE_OR_ALL.panels[:3],
+        full=Effort(400_000, 0.02),
+    )
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path, qs.Reproduction]:
+    folder = tmp_path_factory.mktemp("reproduction")
+    record = folder / "given.json"
+    record.write_text(Saved(experiment=tiny()).to_json())
+    return folder, record, qs.reproduce(str(record), folder / "out")
+
+
+def test_simulations_agree_with_what_is_exact(
+    made: tuple[Path, Path, qs.Reproduction],
+) -> None:
+    frame = pl.read_parquet(made[0] / "out" / "tiny.parquet")
+    compared = 0
+    for name in ("MSF", "MSFQ", "always"):
+        for quantity in ("mean_response_time", "weighted_mean_response_time"):
+            wanted = (pl.col("quantity") == quantity) & (pl.col("class") == "all")
+            found = frame.filter(wanted & (pl.col("series") == name)).sort("x")
+            exact = frame.filter(wanted & (pl.col("series") == f"exact {name}")).sort("x")
+            assert found["x"].to_list() == exact["x"].to_list() == list(RATES)
+            assert exact["half_width"].to_list() == [0.0] * len(RATES)
+            for value, half, truth in zip(
+                found["value"], found["half_width"], exact["value"], strict=True
+            ):
+                assert 0 < half < 0.2 * value
+                assert abs(value - truth) < 2.5 * half
+                compared += 1
+    assert compared == 18
+
+
+def test_all_files_are_there_and_the_csv_says_the_same(
+    made: tuple[Path, Path, qs.Reproduction],
+) -> None:
+    folder = made[0] / "out"
+    names = {path.name for path in folder.iterdir()}
+    assert names == {
+        "results.db",
+        *(f"tiny.{e}" for e in ("csv", "parquet", "json", "pdf", "svg", "png")),
+    }
+    csv, parquet = pl.read_csv(folder / "tiny.csv"), pl.read_parquet(folder / "tiny.parquet")
+    assert csv.columns == parquet.columns
+    assert csv["value"].to_list() == pytest.approx(parquet["value"].to_list(), nan_ok=True)
+
+
+def test_nothing_is_simulated_twice_and_the_json_reruns_it(
+    made: tuple[Path, Path, qs.Reproduction], tmp_path: Path
+) -> None:
+    folder, record, first = made
+    assert first.ran == 9
+    assert qs.reproduce([str(record)], folder / "out").ran == 0
+    again = qs.reproduce(str(folder / "out" / "tiny.json"), tmp_path)
+    assert again.ran == 9
+    for ending in ("csv", "parquet", "svg", "json"):
+        path = folder / "out" / f"tiny.{ending}"
+        assert (tmp_path / path.name).read_bytes() == path.read_bytes()
+
+
+def test_an_approximation_has_no_interval(made: tuple[Path, Path, qs.Reproduction]) -> None:
+    rows = made[2].figures["tiny"].of("corrected", "mean_response_time", method="corrected")
+    assert rows
+    assert all(math.isnan(row.half_width) for row in rows.values())
+
+
+@pytest.mark.parametrize("name", sorted(EXPERIMENTS))
+def test_every_record_survives_json_and_has_points_that_can_be_built(name: str) -> None:
+    saved = Saved(version="1", effort=Effort(7), experiment=EXPERIMENTS[name])
+    assert Saved.from_json(saved.to_json()) == saved
+    record = saved.experiment
+    simulated = [each for each in record.series if each.method == "simulated"]
+    points = record.points(record.quick)
+    assert list(points) == [(each, x) for x in record.values for each in simulated]
+    for (series, x), point in points.items():
+        assert point.system == record.system_at(x)
+        assert point.policy == qs.parse(record.policy_at(series, x))
+        assert point.inputs.jobs == record.quick.jobs
+
+
+def test_figures_of_the_same_points_share_them() -> None:
+    def keys(name: str) -> set[str]:
+        record = EXPERIMENTS[name]
+        return {point.key for point in record.points(record.full).values()}
+
+    assert keys("fig6") == keys("fig7") < keys("fig8")
+    assert keys("percentiles-one-or-all") == keys("fig3")
+
+
+def test_claims_are_judged_once_their_figures_are_there(tmp_path: Path) -> None:
+    found = qs.reproduce("fig1", tmp_path, jobs=20_000)
+    (finding,) = found.findings
+    assert finding.where == "Figure 1"
+    assert finding.verdict in {Verdict.HOLDS, Verdict.FAILS}
+    assert finding.claim in (tmp_path / "claims.md").read_text()
+    (kept,) = json.loads((tmp_path / "claims.json").read_text())["claims"]
+    assert kept["verdict"] == finding.verdict
+    assert judge({}) == ()
+    kept["claim"] = CLAIMS[-1].claim  # one of an earlier run stays
+    (tmp_path / "claims.json").write_text(json.dumps({"claims": [kept]}))
+    assert qs.reproduce("fig1", tmp_path, jobs=20_000).ran == 0
+    both = json.loads((tmp_path / "claims.json").read_text())["claims"]
+    assert [each["claim"] for each in both] == [CLAIMS[0].claim, CLAIMS[-1].claim]
+
+
+def test_a_changed_record_is_not_judged_as_the_papers(tmp_path: Path) -> None:
+    path = tmp_path / "changed.json"
+    path.write_text(Saved(experiment=replace(TRAJECTORIES, values=(7.0,))).to_json())
+    assert qs.reproduce(str(path), tmp_path / "out", jobs=20_000).findings == ()
+
+
+@pytest.mark.parametrize(
+    ("change", "place"),
+    [
+        ({"name": "../escaped"}, "experiment.name"),
+        ({"name": 5}, "experiment.name"),
+        ({"values": []}, "experiment.values"),
+        ({"panels": []}, "experiment.panels"),
+        ({"series": [{"foo": 1}]}, "experiment.series"),
+        ({"axis": "moon"}, "moon"),
+        ({"colour": "red"}, "colour"),
+        ({"system": {}}, "servers"),
+        ({"system": None}, "system"),
+    ],
+)
+def test_damaged_records_are_refused(change: dict[str, object], place: str, tmp_path: Path) -> None:
+    data = json.loads(Saved(experiment=TRAJECTORIES).to_json())
+    data["experiment"] |= change
+    refuse(data, place, tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("data", "place"),
+    [({"effort": {"foo": 1}}, "effort"), ({"quickswap_experiment": 1}, "quickswap_experiment")],
+)
+def test_damaged_files_are_refused(data: dict[str, object], place: str, tmp_path: Path) -> None:
+    refuse(json.loads(Saved(experiment=TRAJECTORIES).to_json()) | data, place, tmp_path)
+
+
+def refuse(data: object, place: str, folder: Path) -> None:
+    path = folder / "damaged.json"
+    path.write_text(json.dumps(data))
+    with pytest.raises(qs.QuickswapError, match=r"damaged\.json: not a quickswap exp.*" + place):
+        qs.reproduce(str(path), folder / "out")
+    assert not (folder / "out").exists()
+
+
+def test_every_claim_names_figures_that_there_are() -> None:
+    assert len(CLAIMS) >= 11
+    assert all(set(claim.figures) <= EXPERIMENTS.keys() for claim in CLAIMS)
+
+
+def test_a_contrast_is_decided_only_by_intervals_that_keep_apart(tmp_path: Path) -> None:
+    record = replace(
+        FOUR_CLASSES,
+        name="contrast",
+        values=(3.0, 4.5),
+        series=FOUR_CLASSES.series[:1] + FOUR_CLASSES.series[4:6],
+        full=Effort(1_000_000, None),
+    )
+    path = tmp_path / "contrast.json"
+    path.write_text(Saved(experiment=record).to_json())
+    rows = qs.reproduce(str(path), tmp_path / "out").figures["contrast"]
+    quantity = "weighted_mean_response_time"
+    adaptive = Curve("Adaptive Quickswap", quantity)
+    for rival in ("MSF", "Static Quickswap, exclusive"):
+        low, high = contrasts(rows, adaptive, Curve(rival, quantity))
+        assert (low.x, high.x) == (3.0, 4.5)
+        assert high.outcome == "better"
+        assert high.ratio.value > 1
+    same = contrasts(rows, adaptive, adaptive)
+    assert {each.outcome for each in same} == {"undecided"}
+
+
+def test_the_ratio_of_estimates_has_their_relative_errors_together() -> None:
+    found = ratio(qs.Estimate(20.0, 0.6), qs.Estimate(10.0, 0.4))
+    assert found.value == 2.0
+    assert found.half_width == pytest.approx(2.0 * math.hypot(0.03, 0.04))
+
+
+def test_trajectories_are_drawn_of_one_replication() -> None:
+    points = TRAJECTORIES.points(TRAJECTORIES.full).values()
+    assert {point.inputs.replications for point in points} == {1}
+    assert {point.inputs.trajectory for point in points} == {4_000}
+
+
+@pytest.mark.parametrize(
+    ("tokens", "words"),
+    [
+        (["reproduce"], ["name the figures", "--list"]),
+        (["reproduce", "fig33"], ["fig33", "fig3"]),
+        (["reproduce", "fig1", "--precision", "2"], ["precision", "below 1"]),
+        (["reproduce", "no.json"], ["no.json", "cannot be read"]),
+        (["reproduce", "fig1", "--jobs", "0"], ["jobs is 0"]),
+        (["reproduce", "fig1", "--precision", "0"], ["precision is 0"]),
+        (["reproduce", "fig1", "--threads", "0"], ["threads is 0"]),
+    ],
+)
+def test_mistakes_get_a_sentence(
+    tokens: list[str],
+    words: list[str],
+    capsys: pytest.CaptureFixture[str],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    code, out, err = run(capsys, *tokens)
+    assert (code, out) == (2, "")
+    assert all(word in err for word in words), err
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("name", ["fig1.json", "claims.json"])
+def test_the_file_of_an_experiment_is_not_written_over(
+    name: str, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    path = tmp_path / name
+    path.write_text(Saved(experiment=EXPERIMENTS["fig1"]).to_json())
+    before = path.read_bytes()
+    code, out, err = run(capsys, "reproduce", str(path), "-o", str(tmp_path))
+    assert (code, out) == (2, "")
+    assert "would be overwritten: give another output folder" in err
+    assert path.read_bytes() == before
+    assert [each.name for each in tmp_path.iterdir()] == [name]
+
+
+def test_the_command_line_writes_and_tells(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    code, out, _ = run(
+        capsys, "reproduce", "fig1", "--quick", "--jobs", "10000", "-o", str(tmp_path / "new" / "r")
+    )
+    assert code == 0
+    assert "fig1" in out
+    assert "2 points simulated now" in out
+    assert (tmp_path / "new" / "r" / "fig1.pdf").stat().st_size > 1000
+    code, out, _ = run(capsys, "reproduce", "--list")
+    assert code == 0
+    assert all(name in out for name in EXPERIMENTS)
