@@ -91,7 +91,7 @@ def mean_again(result: qs.Result, seed: int) -> qs.Estimate:
     core.advance(session._rounds()[-1], 1)
     batches = session._batches(session._counters(core, full=True))
     table = by_class(batches.whole_and_less(), len(result.classes)).sum(axis=1)
-    return jackknife(table[:, 2:3] / table[:, :1], batches.sizes)[0]
+    return jackknife(table[:, 2:3] / table[:, :1], batches.sizes, reciprocal=True)[0]
 
 
 def problems(checks: Iterable[Check]) -> Sequence[str]:

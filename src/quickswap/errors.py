@@ -65,7 +65,11 @@ class Interrupted(KeyboardInterrupt, Generic[Found]):
 
 
 class InfiniteVarianceWarning(UserWarning):
-    """A job size of infinite variance: estimates of means converge too slowly to be trusted."""
+    """A job size with which waiting times can have infinite variance.
+
+    The third moment of the size is infinite, or even its variance; means of waiting times then
+    carry no interval.
+    """
 
 
 @contextmanager

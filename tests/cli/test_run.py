@@ -168,7 +168,7 @@ class TestCompare:
         short = good(capsys, command, "four-class", *rest, "--jobs", "8")
         assert short.splitlines().count(line) == 1
         assert short.count("± ?") > 1
-        calm = ("--jobs", "400000", "--policies" if command == "compare" else "--policy", "msf")
+        calm = ("--jobs", "1000000", "--policies" if command == "compare" else "--policy", "msf")
         assert "± ?" not in good(capsys, command, "four-class:load=.5", *rest, *calm)
 
     def test_settings_have_the_names_of_the_command_line(

@@ -70,7 +70,7 @@ def test_mistakes_with_several_policies(busy: logs.JobLog) -> None:
     with pytest.raises(qs.QuickswapError, match="the load factor 1 is given twice"):
         qs.replay_all(busy, "easy", load_factors=(1, 1.0))
     with pytest.raises(TypeError, match=r"replay\(\) got an unexpected keyword argument 'bogus'"):
-        qs.replay_all(busy, "easy", bogus=1)
+        qs.replay_all(busy, "easy", bogus=1)  # type: ignore[call-arg]  # what is tested
     for wrong in (None, 5):
         with pytest.raises(qs.QuickswapError, match="a schedule is to be checked, not"):
             check_schedule(wrong)  # type: ignore[arg-type] # wrong on purpose

@@ -53,7 +53,7 @@ def test_every_input_changes_the_key() -> None:
 
 def test_equal_points_have_one_key_however_they_are_given() -> None:
     one = qs.Point.of(FOUR, qs.MSFQ(0) if FOUR.one_or_all else qs.MSF(), jobs=2000, seed=1)
-    other = qs.Point.of(qs.System.from_dict(FOUR.to_dict()), "MSF", jobs=2000.0)
+    other = qs.Point.of(qs.System.from_dict(FOUR.to_dict()), "MSF", jobs=2000)
     assert one == other
     assert one.key == other.key
     assert hash(one) == hash(other)

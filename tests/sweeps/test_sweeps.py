@@ -42,7 +42,7 @@ class TestPlaces:
             assert place.estimate("MSF", "mean_response_time", 2) == expected
 
     def test_seeds_are_put_together(self) -> None:
-        grid = qs.Grid(FOUR, ["msf", "fcfs"], loads=0.6, seeds=[1, 2, 3, 4], jobs=20_000)
+        grid = qs.Grid(FOUR, ["msf", "fcfs"], loads=0.6, seeds=[1, 2, 3, 4], jobs=60_000)
         (place,) = qs.sweep(grid).places
         assert len(place.results["MSF"]) == 4
         one = [each.mean_response_time for each in place.results["MSF"]]
@@ -113,11 +113,11 @@ def three_seeds(store: Path) -> qs.Grid:
     """Return a grid of which a store holds all at load 0.4, and of load 0.6 MSF with two seeds,
     First-Fit with two others, and nothing of LSF.
     """
-    policies, settings = ["msf", "first-fit", "lsf"], {"jobs": 4000}
-    qs.sweep(qs.Grid(FOUR, policies, loads=0.4, seeds=[1, 2, 3], **settings), store)
-    qs.sweep(qs.Grid(FOUR, "msf", loads=0.6, seeds=[2, 3], **settings), store)
-    qs.sweep(qs.Grid(FOUR, "first-fit", loads=0.6, seeds=[1, 3], **settings), store)
-    return qs.Grid(FOUR, policies, loads=[0.4, 0.6], seeds=[1, 2, 3], **settings)
+    policies = ["msf", "first-fit", "lsf"]
+    qs.sweep(qs.Grid(FOUR, policies, loads=0.4, seeds=[1, 2, 3], jobs=4000), store)
+    qs.sweep(qs.Grid(FOUR, "msf", loads=0.6, seeds=[2, 3], jobs=4000), store)
+    qs.sweep(qs.Grid(FOUR, "first-fit", loads=0.6, seeds=[1, 3], jobs=4000), store)
+    return qs.Grid(FOUR, policies, loads=[0.4, 0.6], seeds=[1, 2, 3], jobs=4000)
 
 
 class TestInterrupted:

@@ -153,9 +153,9 @@ class TestRace:
 
     def test_rounds_double_and_the_worse_drop_out(self) -> None:
         store = qs.Store()
-        found = qs.tune(FOUR.with_load(0.8), RACERS, jobs=900_000, refine=False, store=store)
+        found = qs.tune(FOUR.with_load(0.8), RACERS, jobs=3_000_000, refine=False, store=store)
         jobs = sorted({point.inputs.jobs for point in store.points()})
-        race = [each for each in jobs if each != 90_000]  # the fresh jobs
+        race = [each for each in jobs if each != 300_000]  # the fresh jobs
         assert all(b <= 2 * a for a, b in pairwise(race))
         assert {point.inputs.engine for point in store.points()} == {"events"}
         assert found.rounds >= 2

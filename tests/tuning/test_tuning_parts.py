@@ -238,7 +238,7 @@ def test_fresh_jobs_tell_what_the_race_did_not(
         system,
         "weighted",
         [first, qs.AdaptiveQuickswap(backfill=0.2)],
-        budget=12_000,
+        budget=90_000,
         indifference=indifference,
         seed=1,
         refine=False,

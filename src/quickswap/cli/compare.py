@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from quickswap.cli.options import Scale, chosen
 from quickswap.cli.run import Output, Settings, check_writable, keywords, progress
@@ -103,9 +103,7 @@ def compare(
             raise interruption
 
 
-def _points(
-    scale: Scale | None, loads: str | None, rates: str | None
-) -> dict[str, tuple[float, ...] | None]:
+def _points(scale: Scale | None, loads: str | None, rates: str | None) -> dict[str, Any]:
     """Return the points as arguments of `quickswap.compare`."""
     from quickswap.errors import QuickswapError
     from quickswap.simulation.comparison import LOADS

@@ -94,6 +94,8 @@ def _print(result: Result) -> None:
     print_table(columns, rows)
     lines = list(_totals(result))
     print("\n" + "\n".join(lines))
+    for note in result.notes:
+        print(f"note: {note}")
     rate = result.events / result.seconds / 1e6
     jobs = counted(result.completed, "job", ",")
     print(f"\n{jobs} in {result.seconds:.2f} s ({rate:.3g} million events/s)")

@@ -2,10 +2,70 @@
 
 from __future__ import annotations
 
-from quickswap._check import boolean, integer, real
-from quickswap.errors import QuickswapError, shown
+from collections.abc import Iterable, Mapping
+from typing import Any, TypedDict
 
-__all__ = ["between", "check_progress", "flag", "jobs_intended", "warmup_rule", "whole"]
+from quickswap._check import boolean, integer, real
+from quickswap.errors import QuickswapError, shown, unknown
+
+__all__ = [
+    *("GridSettings", "PointSettings", "ReplaySettings", "SimulationSettings"),
+    *("between", "check_progress", "check_settings", "flag", "jobs_intended"),
+    *("warmup_rule", "whole"),
+]
+
+
+class PointSettings(TypedDict, total=False):
+    """What determines a simulation besides its system and policy; see `simulate`."""
+
+    jobs: int | None
+    precision: float | None
+    precision_of: str
+    seed: int
+    engine: str
+    replications: int
+    warmup: float | str
+    slowdown_bound: float
+    trajectory: int
+    max_in_system: int
+    allow_unstable: bool
+
+
+class SimulationSettings(PointSettings, total=False):
+    """What `simulate` and `compare` take besides what determines the result."""
+
+    threads: int | None
+    debug: bool
+
+
+class GridSettings(TypedDict, total=False):
+    """The settings of a point in a grid: each a value or an iterable of values."""
+
+    jobs: int | Iterable[int] | None
+    precision: float | Iterable[float] | None
+    precision_of: str | Iterable[str]
+    seed: int | Iterable[int]
+    engine: str | Iterable[str]
+    replications: int | Iterable[int]
+    warmup: float | str | Iterable[float | str]
+    slowdown_bound: float | Iterable[float]
+    trajectory: int | Iterable[int]
+    max_in_system: int | Iterable[int]
+    allow_unstable: bool | Iterable[bool]
+
+
+class ReplaySettings(TypedDict, total=False):
+    """The settings of a replay besides its policy and load; see `replay`."""
+
+    servers: int | None
+    estimate: str | float
+    classes: str
+    warmup: float
+    cooldown: float
+    slowdown_bound: float
+    seed: int
+    debug: bool
+
 
 MOST = 10**15
 """Jobs of a run: a year at thirty million a second."""
@@ -56,6 +116,14 @@ def flag(value: object, what: str) -> bool:
     if not boolean(value):
         raise QuickswapError(f"{what} is {shown(value)}; it must be True or False.")
     return bool(value)
+
+
+def check_settings(given: Mapping[str, Any], known: type, what: str) -> None:
+    """Refuse a setting that a typed dictionary of settings does not have."""
+    names = known.__annotations__
+    for name in given:
+        if name not in names:
+            unknown(f"setting of {what}", name, names, QuickswapError)
 
 
 def check_progress(progress: object) -> None:

@@ -37,7 +37,8 @@ class JobClass:
         ModelError: a value out of range.
 
     Warns:
-        InfiniteVarianceWarning: the size has infinite variance.
+        InfiniteVarianceWarning: the variance of the size is infinite, or its third moment, so that
+            the variance of the waiting time can be infinite.
     """
 
     need: int
@@ -158,10 +159,13 @@ def _size(size: object) -> Distribution:
     if not isinstance(size, Distribution):
         raise ModelError(f"size must be a law such as Exponential(mean=1.0), not {shown(size)}.")
     _in_range(size.mean, "the mean size", "seconds")
-    if size.variance == math.inf:
+    if math.isinf(size.moment(3)):
+        what, affected = "third moment", "waiting times can have infinite variance"
+        if math.isinf(size.variance):
+            what, affected = "variance", "mean waiting times can be infinite"
         warnings.warn(
-            f"the size {size!r} has infinite variance: mean response times may be infinite too, "
-            "and estimates of them converge too slowly to be trusted.",
+            f"the size {size!r} has infinite {what}: {affected}, and estimates of them carry no "
+            "interval.",
             InfiniteVarianceWarning,
             stacklevel=3,
         )

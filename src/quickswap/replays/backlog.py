@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from quickswap._values import Value
 from quickswap.replays.schedule import Schedule
 
 __all__ = ["Backlog", "much_work", "verdict_of"]
@@ -22,7 +23,7 @@ LEFT = 0.05
 
 
 @dataclass(frozen=True)
-class Backlog:
+class Backlog(Value):
     """The work that waits, until the last submission.
 
     Attributes:

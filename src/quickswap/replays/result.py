@@ -8,12 +8,14 @@ from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from quickswap._values import Value
 from quickswap.errors import QuickswapError, shown, unknown
 from quickswap.replays.backlog import Backlog, much_work, verdict_of
 from quickswap.replays.measuring import Table
 from quickswap.replays.schedule import Schedule
 from quickswap.simulation.result import plain
 from quickswap.statistics.estimates import Estimate
+from quickswap.statistics.paired import Outcome, outcome_of
 from quickswap.statistics.quantities import SUMMARIES, Quantities
 
 if TYPE_CHECKING:
@@ -59,7 +61,7 @@ class ReplayInputs:
 
 
 @dataclass(frozen=True)
-class ReplayResult(Quantities):
+class ReplayResult(Value, Quantities):
     """What one policy did for the jobs of a log. Intervals are over the weeks of the log.
 
     Percentiles and means are those of the jobs measured, exactly; a half-width (95 %) says how far
@@ -244,7 +246,7 @@ class ReplayComparison:
         tied = [
             r.policy_label
             for r in known
-            if r is not first and not r.difference(first, metric).low > 0
+            if r is not first and outcome_of(r.difference(first, metric)) is not Outcome.WORSE
         ]
         return (first.policy_label, *tied)
 

@@ -11,12 +11,12 @@ from contextlib import nullcontext
 from dataclasses import fields
 from functools import partial
 from itertools import pairwise
-from typing import Any
+from typing import Any, Unpack, cast
 
 from quickswap._check import items, real
 from quickswap._words import counted
 from quickswap.engine._core import replay as serve
-from quickswap.engine._settings import check_progress, flag
+from quickswap.engine._settings import ReplaySettings, check_progress, check_settings, flag
 from quickswap.engine.custom import OwnPolicy, as_policy, label, own_name
 from quickswap.engine.generators import untouched_generators
 from quickswap.errors import Interrupted, PolicyError, QuickswapError, shown
@@ -34,7 +34,6 @@ from quickswap.statistics.quantities import Quantities
 __all__ = ["DEFAULT_POLICIES", "as_logged", "replay", "replay_all"]
 
 DEFAULT_POLICIES = ("easy", "conservative", "first-fit", "static-quickswap", "adaptive-quickswap")
-AS_LOGGED_TAKES = {"servers", "classes", "warmup", "cooldown", "slowdown_bound", "seed"}
 APART = 1e-3
 """Share by which factors of the load must differ."""
 KNOWN = 0.9
@@ -137,7 +136,7 @@ def replay_all(
     *,
     load_factors: Sequence[float] = (1.0,),
     progress: Callable[[int, int], object] | None = None,
-    **settings: Any,
+    **settings: Unpack[ReplaySettings],
 ) -> ReplayComparison:
     """Serve the jobs of a log under several policies, at several loads.
 
@@ -153,6 +152,7 @@ def replay_all(
         PolicyError, QuickswapError: as `replay`; a policy given twice.
         Interrupted: Ctrl-C; its `result` is the comparison as far as it had come.
     """
+    check_settings(settings, ReplaySettings, "replay_all")
     check_progress(progress)
     listed = [policies] if isinstance(policies, str | Policy) else items(policies)
     factors = items(load_factors)
@@ -178,13 +178,15 @@ def replay_all(
             before = sum(each.policy_label != AS_LOGGED for each in results)
             progress(before * intended + done, runs * intended)
 
-    logged = {k: settings[k] for k in AS_LOGGED_TAKES & settings.keys()}
+    measured: dict[str, Any] = {
+        name: value for name, value in settings.items() if name not in ("estimate", "debug")
+    }
     try:
-        for factor in factors:
+        for factor in cast("list[float]", factors):
             if real(factor) == log.load_factor == 1.0 and _tells_waits(log):
-                results.append(as_logged(log, **logged))
+                results.append(as_logged(log, **measured))
             for policy in chosen:
-                result = replay(log, policy, load_factor=factor, progress=report, **settings)  # type: ignore[arg-type] # checked there
+                result = replay(log, policy, load_factor=factor, progress=report, **settings)
                 results.append(result)
     except KeyboardInterrupt:
         partly = ReplayComparison(tuple(results), time.perf_counter() - begun)

@@ -9,25 +9,33 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Self, Unpack
 
 from quickswap._check import integer, items, positive
 from quickswap._words import counted, load_words
-from quickswap.engine._settings import check_progress, flag, jobs_intended
+from quickswap.engine._settings import (
+    SimulationSettings,
+    check_progress,
+    check_settings,
+    flag,
+    jobs_intended,
+)
 from quickswap.engine.custom import OwnPolicy, as_policy, label
 from quickswap.errors import Interrupted, PolicyError, QuickswapError, UnstableError, shown, unknown
 from quickswap.model.files import as_system
 from quickswap.model.system import System
+from quickswap.model.variability import heavy
 from quickswap.policies import Policy
 from quickswap.simulation.result import Result, Stop
 from quickswap.simulation.simulate import simulate
 from quickswap.statistics.estimates import Estimate, Floats, jackknife
 from quickswap.statistics.measure import overall_values
+from quickswap.statistics.paired import best_of, outcome_of
 
 if TYPE_CHECKING:
     import polars
 
-__all__ = ["DEFAULT_POLICIES", "LOADS", "Comparison", "compare", "difference", "independent"]
+__all__ = ["DEFAULT_POLICIES", "LOADS", "Comparison", "compare", "difference", "gap_of"]
 
 DEFAULT_POLICIES = (
     "msf",
@@ -71,7 +79,8 @@ class Comparison:
         Two are tied if the interval of their difference holds 0. Results that `difference` cannot
         pair are compared as if they were independent: those read from a file, those of the warm-up
         "mser5", and those of a `precision` that ran for different lengths. Only results with the
-        verdict "stable" count.
+        verdict "stable" count, and there is no best where one that is too short has a lower value:
+        it may be better.
 
         Raises:
             QuickswapError: there is no such point or quantity.
@@ -83,17 +92,12 @@ class Comparison:
             raise QuickswapError(
                 f"point is {shown(point)}; it must be a whole number from 0 to {len(points) - 1}."
             )
-        known = [
-            each
-            for each in points[number]
-            if each.verdict.status == "stable" and math.isfinite(_value(each, quantity).value)
-        ]
-        if not known:
-            return ()
-        first = min(known, key=lambda each: _value(each, quantity).value)
-        others = (each for each in known if each is not first)
-        tied = (each.policy_label for each in others if _tied(first, each, quantity))
-        return (first.policy_label, *tied)
+        found = {each.policy_label: each for each in points[number]}
+        return best_of(
+            {name: _value(each, quantity).value for name, each in found.items()},
+            {name: each.verdict.status for name, each in found.items()},
+            lambda one, other: outcome_of(gap_of(found[one], found[other], quantity)),
+        )
 
     def to_frame(self) -> polars.DataFrame:
         """Return a polars frame with one row for each result, class and quantity."""
@@ -136,7 +140,7 @@ def compare(
     rates: Sequence[float] | None = None,
     loads: Sequence[float] | None = None,
     progress: Callable[[int, int], object] | None = None,
-    **settings: Any,
+    **settings: Unpack[SimulationSettings],
 ) -> Comparison:
     """Simulate several policies on one system, at several rates, with the same seed.
 
@@ -156,6 +160,7 @@ def compare(
             and for a policy, a rate or a load given twice.
         Interrupted: Ctrl-C; its `result` is the comparison as far as it had come.
     """
+    check_settings(settings, SimulationSettings, "compare")
     system = as_system(system)
     chosen = _chosen(policies, system)
     systems = _systems(system, rates, loads)
@@ -188,6 +193,9 @@ def difference(
 ) -> Estimate:
     """Return `first` less `second` with an interval that knows what the two have in common.
 
+    The difference is nan where one of them is unstable, as it has no mean (`verdict.reason` says
+    why), and has no interval where sizes are too heavy-tailed for one.
+
     Under common random numbers (`engine="events"`, same seed) the interval is narrower than those
     of the two results suggest, the more so the more alike the policies are.
 
@@ -204,12 +212,15 @@ def difference(
         if not isinstance(each, Result):
             raise QuickswapError(f"a difference is between two results, not {shown(each)}.")
     a, b = (_paired(each, quantity, cls) for each in (first, second))
+    if "unstable" in (first.verdict.status, second.verdict.status):
+        return Estimate(math.nan, math.nan)
     if a.shape != b.shape or not _alike(first, second):
         raise QuickswapError(
             "these results cannot be paired: they need the same system, seed, engine, jobs, "
             "replications and warm-up, and both must have run to the end."
         )
-    return jackknife(a - b, first._totals.sizes if first._totals is not None else [])[0]
+    gap = jackknife(a - b, first._totals.sizes if first._totals is not None else [])[0]
+    return Estimate(gap.value, math.nan) if heavy(first.system) else gap
 
 
 def _paired(result: Result, quantity: str, cls: str | None) -> Floats:
@@ -257,12 +268,12 @@ def independent(first: Result, second: Result, quantity: str) -> Estimate:
     return Estimate(a.value - b.value, math.hypot(a.half_width, b.half_width))
 
 
-def _tied(first: Result, other: Result, quantity: str) -> bool:
+def gap_of(first: Result, second: Result, quantity: str) -> Estimate:
+    """Return `first` less `second`: paired if they can be, else as if independent."""
     try:
-        gap = difference(other, first, quantity)
+        return difference(first, second, quantity)
     except QuickswapError:
-        gap = independent(other, first, quantity)
-    return not gap.low > 0
+        return independent(first, second, quantity)
 
 
 def _systems(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import warnings
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, fields
 from enum import Enum
@@ -11,8 +12,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 from quickswap.engine._inputs import Inputs
-from quickswap.errors import QuickswapError
+from quickswap.errors import InfiniteVarianceWarning, QuickswapError
 from quickswap.model.system import System
+from quickswap.model.variability import remarks
 from quickswap.statistics.estimates import Batches, Estimate
 from quickswap.statistics.pairing import Totals
 from quickswap.statistics.quantities import ClassResult, PhaseResult, Quantities, Summary
@@ -95,7 +97,14 @@ class Result(Quantities):
     @property
     def system(self) -> System:
         """The system simulated."""
-        return System.from_dict(self.inputs.system)
+        with warnings.catch_warnings():  # whoever made the system has been warned
+            warnings.simplefilter("ignore", InfiniteVarianceWarning)
+            return System.from_dict(self.inputs.system)
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What is to be known before the estimates are used, a sentence each: heavy tails."""
+        return tuple(remarks(self.system))
 
     def to_json(self) -> str:
         """Return the result as JSON; numbers that JSON has no word for become strings."""

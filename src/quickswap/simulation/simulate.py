@@ -26,7 +26,7 @@ from quickswap.simulation.result import Result, Stop, Trajectory
 from quickswap.statistics.estimates import Batches, Run, by_class, jackknife
 from quickswap.statistics.measure import measure, overall_values
 from quickswap.statistics.pairing import Totals
-from quickswap.statistics.verdict import Known, judge, known_stability
+from quickswap.statistics.verdict import Known, judge, known_stability, rarest_tail
 
 __all__ = ["rerun", "simulate", "simulate_inputs"]
 
@@ -100,6 +100,7 @@ def simulate(
         policy,
         jobs=jobs,
         precision=precision,
+        precision_of=precision_of,
         seed=seed,
         engine=engine,
         replications=replications,
@@ -289,11 +290,11 @@ class _Session:
         total = table.sum(axis=1)
         means = [total[:, 2:3] / total[:, :1]]
         if aim != "mean":
-            means.append(overall_values(sums, self.system)[:, :1])
+            means.append(overall_values(table[..., [0, 2]], self.system)[:, :1])
         if aim == "classes":
             with np.errstate(invalid="ignore", divide="ignore"):
                 means.append(table[..., 2] / table[..., 0])
-        found = jackknife(np.concatenate(means, axis=1), batches.sizes)
+        found = jackknife(np.concatenate(means, axis=1), batches.sizes, reciprocal=True)
         return all(each.relative <= (self.inputs.precision or 0) for each in found)
 
     def _result(self, core: Simulation, stop: Stop) -> Result | None:
@@ -304,7 +305,9 @@ class _Session:
             return None
         known = known_stability(self.system, self.policy)
         verdict = judge(batches, known, crowded=stop in {Stop.CROWDED, Stop.UNSTABLE})
-        measured = measure(self.system, batches, verdict.status != "unstable")
+        measured = measure(
+            self.system, batches, verdict.status != "unstable", rarest_tail(batches, known)
+        )
         policy = self.policy
         points = counters[0]["trajectory"]
         step = float(counters[0]["trajectory_step"])

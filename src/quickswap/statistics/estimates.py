@@ -22,6 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import stdtrit
 
+from quickswap._values import Value
 from quickswap.engine._core import PER_CLASS
 
 __all__ = ["QUANTILES", "Batches", "Estimate", "Run", "jackknife", "mser5"]
@@ -33,11 +34,15 @@ BATCHES = 16
 """Batches aimed at over all replications: enough for Student's t, few enough to be long."""
 MOST_CORRELATED = 0.8
 """Correlation of neighbouring batches that is allowed for; beyond it no run is long enough."""
+MOST_RELATIVE = 0.5
+"""Relative half-width up to which the interval of 1 / x is taken; it has no upper end at 1."""
+ROUNDING = 1e-13
+"""Relative half-width that rounding leaves of a value that is exact."""
 QUANTILES = (0.5, 0.9, 0.99, 0.999)
 
 
 @dataclass(frozen=True, slots=True)
-class Estimate:
+class Estimate(Value):
     """An estimate and the half-width of its 95 % confidence interval, in the unit of the value.
 
     `half_width` is 0 for a value that is exact and nan where the run was too short to tell. A
@@ -47,12 +52,6 @@ class Estimate:
 
     value: float
     half_width: float
-
-    def __post_init__(self) -> None:
-        # one and the same nan, so that equal estimates are equal
-        for name in ("value", "half_width"):
-            if math.isnan(getattr(self, name)):
-                object.__setattr__(self, name, math.nan)
 
     @property
     def low(self) -> float:
@@ -105,7 +104,11 @@ def _number(value: float, decimals: int) -> str:
 
 
 def jackknife(
-    values: Floats, sizes: Sequence[int], confidence: float = CONFIDENCE
+    values: Floats,
+    sizes: Sequence[int],
+    confidence: float = CONFIDENCE,
+    *,
+    reciprocal: bool = False,
 ) -> list[Estimate]:
     """Return the estimates of p quantities.
 
@@ -117,6 +120,9 @@ def jackknife(
         values: shape (1 + batches, p): the quantities from all batches, then with one left out.
         sizes: batches of each replication, in their order.
         confidence: of the intervals.
+        reciprocal: take the interval from that of 1 / x, whose upper end is farther away. Means of
+            times near saturation are proportional to 1 / (1 - load), and it is the load that
+            estimates are normal in: a run that sees too little of it is too low and looks too good.
     """
     whole, less = values[0], values[1:]
     batches = len(less)
@@ -133,8 +139,13 @@ def jackknife(
         correlation = np.where(max(sizes) > 1, np.nan_to_num(correlation), 0.0)
         widening = (1 + correlation) / (1 - correlation)
         spread = (batches - 1) / batches * squares * widening
-    freedom = np.maximum(batches / widening - 1, 1)
-    half = stdtrit(freedom, (1 + confidence) / 2) * np.sqrt(spread)
+        freedom = np.maximum(batches / widening - 1, 1)
+        half = stdtrit(freedom, (1 + confidence) / 2) * np.sqrt(spread)
+        half = np.where(half < ROUNDING * np.abs(whole), 0.0, half)
+        if reciprocal:
+            some = half > 0  # else the value is exact, and may be 0
+            relative = np.divide(half, np.abs(whole), out=np.zeros_like(half), where=some)
+            half = half / (1 - np.minimum(relative, MOST_RELATIVE))
     return [Estimate(float(v), float(h)) for v, h in zip(whole, half, strict=True)]
 
 

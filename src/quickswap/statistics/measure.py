@@ -8,18 +8,32 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from scipy.special import ndtri
 
 from quickswap.engine._core import OVERALL, PER_CLASS
 from quickswap.model.system import System
-from quickswap.statistics.estimates import QUANTILES, Batches, Estimate, Floats, by_class, jackknife
+from quickswap.model.variability import bursty, dispersion, heavy, scatter
+from quickswap.statistics.estimates import (
+    CONFIDENCE,
+    QUANTILES,
+    ROUNDING,
+    Batches,
+    Estimate,
+    Floats,
+    by_class,
+    jackknife,
+)
 from quickswap.statistics.quantities import SUMMARIES, ClassResult, PhaseResult, Summary
 
-__all__ = ["Measured", "busy", "measure", "overall_values"]
+__all__ = ["Measured", "busy", "half_width_of", "measure", "overall_values"]
 
+CUBES = 0.3
+"""Relative half-width of the third moment of the sizes that arrive, beyond which a run has not seen
+the rare sizes that the standard deviation of the waiting time comes from."""
 PHASES = ("idle", "1", "2", "3", "4")
 """Phases of MSFQ: nobody there; heavies; lights, all servers taken; lights; the drain."""
 NOTHING = Estimate(math.nan, math.nan)
-ENOUGH = 10
+ENOUGH = 30
 """Jobs that must lie above a percentile for its interval to be trusted."""
 
 
@@ -36,16 +50,29 @@ class Measured:
     phases: tuple[PhaseResult, ...]
 
 
-def measure(system: System, batches: Batches, stable: bool) -> Measured:
-    """Return all quantities; those that an unstable system does not have are nan."""
+def measure(system: System, batches: Batches, stable: bool, rarest: float) -> Measured:
+    """Return all quantities; those that an unstable system does not have are nan.
+
+    Args:
+        system: that was simulated.
+        batches: of the run.
+        stable: whether it is not unstable.
+        rarest: probability of the farthest tail whose percentile has an interval.
+    """
     sums, sizes = batches.whole_and_less(), batches.sizes
     table, duration, wasted = _parts(sums, system)
-    classes = _classes(system, batches, table, duration, stable)
+    classes = _classes(system, batches, table, duration, stable, rarest)
     servers = system.servers * duration
     with np.errstate(invalid="ignore"):  # nothing is left without the only batch
         shares = np.stack([busy(table, system.needs) / servers, wasted / servers], axis=1)
     utilisation, waste = jackknife(shares, sizes)
-    weighted, jain = jackknife(overall_values(table[..., [0, 2]], system), sizes)
+    if bursty(system) or not math.isfinite(dispersion(system)):
+        utilisation, waste = (Estimate(each.value, math.nan) for each in (utilisation, waste))
+    both = overall_values(table[..., [0, 2]], system)
+    weighted, jain = jackknife(both[:, :1], sizes, reciprocal=True)[0], _jain(both[:, 1], sizes)
+    if heavy(system):
+        weighted = Estimate(weighted.value, math.nan)
+        jain = Estimate(jain.value, math.nan) if jain.half_width else jain  # else it is exact
     return Measured(
         classes=tuple(classes[:-1]),
         overall=classes[-1],
@@ -77,6 +104,20 @@ def overall_values(table: Floats, system: System) -> Floats:
     return np.stack([weighted, jain], axis=1)
 
 
+def _jain(values: Floats, sizes: Sequence[int]) -> Estimate:
+    """Return Jain's index with an interval that comes from that of log(1 - index).
+
+    1 - index is a square of differences between classes: it cannot be below 0, and where the
+    differences may be 0 nothing is known but that.
+    """
+    index = float(values[0])
+    with np.errstate(invalid="ignore", divide="ignore"):
+        half = jackknife(np.log(1 - values)[:, None], sizes)[0].half_width
+    if index > 1 - ROUNDING:  # one class, or classes that are alike
+        return Estimate(1.0, 0.0)
+    return Estimate(index, (1 - index) * math.expm1(half) if half < 1 else math.nan)
+
+
 def _parts(sums: Floats, system: System) -> tuple[Floats, Floats, Floats]:
     """Return the numbers per class, the duration, and the capacity wasted (servers x seconds)."""
     table = by_class(sums, len(system.needs))
@@ -85,7 +126,12 @@ def _parts(sums: Floats, system: System) -> tuple[Floats, Floats, Floats]:
 
 
 def _classes(
-    system: System, batches: Batches, table: Floats, duration: Floats, stable: bool
+    system: System,
+    batches: Batches,
+    table: Floats,
+    duration: Floats,
+    stable: bool,
+    rarest: float,
 ) -> list[ClassResult]:
     """Return the results of all classes, and behind them that of all jobs together."""
     table = np.concatenate([table, table.sum(axis=1, keepdims=True)], axis=1)
@@ -94,8 +140,16 @@ def _classes(
         rates = table[..., [10, 11, 0]] / duration[:, None, None]
         means = table[..., 2:10:2] / table[..., :1]
         stds = np.sqrt(np.maximum(table[..., 3:10:2] / table[..., :1] - means**2, 0))
-    present, waiting, throughput = _grid(rates, batches.sizes).T
+    present, waiting, _ = _grid(rates, batches.sizes).T
+    throughput = jackknife(rates[..., 2], batches.sizes)
     moments = _grid(np.stack([means, stds], axis=-1), batches.sizes)
+    if half_width_of(scatter(system, 3), batches) > CUBES:
+        moments[..., 1] = _without_interval(moments[..., 1])
+    if heavy(system):
+        moments, present, waiting = map(_without_interval, (moments, present, waiting))
+    if bursty(system):
+        present, waiting = map(_without_interval, (present, waiting))
+        throughput = [Estimate(each.value, math.nan) for each in throughput]
     quantiles = []
     for metric in range(len(SUMMARIES)):
         found, off = batches.quantiles(metric)
@@ -110,7 +164,7 @@ def _classes(
             if name == "slowdown" and infinite and jobs[i] > 0:
                 mean = std = Estimate(math.inf, 0.0)  # exactly
             levels = zip(quantiles[metric][i], QUANTILES, strict=True)
-            percentiles = [_percentile(each, level, jobs[i]) for each, level in levels]
+            percentiles = [_percentile(each, level, jobs[i], rarest) for each, level in levels]
             summaries[name] = Summary(mean, std, *percentiles)
         results.append(
             ClassResult(
@@ -131,7 +185,7 @@ def _classes(
 
 def _grid(values: Floats, sizes: Sequence[int]) -> Any:
     """Return an array of estimates from values (1 + batches, ...): one for each of the rest."""
-    flat = jackknife(values.reshape(len(values), -1), sizes)
+    flat = jackknife(values.reshape(len(values), -1), sizes, reciprocal=True)
     grid = np.empty(len(flat), dtype=object)
     grid[:] = flat
     return grid.reshape(values.shape[1:])
@@ -144,12 +198,26 @@ def _widened(estimates: Any, by: Floats) -> Any:
     return estimates
 
 
-def _percentile(estimate: Estimate, level: float, jobs: float) -> Estimate:
-    """Return a percentile: no value without a job above it, no interval with few of them."""
+def _percentile(estimate: Estimate, level: float, jobs: float, rarest: float) -> Estimate:
+    """Return a percentile: no value without a job above it, no interval with too little there."""
     above = jobs * (1 - level)
     if above < 1:
         return NOTHING
-    return estimate if above >= ENOUGH else Estimate(estimate.value, math.nan)
+    seen = above >= ENOUGH and 1 - level >= rarest
+    return estimate if seen else Estimate(estimate.value, math.nan)
+
+
+def _without_interval(estimates: Any) -> Any:
+    """Return an array of estimates without their intervals."""
+    bare = np.empty_like(estimates)
+    bare.flat = [Estimate(each.value, math.nan) for each in estimates.flat]
+    return bare
+
+
+def half_width_of(variance: float, batches: Batches) -> float:
+    """Return the half-width of a sum over the time of a run, from its variance in a second."""
+    seconds = float(batches.sums[:, batches.runs[0][0].classes * PER_CLASS].sum())
+    return float(ndtri((1 + CONFIDENCE) / 2)) * math.sqrt(variance / seconds)
 
 
 def _phases(sums: Floats, classes: int, sizes: list[int]) -> tuple[PhaseResult, ...]:
@@ -161,6 +229,6 @@ def _phases(sums: Floats, classes: int, sizes: list[int]) -> tuple[PhaseResult, 
         with np.errstate(invalid="ignore", divide="ignore"):
             mean = total / count
             std = np.sqrt(np.maximum(square / count - mean**2, 0))
-        estimates = jackknife(np.stack([mean, std], axis=1), sizes)
+        estimates = jackknife(np.stack([mean, std], axis=1), sizes, reciprocal=True)
         results.append(PhaseResult(PHASES[i], round(float(count[0])), *estimates))
     return tuple(results)

@@ -8,14 +8,15 @@ from dataclasses import astuple, dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from quickswap._words import counted
+from quickswap._words import counted, load_words
 from quickswap.engine._core import OVERALL, PER_CLASS
 from quickswap.model.system import System
+from quickswap.model.variability import dispersion, scatter
 from quickswap.policies import Policy
 from quickswap.statistics.estimates import Batches, Estimate, Run, by_class, jackknife
-from quickswap.statistics.measure import busy
+from quickswap.statistics.measure import busy, half_width_of
 
-__all__ = ["Known", "judge", "known_stability"]
+__all__ = ["Known", "judge", "known_stability", "rarest_tail"]
 
 CERTAIN = 2.5
 """Half-widths that the growth must be above 0: five standard errors, as runs are judged often."""
@@ -26,6 +27,9 @@ CROWD = 30.0
 """Mean number in system at the end below which growth is not taken seriously."""
 PILE, PILE_SHARE = 1000.0, 0.05
 """Jobs left at the end of a replication, and their share of the arrivals, that make a pile."""
+FAR_OFFERED, FAR_USED = 0.6, 1.0
+"""The same half-widths, over the square root of its probability, beyond which a tail is not known:
+what is above a percentile comes in excursions of the backlog, of which a run sees few."""
 FILLED = 1_000_000
 """Arrivals below which a pile says nothing: near its capacity a stable system still fills up."""
 ENOUGH = 30
@@ -37,6 +41,16 @@ SIZES = 10.0
 only those jobs complete in a short run that happen to be short."""
 WIDE = 0.1
 """Half-width of the utilisation, relative to the load, beyond which a run has seen too little."""
+NEAR_OFFERED, NEAR_USED = 0.12, 0.2
+"""Half-widths of the load that has arrived and of the utilisation, relative to the distance from
+the limit of stability, beyond which a run is short beside the swings of the backlog. The first
+follows from the moments of the model, so that no luck gets a run past it; the second knows the
+policy, whose cycles may be longer. `verification/coverage.py` measures what they achieve."""
+SPREAD = 0.3
+"""Half-width of the second moment of the sizes that arrive, relative to it, beyond which a run has
+not seen the rare sizes that waiting times come from: the mean wait is proportional to it."""
+MARGIN = 1.2
+"""Times the jobs that the evidence asks for, as it is known roughly."""
 PIECES = 16
 """Pieces of a replication whose growth is taken as independent."""
 
@@ -66,6 +80,7 @@ class Known:
         capacity: arrival rate that no policy can carry.
         verdict: of the theorem for this policy: "stable", "unstable" or "unknown".
         reason: of the theorem.
+        limit: arrival rate at which the policy is known to be unstable.
     """
 
     capacity: float
@@ -77,6 +92,16 @@ class Known:
     needs: tuple[int, ...]
     load_shares: tuple[float, ...]
     mean_sizes: tuple[float, ...]
+    limit: float
+    dispersion: float
+    """Of the load that arrives; see `quickswap.model.variability`."""
+    scatter: float
+    """Of the second moment of what arrives; see `quickswap.model.variability`."""
+
+    @property
+    def room(self) -> float:
+        """Load that could be added before the system is known to be unstable."""
+        return self.load * (self.limit / self.rate - 1)
 
     @property
     def hopeless(self) -> bool:
@@ -88,16 +113,18 @@ def known_stability(system: System, policy: object) -> Known:
     """Return what theorems say about a policy on a system."""
     from quickswap.theory import stability
 
-    verdict, reason = "unknown", "nothing is proven here"
+    verdict, reason, capacity = "unknown", "nothing is proven here", system.capacity
+    limit = capacity
     if isinstance(policy, Policy):
         found = stability(system, policy)
+        limit = min(capacity, found.necessary_limit)
         verdict, reason = found.verdict, found.reason
         if verdict == "unstable" and found.limit is None:
             reason = f"no policy is stable at {_rate(found.necessary_limit)} or more."
         elif verdict == "unstable":
             reason = f"unstable from {_rate(found.necessary_limit)} on: {reason}"
     return Known(
-        capacity=system.capacity,
+        capacity=capacity,
         verdict=verdict,
         reason=reason,
         rate=system.arrival_rate,
@@ -106,6 +133,9 @@ def known_stability(system: System, policy: object) -> Known:
         needs=system.needs,
         load_shares=system.load_shares,
         mean_sizes=tuple(each.size.mean for each in system.classes),
+        limit=limit,
+        dispersion=dispersion(system),
+        scatter=scatter(system, 2),
     )
 
 
@@ -124,12 +154,14 @@ def judge(batches: Batches, known: Known, crowded: bool) -> Verdict:
         return Verdict("unstable", True, known.reason, growth)
     if not grows and not crowded:
         if short := _lacks_work(batches, known):
-            return Verdict("too short", known.verdict == "stable", short, growth)
+            reason = f"{short}; {_cure(batches, known)}."
+            return Verdict("too short", known.verdict == "stable", reason, growth)
         if known.verdict == "stable":
             return Verdict("stable", True, known.reason, growth)
         return Verdict("stable", False, "the number in system does not grow in this run.", growth)
     if known.verdict == "stable":
-        reason = "stable by theorem, but the number in system still grows: simulate more jobs."
+        reason = "stable by theorem, but the number in system still grows"
+        reason = f"{reason}; {_cure(batches, known)}."
         return Verdict("too short", True, reason, growth)
     if not grows:
         reason = (
@@ -142,7 +174,8 @@ def judge(batches: Batches, known: Known, crowded: bool) -> Verdict:
             f"did not leave, and {_at_end(runs):,.0f} jobs were there at the end."
         )
         return Verdict("unstable", False, reason, growth)
-    reason = "the number in system still grows, but ever more slowly: simulate more jobs."
+    reason = "the number in system still grows, but ever more slowly"
+    reason = f"{reason}; {_cure(batches, known)}."
     return Verdict("too short", False, reason, growth)
 
 
@@ -155,12 +188,67 @@ def _lacks_work(batches: Batches, known: Known) -> str | None:
     if little := _seen_little(batches, known):
         return little
     used, width = _used(batches, known)
-    if not abs(used - known.load) > max(2 * width, 0.01 * known.load):
-        return None
-    return (
-        f"{used:.3g} ± {width:.1g} of the servers were in use, in the long run {known.load:.3g} "
-        "must be: the run is too short to have seen its rare, big jobs served; simulate more jobs."
-    )
+    if abs(used - known.load) > max(2 * width, 0.01 * known.load):
+        return (
+            f"{used:.3g} ± {width:.1g} of the servers were in use and {known.load:.3g} must be in "
+            "the long run, so that the run has not seen its rare, big jobs served"
+        )
+    offered = _offered(batches, known)
+    offered = offered if math.isfinite(offered) else 0.0  # the sizes are a case of their own
+    if max(offered / NEAR_OFFERED, width / NEAR_USED) > known.room:
+        return (
+            f"the load is {load_words(known.load)} and its limit "
+            f"{load_words(known.load + known.room)}: the run is short beside the swings of the "
+            "backlog"
+        )
+    if SPREAD < _missed(batches, known) < math.inf:
+        return (
+            "the sizes vary so much that the run has not seen enough of the largest, from which "
+            "the waiting times come"
+        )
+    return None
+
+
+def _missed(batches: Batches, known: Known) -> float:
+    """Return the relative half-width of the second moment of the sizes that arrive in the run."""
+    return half_width_of(known.scatter, batches)
+
+
+def _offered(batches: Batches, known: Known) -> float:
+    """Return the half-width of the load that arrives in a time as long as the run measured."""
+    return half_width_of(known.dispersion, batches)
+
+
+def _cure(batches: Batches, known: Known) -> str:
+    """Return how many jobs would do, as far as the run can tell.
+
+    Half-widths shrink like the square root of the jobs, and the rest grows in proportion.
+    """
+    jobs = by_class(batches.whole_and_less(), len(known.needs))[0]
+    matter = np.array(known.load_shares) > SHARE / len(known.needs)
+    if (jobs[matter, 0] == 0).any():
+        return "simulate more jobs"
+    seconds = min(float(_durations(run).sum()) for run, _ in batches.runs)
+    _, width = _used(batches, known)
+    factors = [
+        2.0,
+        *(ENOUGH / jobs[matter, 0]),
+        *(SIZES * np.array(known.mean_sizes)[matter] / seconds),
+        (width / (WIDE * known.load)) ** 2,
+        (width / (NEAR_USED * known.room)) ** 2,
+        (_offered(batches, known) / (NEAR_OFFERED * known.room)) ** 2,
+        (_missed(batches, known) / SPREAD) ** 2,
+    ]
+    factor = MARGIN * max(filter(math.isfinite, factors))
+    done = sum(float(by_class(run.rows, run.classes)[..., 0].sum()) for run, _ in batches.runs)
+    return f"simulate more jobs, about {float(f'{factor * done:.1e}'):,.0f}"
+
+
+def rarest_tail(batches: Batches, known: Known) -> float:
+    """Return the probability of the farthest tail of which a run has seen enough."""
+    _, width = _used(batches, known)
+    worst = max(_offered(batches, known) / FAR_OFFERED, width / FAR_USED)
+    return (worst / known.room) ** 2 if known.room > 0 and math.isfinite(worst) else 1.0
 
 
 def _fills_up(batches: Batches, known: Known) -> bool:
@@ -188,27 +276,26 @@ def _seen_little(batches: Batches, known: Known) -> str | None:
         arrived = counted(jobs[first, 1], "job", ",.0f")
         return (
             f"of need {known.needs[first]} none of the {arrived} that arrived "
-            "has completed, and they may never start: simulate more jobs."
+            "has completed, and they may never start"
         )
     rare = jobs[:, 0] < ENOUGH
     carried = float(np.array(known.load_shares)[rare].sum())
     if carried > SHARE:
         return (
             f"classes that carry {100 * carried:.3g} % of the load have completed fewer than "
-            f"{ENOUGH} jobs each: simulate more jobs."
+            f"{ENOUGH} jobs each"
         )
     carried = float(np.array(known.load_shares)[_outlast(batches, known)].sum())
     if carried > SHARE:
         return (
             f"a replication lasts less than {SIZES:g} mean sizes of classes that carry "
-            f"{100 * carried:.3g} % of the load, of which only the short jobs complete: simulate "
-            "more jobs."
+            f"{100 * carried:.3g} % of the load, of which only the short jobs complete"
         )
     used, width = _used(batches, known)
     if width > WIDE * known.load:
         return (
-            f"the share of the servers in use, {used:.3g} ± {width:.2g}, is known too badly for "
-            "the rest to be trusted: simulate more jobs."
+            f"the share of the servers in use, {used:.3g} ± {width:.2g}, is too imprecise to trust "
+            "the other estimates"
         )
     return None
 

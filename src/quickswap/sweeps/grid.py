@@ -8,10 +8,11 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import product
 from pathlib import Path
-from typing import Any, Self, final
+from typing import Any, Self, Unpack, final
 
 from quickswap._check import items, positive
 from quickswap._words import counted
+from quickswap.engine._settings import GridSettings
 from quickswap.errors import ModelError, PolicyError, QuickswapError, shown, unknown
 from quickswap.files import checked_path
 from quickswap.model.files import as_system
@@ -80,7 +81,7 @@ class Grid:
         loads: Any = None,
         rates: Any = None,
         seeds: Any = (1,),
-        **settings: Any,
+        **settings: Unpack[GridSettings],
     ) -> None:
         if loads is not None and rates is not None:
             raise QuickswapError("a grid takes loads or rates, not both.")

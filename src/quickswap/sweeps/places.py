@@ -9,9 +9,10 @@ from typing import Any
 
 from quickswap.errors import QuickswapError, unknown
 from quickswap.model.system import System
-from quickswap.simulation.comparison import difference, independent
+from quickswap.simulation.comparison import gap_of
 from quickswap.simulation.result import Result, Stop
 from quickswap.statistics.estimates import Estimate
+from quickswap.statistics.paired import Outcome, best_of, outcome_of
 from quickswap.sweeps.grid import Spot
 from quickswap.sweeps.outcomes import Outcomes
 from quickswap.sweeps.point import SETTINGS
@@ -93,43 +94,46 @@ class Place:
         if quantity not in PAIRED:
             unknown("quantity", quantity, PAIRED, QuickswapError)
         pairs = _paired(self._results(first), self._results(second))
-        return mean_of([_difference(a, b, quantity) for a, b in pairs])
+        return mean_of([gap_of(a, b, quantity) for a, b in pairs])
 
     def better(self, first: str, second: str, quantity: str = "weighted_mean_response_time") -> str:
         """Return "yes" if `first` is better than `second` here, "no" if it is worse, "undecided".
 
         It is decided where the interval of their difference leaves 0 out, and where one of them is
-        stable and the other is not.
+        stable and the other is unstable; see `outcome`.
         """
+        words = {Outcome.BETTER: "yes", Outcome.WORSE: "no"}
+        return words.get(self.outcome(first, second, quantity), "undecided")
+
+    def outcome(
+        self, first: str, second: str, quantity: str = "weighted_mean_response_time"
+    ) -> Outcome:
+        """Return how `first` compares with `second`."""
         verdicts = self.verdict(first), self.verdict(second)
-        if sorted(verdicts) == ["stable", "unstable"]:
-            return "yes" if verdicts[0] == "stable" else "no"
-        if verdicts != ("stable", "stable"):
-            return "undecided"
-        gap = self.difference(first, second, quantity)
-        if gap.high < 0 or gap.low > 0:
-            return "yes" if gap.high < 0 else "no"
-        return "undecided"
+        if all(each in self.results for each in (first, second)):
+            gap = self.difference(first, second, quantity)
+            floors = self._fills_up(first), self._fills_up(second)
+            return outcome_of(gap, *verdicts, floors=floors)
+        return outcome_of(Estimate(math.nan, math.nan), *verdicts)
 
     def best(self, quantity: str = "weighted_mean_response_time") -> tuple[str, ...]:
         """Return the policy with the least value, then those that are tied with it.
 
-        Only policies with the verdict "stable" for every seed count; () if there are none, and
-        after Ctrl-C where a policy has not run with any seed.
+        Only policies with the verdict "stable" for every seed count; () if there are none, where
+        one that is too short has a lower value, and after Ctrl-C where a policy has not run with
+        any seed.
         """
         if any(each.not_run for each in self.failures.values()):
             return ()
-        known = {
-            policy: value
-            for policy in self.policies
-            if self.verdict(policy) == "stable"
-            and math.isfinite(value := self.estimate(policy, quantity).value)
-        }
-        if not known:
-            return ()
-        first = min(known, key=known.__getitem__)
-        others = (each for each in known if each != first)
-        return (first, *(each for each in others if self.better(first, each, quantity) != "yes"))
+        return best_of(
+            {policy: self.estimate(policy, quantity).value for policy in self.policies},
+            {policy: self.verdict(policy) for policy in self.policies},
+            lambda one, other: self.outcome(one, other, quantity),
+        )
+
+    def _fills_up(self, policy: str) -> bool:
+        """Whether the number in system still grows with every seed, so that values are too low."""
+        return all(each.verdict.growth.low > 0 for each in self._results(policy))
 
     def _results(self, policy: str) -> tuple[Result, ...]:
         if policy not in self.results:
@@ -190,13 +194,6 @@ def _paired(first: Sequence[Result], second: Sequence[Result]) -> Sequence[tuple
     of_seed = {each.inputs.seed: each for each in second}
     pairs = [(each, of_seed[each.inputs.seed]) for each in first if each.inputs.seed in of_seed]
     return pairs or list(zip(first, second, strict=False))
-
-
-def _difference(first: Result, second: Result, quantity: str) -> Estimate:
-    try:
-        return difference(first, second, quantity)
-    except QuickswapError:
-        return independent(first, second, quantity)
 
 
 def worst(verdicts: Iterable[str]) -> str:

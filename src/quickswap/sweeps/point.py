@@ -8,12 +8,13 @@ from collections.abc import Callable
 from dataclasses import dataclass, fields
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Self, final
+from typing import Any, Self, Unpack, final
 
 from quickswap.engine._core import VERSION
 from quickswap.engine._inputs import OWN, Inputs, inputs_of
+from quickswap.engine._settings import PointSettings, check_settings
 from quickswap.engine.custom import as_policy
-from quickswap.errors import PolicyError, QuickswapError, shown, unknown
+from quickswap.errors import PolicyError, QuickswapError, shown
 from quickswap.model.files import as_system
 from quickswap.model.system import System
 from quickswap.policies import Policy, parse
@@ -22,19 +23,7 @@ from quickswap.simulation.simulate import simulate_inputs
 
 __all__ = ["SETTINGS", "Point"]
 
-SETTINGS = (
-    *(
-        "jobs",
-        "precision",
-        "precision_of",
-        "seed",
-        "engine",
-        "replications",
-        "warmup",
-        "slowdown_bound",
-    ),
-    *("trajectory", "max_in_system", "allow_unstable"),
-)
+SETTINGS = tuple(PointSettings.__annotations__)
 """What else than system and policy determines a result."""
 
 
@@ -61,23 +50,24 @@ class Point:
             raise PolicyError(_no_own(self.inputs.policy.removeprefix(OWN)))
 
     @classmethod
-    def of(cls, system: System | str | Path, policy: Policy | str, **settings: Any) -> Self:
+    def of(
+        cls,
+        system: System | str | Path,
+        policy: Policy | str,
+        **settings: Unpack[PointSettings],
+    ) -> Self:
         """Describe a simulation.
 
         Args:
             system: servers and classes, or the name of a preset or model file.
             policy: one of quickswap's, or its spelling.
-            settings: as `simulate` takes them, with the same defaults: jobs, precision, seed,
-                engine, replications, warmup, slowdown_bound, trajectory, max_in_system and
-                allow_unstable.
+            settings: as `simulate` takes them, with the same defaults; see `PointSettings`.
 
         Raises:
             PolicyError: the policy does not suit the system, or is one of your own.
             QuickswapError: a setting that is unknown or out of range.
         """
-        for name in settings:
-            if name not in SETTINGS:
-                unknown("setting of a point", name, SETTINGS, QuickswapError)
+        check_settings(settings, PointSettings, "a point")
         system = as_system(system)
         chosen = as_policy(policy, system)
         if not isinstance(chosen, Policy):

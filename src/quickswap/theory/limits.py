@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import cast
 
+from quickswap._values import Value
 from quickswap.model.files import as_system
 from quickswap.model.system import System
 from quickswap.policies import StaticQuickswap
@@ -19,7 +20,7 @@ __all__ = ["HeavyTraffic", "heavy_traffic"]
 
 
 @dataclass(frozen=True, kw_only=True)
-class HeavyTraffic(Means):
+class HeavyTraffic(Value, Means):
     """Limits of (1 - rho) E[T_i] and (1 - rho) E[number of class i], in place of the means.
 
     `mean_response_time` is thus the limit of (1 - rho) E[T] in seconds; so with the others. The

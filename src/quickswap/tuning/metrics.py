@@ -16,6 +16,7 @@ from quickswap.errors import QuickswapError, unknown
 from quickswap.simulation.result import Result
 from quickswap.statistics.estimates import CONFIDENCE, Estimate, Floats, jackknife
 from quickswap.statistics.measure import overall_values
+from quickswap.statistics.paired import Outcome, outcome_of
 from quickswap.theory.means import Means
 from quickswap.tuning.runs import Runs
 
@@ -32,6 +33,7 @@ METRICS = {
 }
 """The metrics, less is better, and what they are."""
 
+PLACES = {Outcome.ALIKE: "tied", Outcome.WORSE: "worse"}
 Known = Runs | float
 """What is known of a candidate: simulations, or the exact value."""
 
@@ -59,9 +61,9 @@ def place(known: Known, best: Known, metric: str, indifference: float, confidenc
     if isinstance(known, float) and isinstance(best, float):
         return "tied" if known - best <= room else "worse"
     difference = gap(known, best, metric, confidence)
-    if trusted(known) and difference.high <= room:
-        return "tied"
-    return "worse" if bounded(known) and difference.low > 0 else "not told"
+    statuses = ("stable" if trusted(each) else "too short" for each in (known, best))
+    found = outcome_of(difference, *statuses, floors=(bounded(known), False), room=room)
+    return PLACES.get(found, "not told")
 
 
 def check_metric(given: object) -> str:
@@ -90,7 +92,7 @@ def measured(known: Known, metric: str, confidence: float = CONFIDENCE) -> Estim
         return Estimate(known, 0.0)
     if metric == "p99":
         return _over_seeds(_percentiles(known), confidence)
-    return jackknife(_values(known.only, metric), known.sizes, confidence)[0]
+    return jackknife(_values(known.only, metric), known.sizes, confidence, reciprocal=True)[0]
 
 
 def gap(first: Known, second: Known, metric: str, confidence: float = CONFIDENCE) -> Estimate:

@@ -19,6 +19,7 @@ from itertools import islice
 
 from quickswap.model.system import System
 from quickswap.policies import Policy
+from quickswap.statistics.paired import Outcome, best_of
 from quickswap.sweeps.record import Failure
 from quickswap.theory.stability import stability
 from quickswap.tuning.candidates import Candidate, between, distinct
@@ -132,8 +133,14 @@ class Race:
 
     def winner(self) -> Entry | None:
         """Return the leader, unless a run that is too short to be trusted looks better."""
-        leader = self.leader()
-        return leader if leader is min(self.left, key=self.value, default=None) else None
+        found = {self.key(each): each for each in self.left}
+        statuses = {
+            name: "stable" if each.judged(self.turn) else "too short"
+            for name, each in found.items()
+        }
+        values = {name: self.value(each) for name, each in found.items()}
+        best = best_of(values, statuses, lambda *_: Outcome.WORSE)
+        return found[best[0]] if best else None
 
     def value(self, entry: Entry) -> float:
         """Return the value of an entry after the last round; infinite if there is none."""

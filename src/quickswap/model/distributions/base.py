@@ -48,6 +48,10 @@ class Distribution(ABC):
         """E[1/S] per second; `inf` when it does not exist, then mean slowdown is infinite too."""
 
     @abstractmethod
+    def moment(self, order: int) -> float:
+        """Return E[S^order] for an order of at least 1; `inf` when it does not exist."""
+
+    @abstractmethod
     def exceeded(self, probability: float) -> float:
         """Return the least x with P(S > x) <= `probability`, in seconds; it is above 0, below 1."""
 
@@ -149,5 +153,13 @@ def expm1(x: float) -> float:
     """e^x - 1, with `inf` where a float overflows."""
     try:
         return math.expm1(x)
+    except OverflowError:
+        return math.inf
+
+
+def power(x: float, order: int) -> float:
+    """x^order of a nonnegative number, with `inf` where a float overflows."""
+    try:
+        return float(x) ** order
     except OverflowError:
         return math.inf

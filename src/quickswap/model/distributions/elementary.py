@@ -9,7 +9,7 @@ from typing import ClassVar, Self, final
 
 from quickswap._check import numbers
 from quickswap.errors import ModelError, inside
-from quickswap.model.distributions.base import Distribution
+from quickswap.model.distributions.base import Distribution, power
 
 
 @final
@@ -33,6 +33,9 @@ class Deterministic(Distribution):
     @property
     def variance(self) -> float:
         return 0.0
+
+    def moment(self, order: int) -> float:
+        return power(self.value, order)
 
     @property
     def mean_inverse(self) -> float:
@@ -76,6 +79,17 @@ class Uniform(Distribution):
     @property
     def variance(self) -> float:
         return (self.high - self.low) ** 2 / 12
+
+    def moment(self, order: int) -> float:
+        # Gauss and Legendre with n points are exact for polynomials of degree 2 n - 1
+        from numpy.polynomial.legendre import leggauss
+
+        points, weights = leggauss(order // 2 + 1)
+        middle, half = self.mean, (self.high - self.low) / 2
+        return (
+            _sum(w * power(middle + half * x, order) for x, w in zip(points, weights, strict=True))
+            / 2
+        )
 
     @property
     def mean_inverse(self) -> float:
@@ -140,6 +154,10 @@ class Empirical(Distribution):
     @property
     def variance(self) -> float:
         return self._variance
+
+    def moment(self, order: int) -> float:
+        pairs = zip(self.values, self.weights, strict=True)
+        return _sum(w * power(x, order) for x, w in pairs if w > 0) / _sum(self.weights)
 
     @property
     def mean_inverse(self) -> float:

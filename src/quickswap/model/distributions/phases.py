@@ -9,7 +9,7 @@ from typing import ClassVar, Self, final
 
 from quickswap._check import numbers, whole
 from quickswap.errors import ModelError, inside
-from quickswap.model.distributions.base import Distribution
+from quickswap.model.distributions.base import Distribution, power
 
 
 @final
@@ -35,6 +35,9 @@ class Exponential(Distribution):
     @property
     def variance(self) -> float:
         return self.mean * self.mean
+
+    def moment(self, order: int) -> float:
+        return math.factorial(order) * power(self.mean, order)
 
     @property
     def mean_inverse(self) -> float:
@@ -74,6 +77,9 @@ class Erlang(Distribution):
     @property
     def variance(self) -> float:
         return self.mean * self.mean / self.phases
+
+    def moment(self, order: int) -> float:
+        return _gamma_moment(self.phases, self.mean / self.phases, order)
 
     @property
     def mean_inverse(self) -> float:
@@ -127,6 +133,9 @@ class Gamma(Distribution):
     @property
     def variance(self) -> float:
         return self.shape * self.scale**2
+
+    def moment(self, order: int) -> float:
+        return _gamma_moment(self.shape, self.scale, order)
 
     @property
     def mean_inverse(self) -> float:
@@ -198,6 +207,10 @@ class Hyperexponential(Distribution):
         phases = zip(self.probabilities, means, strict=True)
         return math.fsum(p * (m * m + (m - mean) * (m - mean)) for p, m in phases)
 
+    def moment(self, order: int) -> float:
+        phases = zip(self.probabilities, self.rates, strict=True)
+        return math.factorial(order) * math.fsum(p * power(1 / r, order) for p, r in phases)
+
     @property
     def mean_inverse(self) -> float:
         return math.inf
@@ -223,6 +236,11 @@ class Hyperexponential(Distribution):
 
     def _scaled(self, factor: float) -> Self:
         return type(self)(self.probabilities, [rate / factor for rate in self.rates])
+
+
+def _gamma_moment(shape: float, scale: float, order: int) -> float:
+    """Return a moment of a gamma distribution: shape (shape + 1) ... times the scale's power."""
+    return math.prod(shape + i for i in range(order)) * power(scale, order)
 
 
 def _gamma_exceeded(shape: float, probability: float) -> float:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import ClassVar, Self, final
 
 from quickswap.errors import ModelError
-from quickswap.model.distributions.base import Distribution, exp, expm1
+from quickswap.model.distributions.base import Distribution, exp, expm1, power
 
 
 @final
@@ -42,6 +42,9 @@ class LogNormal(Distribution):
     @property
     def variance(self) -> float:
         return expm1(self.sigma**2) * exp(2 * self.mu + self.sigma**2)
+
+    def moment(self, order: int) -> float:
+        return exp(order * self.mu + (order * self.sigma) ** 2 / 2)
 
     @property
     def mean_inverse(self) -> float:
@@ -87,6 +90,9 @@ class Weibull(Distribution):
     def variance(self) -> float:
         ratio = math.lgamma(1 + 2 / self.shape) - 2 * math.lgamma(1 + 1 / self.shape)
         return self.mean * self.mean * expm1(ratio)
+
+    def moment(self, order: int) -> float:
+        return power(self.scale, order) * exp(math.lgamma(1 + order / self.shape))
 
     @property
     def mean_inverse(self) -> float:
@@ -141,6 +147,11 @@ class Pareto(Distribution):
             return math.inf
         return self.scale**2 * self.shape / ((self.shape - 1) ** 2 * (self.shape - 2))
 
+    def moment(self, order: int) -> float:
+        if self.shape <= order:
+            return math.inf
+        return self.shape / (self.shape - order) * power(self.scale, order)
+
     @property
     def mean_inverse(self) -> float:
         return self.shape / ((self.shape + 1) * self.scale)
@@ -177,22 +188,25 @@ class BoundedPareto(Distribution):
             raise ModelError(f"low of BoundedPareto must be below its high, {high:g}, not {low:g}.")
         self._store(shape=shape, low=low, high=high)
 
-    def _moment(self, order: int) -> float:
-        """E[S^order] for any whole order, negative ones too."""
-        span = math.log(self.high / self.low)
-        return self.low**order * _integral(order - self.shape, span) / _integral(-self.shape, span)
+    def moment(self, order: int) -> float:
+        span = math.log(self.high / self.low)  # negative orders exist too
+        return (
+            power(self.low, order)
+            * _integral(order - self.shape, span)
+            / _integral(-self.shape, span)
+        )
 
     @property
     def mean(self) -> float:
-        return self._moment(1)
+        return self.moment(1)
 
     @property
     def variance(self) -> float:
-        return max(0.0, self._moment(2) - self.mean * self.mean)
+        return max(0.0, self.moment(2) - self.mean * self.mean)
 
     @property
     def mean_inverse(self) -> float:
-        return self._moment(-1)
+        return self.moment(-1)
 
     def exceeded(self, probability: float) -> float:
         least = math.pow(self.low / self.high, self.shape)  # P(S > x) + a (1 - P) = (low/x)^shape
