@@ -56,13 +56,14 @@ def system_of(model: str, scv: float | None) -> qs.System:
     system = qs.load(model)
     if scv is None:
         return system
-    laws = [
+    distributions = [
         qs.LogNormal(mean=each.size.mean, scv=scv) if scv else qs.Deterministic(each.size.mean)
         for each in system.classes
     ]
-    rows = zip(system.classes, laws, strict=True)
+    rows = zip(system.classes, distributions, strict=True)
     return qs.System(
-        system.servers, [qs.JobClass(c.need, c.arrival_rate, law, c.name) for c, law in rows]
+        system.servers,
+        [qs.JobClass(c.need, c.arrival_rate, distribution, c.name) for c, distribution in rows],
     )
 
 

@@ -55,7 +55,8 @@ class Trace:
     def system(self) -> qs.System:
         """A system whose classes are the needs of the trace; its rates are not used.
 
-        Its laws, exponential of the `means` by ascending need, are those that a policy believes in.
+        Its distributions, exponential of the `means` by ascending need, are those that a policy
+        believes in.
         """
         rows = zip(sorted(set(self.needs)), self.means, strict=False)
         classes = [qs.JobClass(need, 0.5, qs.Exponential(mean=mean)) for need, mean in rows]

@@ -20,7 +20,7 @@ from sybil.parsers.myst import CodeBlockParser, PythonCodeBlockParser, SkipParse
 
 import quickswap as qs
 from quickswap.cli import main
-from quickswap.model.distributions import LAWS
+from quickswap.model.distributions import DISTRIBUTIONS
 from quickswap.model.files import CLASS_KEYS, OPTIONS, TOP_KEYS, read
 from quickswap.policies import POLICIES
 
@@ -112,9 +112,14 @@ def test_every_policy_and_parameter_is_explained() -> None:
 
 
 def test_every_key_of_a_model_is_explained() -> None:
-    laws = [key for law in LAWS.values() for form in law.forms for key in form]
+    distributions = [
+        key
+        for distribution in DISTRIBUTIONS.values()
+        for form in distribution.forms
+        for key in form
+    ]
     options = [key for keys in OPTIONS.values() for key in keys]
-    told = [*TOP_KEYS, *CLASS_KEYS, *LAWS, *laws, *OPTIONS, *options]
+    told = [*TOP_KEYS, *CLASS_KEYS, *DISTRIBUTIONS, *distributions, *OPTIONS, *options]
     assert missing("model-file.md", told) == []
 
 

@@ -15,7 +15,7 @@ import quickswap as qs
 from quickswap.simulation.simulate import _Session
 from quickswap.statistics.estimates import by_class, jackknife
 
-__all__ = ["Check", "alike", "coverage", "mean_again", "near", "problems", "same_law"]
+__all__ = ["Check", "alike", "coverage", "mean_again", "near", "problems", "same_distribution"]
 
 WIDTHS = 2.0
 """Half-widths within which an estimate must lie."""
@@ -56,7 +56,9 @@ def alike(name: str, one: qs.Estimate, other: qs.Estimate, widths: float = WIDTH
     return near(name, one, other.value, other.half_width, widths)
 
 
-def same_law(name: str, one: qs.Result, other: qs.Result, widths: float = WIDTHS) -> list[Check]:
+def same_distribution(
+    name: str, one: qs.Result, other: qs.Result, widths: float = WIDTHS
+) -> list[Check]:
     """Compare two independent results of the same system and policy in several quantities."""
     pairs = {
         "mean response": (one.mean_response_time, other.mean_response_time),

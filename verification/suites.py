@@ -15,7 +15,7 @@ from quickswap.statistics.estimates import QUANTILES
 from quickswap.statistics.verdict import judge, known_stability
 from quickswap.theory import msfq
 from quickswap.theory.threshold import Thresholds
-from verification.agreement import Check, coverage, mean_again, near, same_law
+from verification.agreement import Check, coverage, mean_again, near, same_distribution
 from verification.crashes import crash
 from verification.known import EXACT, FOUR, GOLDEN, Known, one_or_all
 from verification.systems import (
@@ -51,8 +51,8 @@ def exact() -> Checks:
                 yield near(f"{name} {each.name}", each.mean_response_time, value)
 
 
-def law() -> Checks:
-    """Jumps against events, in law, for every policy."""
+def distribution() -> Checks:
+    """Jumps against events, in distribution, for every policy."""
     systems = {
         "one-or-all": one_or_all(4, 1.8, 0.2),
         "four": FOUR.with_rate(2.0),
@@ -81,7 +81,7 @@ def both_loops(name: str, system: qs.System, policy: qs.Policy, jobs: int) -> li
         qs.simulate(system, policy, engine=engine, jobs=jobs, seed=31)
         for engine in ("jumps", "events")
     )
-    return same_law(name, jumps, events, widths=3.0)
+    return same_distribution(name, jumps, events, widths=3.0)
 
 
 def goldens() -> Checks:
@@ -254,7 +254,7 @@ def crashes() -> Checks:
 SUITES: dict[str, Callable[[], Checks]] = {
     suite.__name__: suite
     for suite in (
-        *(exact, goldens, law, random, intervals, percentiles, identities, verdicts),
+        *(exact, goldens, distribution, random, intervals, percentiles, identities, verdicts),
         *(weeks, theory, borders, thresholds, crashes),
     )
 }

@@ -1,4 +1,6 @@
-"""Systems with odd corners: needs that do not divide k, shared needs, many classes, all laws."""
+"""Systems with odd corners: needs that do not divide k, shared needs, many classes, all
+distributions.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +17,7 @@ __all__ = [
     "COUNT_POLICIES",
     "bursty",
     "drawn_log",
-    "every_law",
+    "every_distribution",
     "huge",
     "many",
     "mixed",
@@ -101,9 +103,9 @@ def bursty(load: float) -> qs.System:
     return qs.System(5, classes).with_load(load)
 
 
-def every_law(load: float) -> qs.System:
-    """A class for each size law, of mean size about 1."""
-    laws = [
+def every_distribution(load: float) -> qs.System:
+    """A class for each size distribution, of mean size about 1."""
+    distributions = [
         UNIT,
         qs.Deterministic(1.0),
         qs.Uniform(0.5, 1.5),
@@ -116,7 +118,9 @@ def every_law(load: float) -> qs.System:
         qs.BoundedPareto(shape=1.2, low=0.2, high=20.0),
         qs.Empirical([0.0, 0.5, 2.0], [0.2, 0.4, 0.4]),
     ]
-    classes = [qs.JobClass(1 + i % 4, 1.0, law) for i, law in enumerate(laws)]
+    classes = [
+        qs.JobClass(1 + i % 4, 1.0, distribution) for i, distribution in enumerate(distributions)
+    ]
     return qs.System(8, classes).with_load(load)
 
 

@@ -35,7 +35,7 @@ pub fn uniform(rng: &mut Stream) -> f64 {
 
 /// Law of a job size or of the time between two arrivals, by its natural parameters.
 #[derive(Clone, Debug, Deserialize)]
-#[serde(tag = "law", rename_all = "snake_case", deny_unknown_fields)]
+#[serde(tag = "distribution", rename_all = "snake_case", deny_unknown_fields)]
 #[allow(missing_docs, reason = "the parameters are those of the model file and documented there")]
 pub enum Law {
     Exponential {

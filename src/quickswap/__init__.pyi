@@ -1,7 +1,7 @@
 """Public names and the modules that define them; imported when they are first used."""
 
 from . import logs, replays, theory
-from .engine.custom import OwnPolicy, View
+from .engine.custom import CustomPolicy, View
 from .engine.scheduler import Scheduler, State
 from .errors import (
     InfiniteVarianceWarning,
@@ -78,6 +78,7 @@ __all__ = [
     "ClassResult",
     "Comparison",
     "Conservative",
+    "CustomPolicy",
     "Deterministic",
     "Distribution",
     "DivisorFilling",
@@ -96,7 +97,6 @@ __all__ = [
     "MarkovModulatedPoisson",
     "MaxWeight",
     "ModelError",
-    "OwnPolicy",
     "Pareto",
     "Point",
     "Poisson",

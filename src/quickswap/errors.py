@@ -38,7 +38,9 @@ class QuickswapError(ValueError):
 
 
 class ModelError(QuickswapError):
-    """A size law, an arrival process, a job class, a system or a model file that makes no sense."""
+    """A size distribution, an arrival process, a job class, a system or a model file that makes no
+    sense.
+    """
 
 
 class PolicyError(QuickswapError):

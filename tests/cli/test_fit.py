@@ -51,7 +51,7 @@ def test_the_model_file_is_the_fitted_system(
     )
     assert code == 0
     assert out.splitlines()[-1] == f"The model is in {model}."
-    system = logs.fit(logs.read(log, servers=16), size=size, at_most=3)  # type: ignore[arg-type] # a law
+    system = logs.fit(logs.read(log, servers=16), size=size, at_most=3)  # type: ignore[arg-type] # a distribution
     assert qs.load(model) == system
     head = model.read_text().splitlines()[:3]
     assert head[0].startswith(f"# A model of {log}, by quickswap fit ")
@@ -86,7 +86,10 @@ def test_a_strange_name_of_a_log_leaves_a_model_that_can_be_read(
     ("tokens", "message"),
     [
         ([], "does not say how many servers there are: give --servers (the largest need is 8"),
-        (["--servers", "16", "--size", "pareto"], "unknown law to fit: 'pareto'; known: best,"),
+        (
+            ["--servers", "16", "--size", "pareto"],
+            "unknown distribution to fit: 'pareto'; known: best,",
+        ),
         (["--servers", "16", "--classes", "2-"], "by --smallest-need or --largest-need."),
         (["--servers", "16", "--classes", "1,x"], "'x' in the groups '1,x' is no group"),
         (["--servers", "16", "--at-most", "0"], "--at-most must be a whole number"),

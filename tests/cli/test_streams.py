@@ -26,13 +26,13 @@ load = 0.5
 name = "größer → a_$x^{$"
 need = 1
 share = 0.5
-size = { law = "exponential", mean = 1.0 }
+size = { distribution = "exponential", mean = 1.0 }
 
 [[classes]]
 name = '_b\\frac{ [bold] :star: <i> & $5 $6'
 need = 4
 share = 0.5
-size = { law = "exponential", mean = 1.0 }
+size = { distribution = "exponential", mean = 1.0 }
 """
 QUICK = ("compare", "model.toml", "--loads", ".5", "--jobs", "2000", "--policies", "msf fcfs")
 

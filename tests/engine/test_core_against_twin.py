@@ -148,10 +148,13 @@ def replayed(case: Case, estimates: list[float] | None = None) -> Replayed:
     )
 
     servers, needs, policy, jobs = case
-    law = {"law": "exponential", "mean": 1.0}  # replay ignores the laws of the system
+    distribution = {
+        "distribution": "exponential",
+        "mean": 1.0,
+    }  # replay ignores the distributions of the system
     poisson = {"process": "poisson", "rate": 1.0}
     classes = [
-        {"name": f"class {i}", "need": need, "size": law, "arrivals": poisson}
+        {"name": f"class {i}", "need": need, "size": distribution, "arrivals": poisson}
         for i, need in enumerate(needs)
     ]
     spec = {"system": {"servers": servers, "classes": classes}, "policy": policy}

@@ -128,41 +128,53 @@ DRAWS: dict[str, tuple[Distribution, Callable[[np.random.Generator], Floats]]] =
 
 
 @pytest.mark.parametrize("name", DRAWS)
-def test_the_law_of_a_sample_is_found_again(name: str) -> None:
-    law, draw = DRAWS[name]
+def test_the_distribution_of_a_sample_is_found_again(name: str) -> None:
+    distribution, draw = DRAWS[name]
     sample = Sample.of(draw(np.random.default_rng(7)))
     first = candidates(sample)[0]
-    assert first.law.law == name
+    assert first.distribution.kind == name
     # 4 standard errors of the mean; that of a variance is larger, by the tail
-    assert first.law.mean == pytest.approx(law.mean, rel=4 * math.sqrt(law.scv / N))
-    assert first.law.scv == pytest.approx(law.scv, rel=0.1)
-    assert first.ks < 1.63 / math.sqrt(N)  # exceeded by 1 % of samples of a law not fitted to them
+    assert first.distribution.mean == pytest.approx(
+        distribution.mean, rel=4 * math.sqrt(distribution.scv / N)
+    )
+    assert first.distribution.scv == pytest.approx(distribution.scv, rel=0.1)
+    assert first.ks < 1.63 / math.sqrt(
+        N
+    )  # exceeded by 1 % of samples of a distribution not fitted to them
     for share in (0.1, 0.5, 0.99):
-        assert quantile(first.law, share) == pytest.approx(quantile(law, share), rel=0.1)
+        assert quantile(first.distribution, share) == pytest.approx(
+            quantile(distribution, share), rel=0.1
+        )
 
 
 @pytest.mark.parametrize("name", DRAWS)
-def test_the_law_fitted_is_the_most_likely_of_its_kind_with_this_mean(name: str) -> None:
+def test_the_distribution_fitted_is_the_most_likely_of_its_kind_with_this_mean(name: str) -> None:
     _, draw = DRAWS[name]
     sample = Sample.of(draw(np.random.default_rng(3))[:2000])
-    found = {each.law.law: each for each in candidates(sample)}[name]
+    found = {each.distribution.kind: each for each in candidates(sample)}[name]
     for factor in (0.98, 1.02):
-        scv = max(1.0, found.law.scv * factor) if name == "hyperexponential" else found.law.scv
+        scv = (
+            max(1.0, found.distribution.scv * factor)
+            if name == "hyperexponential"
+            else found.distribution.scv
+        )
         other: Distribution
         if name == "exponential":
-            other = qs.Exponential(mean=found.law.mean * factor)
+            other = qs.Exponential(mean=found.distribution.mean * factor)
         elif name == "hyperexponential":
-            other = qs.Hyperexponential(mean=found.law.mean, scv=scv)
+            other = qs.Hyperexponential(mean=found.distribution.mean, scv=scv)
         else:
-            kind = type(found.law)
-            other = kind(mean=found.law.mean, scv=scv * factor)  # type: ignore[call-arg] # both take it
+            kind = type(found.distribution)
+            other = kind(mean=found.distribution.mean, scv=scv * factor)  # type: ignore[call-arg] # both take it
         assert likelihood(other, sample) < found.log_likelihood
 
 
-def likelihood(law: Distribution, sample: Sample) -> float:
+def likelihood(distribution: Distribution, sample: Sample) -> float:
     """Log-likelihood from differences of the distribution function, not from densities."""
     step = 1e-5 * sample.values
-    density = (cdf(law, sample.values + step) - cdf(law, sample.values - step)) / (2 * step)
+    density = (
+        cdf(distribution, sample.values + step) - cdf(distribution, sample.values - step)
+    ) / (2 * step)
     return float(np.log(density) @ sample.counts)
 
 
@@ -171,9 +183,11 @@ def test_likelihoods_are_those_of_the_distribution_function(name: str) -> None:
     _, draw = DRAWS[name]
     sample = Sample.of(draw(np.random.default_rng(5))[:500])
     for each in candidates(sample):
-        assert each.log_likelihood == pytest.approx(likelihood(each.law, sample), rel=1e-4)
+        assert each.log_likelihood == pytest.approx(likelihood(each.distribution, sample), rel=1e-4)
         shares = np.array([0.01, 0.3, 0.5, 0.9, 0.999])
-        back = cdf(each.law, np.array([quantile(each.law, share) for share in shares]))
+        back = cdf(
+            each.distribution, np.array([quantile(each.distribution, share) for share in shares])
+        )
         assert back == pytest.approx(shares)
 
 
@@ -181,7 +195,10 @@ def test_a_log_of_a_system_gives_the_system(tmp_path: Path) -> None:
     log = poisson(tmp_path)
     system = logs.fit(log, "need")
     assert system.names == ("1", "2", "4", "32")
-    assert [each.size.law for each in system.classes] == [*3 * ["hyperexponential"], "gamma"]
+    assert [each.size.kind for each in system.classes] == [
+        *3 * ["hyperexponential"],
+        "gamma",
+    ]
     expected = np.array([0.4, 0.3, 0.2, 0.1]) / 30
     errors = 4 * np.sqrt(expected / log.duration)
     rates = np.array([each.arrival_rate for each in system.classes])
@@ -221,11 +238,11 @@ def test_a_tail_that_the_log_does_not_have_is_passed_over() -> None:
     sizes = np.minimum(rng.lognormal(4, 2.6, 20_000), 20_000)  # a time limit
     sample = Sample.of(np.maximum(1, sizes.round()))
     first = candidates(sample)[0]
-    assert first.law.law == "lognormal"
-    assert first.law.scv > 10 * sample.scv
-    law = fitted(sample, "best")
-    assert law.law != "lognormal"
-    assert law.scv <= 10 * sample.scv
+    assert first.distribution.kind == "lognormal"
+    assert first.distribution.scv > 10 * sample.scv
+    distribution = fitted(sample, "best")
+    assert distribution.kind != "lognormal"
+    assert distribution.scv <= 10 * sample.scv
 
 
 @settings(max_examples=30, deadline=None)
@@ -240,14 +257,14 @@ def test_thinning_keeps_jobs_and_mean(sizes: list[int], most: int) -> None:
     assert thin.scv <= sample.scv * (1 + 1e-9) + 1e-12
 
 
-def test_an_empirical_law_is_near_the_sample() -> None:
+def test_an_empirical_distribution_is_near_the_sample() -> None:
     sample = Sample.of(np.random.default_rng(1).lognormal(4, 2, 50_000))
-    law = fitted(sample, "empirical")
-    assert isinstance(law, qs.Empirical)
-    assert len(law.values) <= 200
-    assert law.mean == pytest.approx(sample.mean, rel=1e-12)
-    assert law.scv == pytest.approx(sample.scv, rel=0.02)
-    assert ks_distance(law, sample) < 0.01
+    distribution = fitted(sample, "empirical")
+    assert isinstance(distribution, qs.Empirical)
+    assert len(distribution.values) <= 200
+    assert distribution.mean == pytest.approx(sample.mean, rel=1e-12)
+    assert distribution.scv == pytest.approx(sample.scv, rel=0.02)
+    assert ks_distance(distribution, sample) < 0.01
     few = Sample.of([5, 5, 8])
     assert fitted(few, "empirical") == qs.Empirical([5.0, 8.0], [2.0, 1.0])
     assert ks_distance(fitted(few, "empirical"), few) == 0
@@ -261,9 +278,11 @@ def test_the_frame_has_a_row_a_class_and_what_the_text_says(tmp_path: Path) -> N
     assert frame["class"].to_list() == [each.name for each in found.classes]
     assert frame["load_share"].sum() == pytest.approx(1)
     assert frame["job_share"].sum() == pytest.approx(1)
-    for law in ("exponential", "gamma", "hyperexponential", "lognormal"):
-        parameters = (frame[f"aic_{law}"] + 2 * frame[f"log_likelihood_{law}"]) / 2
-        count = {"exponential": 1, "hyperexponential": 3}.get(law, 2)
+    for distribution in ("exponential", "gamma", "hyperexponential", "lognormal"):
+        parameters = (
+            frame[f"aic_{distribution}"] + 2 * frame[f"log_likelihood_{distribution}"]
+        ) / 2
+        count = {"exponential": 1, "hyperexponential": 3}.get(distribution, 2)
         assert parameters.to_list() == pytest.approx([count] * 3)
     for name in frame["class"]:
         assert str(found).count(f"\n{name} ") == 3
@@ -318,7 +337,7 @@ def test_intervals_hold_the_truth_as_often_as_they_say(tmp_path: Path) -> None:
         ({"classes": "1-4"}, r"need \d+ is in none of the groups 1-4"),
         ({"classes": "1-8,9-31,32-"}, "no job with a need in group 9-31: leave the group out"),
         ({"classes": [(1, 4), (3, None)]}, "3 follows 4"),
-        ({"size": "pareto"}, "unknown law to fit: 'pareto'; known: best, exponential"),
+        ({"size": "pareto"}, "unknown distribution to fit: 'pareto'; known: best, exponential"),
         ({"at_most": 0}, "number of groups must be a whole number of at least 1"),
     ],
 )
@@ -352,5 +371,7 @@ def test_a_system_that_does_not_tell_its_needs_is_refused(tmp_path: Path) -> Non
         each.ks for each in logs.goodness(log, system).classes
     ]
     other = qs.System(SERVERS, [qs.JobClass(1, 1.0, qs.Pareto(shape=3, mean=1), name="1-")])
-    with pytest.raises(logs.LogError, match="law of the kind pareto is not fitted to logs"):
+    with pytest.raises(
+        logs.LogError, match="distribution of the kind pareto is not fitted to logs"
+    ):
         logs.goodness(log, other)

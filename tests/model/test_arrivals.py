@@ -86,7 +86,7 @@ BAD: list[tuple[Callable[[], object], str]] = [
     (lambda: Poisson(-1), "not -1"),
     (lambda: Poisson(float("nan")), "not nan"),
     (lambda: Poisson(float("inf")), "not inf"),
-    (lambda: Renewal(2.0), "interarrival must be a law"),  # type: ignore[arg-type]  # wrong on purpose
+    (lambda: Renewal(2.0), "interarrival must be a distribution"),  # type: ignore[arg-type]  # wrong on purpose
     (lambda: MarkovModulatedPoisson([0, 0], [[0, 1], [1, 0]]), "must be above 0"),
     (lambda: MarkovModulatedPoisson([1, -1], [[0, 1], [1, 0]]), "at least 0, not -1"),
     (lambda: MarkovModulatedPoisson([1, 2], [[0, 1]]), "2 rows of 2 numbers, not 1[.]"),
@@ -99,7 +99,10 @@ BAD: list[tuple[Callable[[], object], str]] = [
     (lambda: Arrivals.from_dict({"process": "poisson"}), "needs the key rate"),
     (lambda: Arrivals.from_dict({"process": "poisson", "rte": 1}), "did you mean 'rate'"),
     (lambda: Arrivals.from_dict({"rate": 1}), "with the key process"),
-    (lambda: Arrivals.from_dict({"process": "renewal", "interarrival": 1}), "must be a law"),
+    (
+        lambda: Arrivals.from_dict({"process": "renewal", "interarrival": 1}),
+        "must be a distribution",
+    ),
 ]
 
 
@@ -111,5 +114,5 @@ def test_bad_input_is_answered_with_one_sentence(
         build()
 
 
-def test_an_exponential_renewal_has_the_rate_of_its_law() -> None:
+def test_an_exponential_renewal_has_the_rate_of_its_distribution() -> None:
     assert Renewal(Exponential(rate=4)).rate == 4.0

@@ -1,4 +1,6 @@
-"""The laws: moments against SciPy and quadrature, every way to write a law, and what is refused."""
+"""The distributions: moments against SciPy and quadrature, every way to write a distribution, and
+what is refused.
+"""
 
 from __future__ import annotations
 
@@ -14,10 +16,10 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 from scipy import stats
 
-import quickswap.model.distributions as laws
+import quickswap.model.distributions as distributions
 from quickswap.errors import ModelError
 from quickswap.model.distributions import (
-    LAWS,
+    DISTRIBUTIONS,
     BoundedPareto,
     Deterministic,
     Distribution,
@@ -65,123 +67,138 @@ ANY_LAW: dict[str, st.SearchStrategy[Distribution]] = {
         lambda rows: Empirical([x for x, _ in rows], [w for _, w in rows])
     ),
 }
-any_law = st.one_of(*ANY_LAW.values())
+any_distribution = st.one_of(*ANY_LAW.values())
 
 
-def frozen(law: Distribution) -> object:
-    """The same law in SciPy, where it has it."""
-    match law:
+def frozen(distribution: Distribution) -> object:
+    """The same distribution in SciPy, where it has it."""
+    match distribution:
         case Exponential():
-            return stats.expon(scale=law.mean)
+            return stats.expon(scale=distribution.mean)
         case Uniform():
-            return stats.uniform(law.low, law.high - law.low)
+            return stats.uniform(distribution.low, distribution.high - distribution.low)
         case Erlang():
-            return stats.gamma(law.phases, scale=law.mean / law.phases)
+            return stats.gamma(distribution.phases, scale=distribution.mean / distribution.phases)
         case Gamma():
-            return stats.gamma(law.shape, scale=law.scale)
+            return stats.gamma(distribution.shape, scale=distribution.scale)
         case LogNormal():
-            return stats.lognorm(law.sigma, scale=math.exp(law.mu))
+            return stats.lognorm(distribution.sigma, scale=math.exp(distribution.mu))
         case Weibull():
-            return stats.weibull_min(law.shape, scale=law.scale)
+            return stats.weibull_min(distribution.shape, scale=distribution.scale)
         case Pareto():
-            return stats.pareto(law.shape, scale=law.scale)
+            return stats.pareto(distribution.shape, scale=distribution.scale)
         case _:
             return None
 
 
-def density(law: Distribution, x: Vector) -> Vector:
-    """The density at each x inside the range of the law."""
-    if isinstance(law, Hyperexponential):
-        parts = zip(law.probabilities, law.rates, strict=True)
+def density(distribution: Distribution, x: Vector) -> Vector:
+    """The density at each x inside the range of the distribution."""
+    if isinstance(distribution, Hyperexponential):
+        parts = zip(distribution.probabilities, distribution.rates, strict=True)
         return np.asarray(sum(p * r * np.exp(-r * x) for p, r in parts))
-    if isinstance(law, BoundedPareto):
-        mass = 1 - (law.low / law.high) ** law.shape
-        return np.asarray(law.shape * law.low**law.shape * x ** (-law.shape - 1) / mass)
-    return np.asarray(frozen(law).pdf(x))  # type: ignore[attr-defined]  # SciPy's stubs lack it
+    if isinstance(distribution, BoundedPareto):
+        mass = 1 - (distribution.low / distribution.high) ** distribution.shape
+        return np.asarray(
+            distribution.shape
+            * distribution.low**distribution.shape
+            * x ** (-distribution.shape - 1)
+            / mass
+        )
+    return np.asarray(frozen(distribution).pdf(x))  # type: ignore[attr-defined]  # SciPy's stubs lack it
 
 
-def moment(law: Distribution, order: int) -> float:
+def moment(distribution: Distribution, order: int) -> float:
     """E[S^order] by Gauss-Legendre quadrature over pieces of the logarithm of the size."""
-    if isinstance(law, Deterministic):
-        return law.value**order
-    if isinstance(law, Empirical):
-        return float(np.average(np.array(law.values) ** float(order), weights=law.weights))
+    if isinstance(distribution, Deterministic):
+        return distribution.value**order
+    if isinstance(distribution, Empirical):
+        return float(
+            np.average(np.array(distribution.values) ** float(order), weights=distribution.weights)
+        )
     low, high = 1e-15, 1e9
-    if isinstance(law, Uniform | BoundedPareto):
-        low, high = law.low, law.high
-    if isinstance(law, Pareto):
-        low = law.scale
+    if isinstance(distribution, Uniform | BoundedPareto):
+        low, high = distribution.low, distribution.high
+    if isinstance(distribution, Pareto):
+        low = distribution.scale
     cuts = np.linspace(math.log(low), math.log(high), 400)
     nodes, weights = np.polynomial.legendre.leggauss(12)
     half = (cuts[1] - cuts[0]) / 2
     x = np.exp(((cuts[:-1] + cuts[1:]) / 2)[:, None] + half * nodes)
-    return float(np.sum(half * weights * density(law, x) * x ** (order + 1.0)))
+    return float(np.sum(half * weights * density(distribution, x) * x ** (order + 1.0)))
 
 
-@given(any_law)
-def test_mean_and_variance_agree_with_scipy(law: Distribution) -> None:
-    other = frozen(law)
+@given(any_distribution)
+def test_mean_and_variance_agree_with_scipy(distribution: Distribution) -> None:
+    other = frozen(distribution)
     if other is None:
         return
     mean, variance = other.stats("mv")  # type: ignore[attr-defined]  # SciPy's stubs lack it
-    assert law.mean == pytest.approx(float(mean), rel=1e-9)
-    if law.variance < math.inf:
-        assert law.variance == pytest.approx(float(variance), rel=1e-7)
+    assert distribution.mean == pytest.approx(float(mean), rel=1e-9)
+    if distribution.variance < math.inf:
+        assert distribution.variance == pytest.approx(float(variance), rel=1e-7)
     else:
         assert not math.isfinite(variance)
 
 
-def above(law: Distribution, x: float) -> float:
+def above(distribution: Distribution, x: float) -> float:
     """P(S > x)."""
-    if isinstance(law, Deterministic):
-        return float(law.value > x)
-    if isinstance(law, Empirical):
-        heavier = [w for value, w in zip(law.values, law.weights, strict=True) if value > x]
-        return math.fsum(heavier) / math.fsum(law.weights)
-    if isinstance(law, Hyperexponential):
-        parts = zip(law.probabilities, law.rates, strict=True)
+    if isinstance(distribution, Deterministic):
+        return float(distribution.value > x)
+    if isinstance(distribution, Empirical):
+        heavier = [
+            w
+            for value, w in zip(distribution.values, distribution.weights, strict=True)
+            if value > x
+        ]
+        return math.fsum(heavier) / math.fsum(distribution.weights)
+    if isinstance(distribution, Hyperexponential):
+        parts = zip(distribution.probabilities, distribution.rates, strict=True)
         return math.fsum(p * math.exp(-r * x) for p, r in parts)
-    if isinstance(law, BoundedPareto):
-        ends = [max(law.low, min(x, law.high)), law.low, law.high]
-        here, low, high = (end**-law.shape for end in ends)
+    if isinstance(distribution, BoundedPareto):
+        ends = [
+            max(distribution.low, min(x, distribution.high)),
+            distribution.low,
+            distribution.high,
+        ]
+        here, low, high = (end**-distribution.shape for end in ends)
         return float((here - high) / (low - high))
-    return float(frozen(law).sf(x))  # type: ignore[attr-defined]  # SciPy's stubs lack it
+    return float(frozen(distribution).sf(x))  # type: ignore[attr-defined]  # SciPy's stubs lack it
 
 
-@given(any_law, st.floats(1e-6, 0.999))
+@given(any_distribution, st.floats(1e-6, 0.999))
 def test_the_size_exceeded_with_a_probability_is_the_least_one(
-    law: Distribution, probability: float
+    distribution: Distribution, probability: float
 ) -> None:
-    size = law.exceeded(probability)
-    assert above(law, size) <= probability * (1 + 1e-9) + 1e-12
-    assert above(law, size * (1 - 1e-9) - 1e-12) >= probability * (1 - 1e-6) - 1e-12
+    size = distribution.isf(probability)
+    assert above(distribution, size) <= probability * (1 + 1e-9) + 1e-12
+    assert above(distribution, size * (1 - 1e-9) - 1e-12) >= probability * (1 - 1e-6) - 1e-12
 
 
-@given(any_law, st.floats(0, 100))
-def test_the_survival_function_agrees_with_scipy(law: Distribution, x: float) -> None:
-    assert law.survival(x) == pytest.approx(above(law, x), rel=1e-9, abs=1e-12)
-    assert law.survival(0.0) == pytest.approx(above(law, 0.0))
-    assert law.survival(1e300) == 0 or isinstance(law, Pareto)
+@given(any_distribution, st.floats(0, 100))
+def test_the_survival_function_agrees_with_scipy(distribution: Distribution, x: float) -> None:
+    assert distribution.sf(x) == pytest.approx(above(distribution, x), rel=1e-9, abs=1e-12)
+    assert distribution.sf(0.0) == pytest.approx(above(distribution, 0.0))
+    assert distribution.sf(1e300) == 0 or isinstance(distribution, Pareto)
 
 
-@given(any_law, st.floats(1e-6, 0.999))
+@given(any_distribution, st.floats(1e-6, 0.999))
 def test_a_size_that_is_exceeded_with_a_probability_survives_with_it(
-    law: Distribution, probability: float
+    distribution: Distribution, probability: float
 ) -> None:
-    size = law.exceeded(probability)
-    assert law.survival(size * (1 + 1e-9)) <= probability * (1 + 1e-6)
+    size = distribution.isf(probability)
+    assert distribution.sf(size * (1 + 1e-9)) <= probability * (1 + 1e-6)
 
 
 def test_sizes_exceeded() -> None:
-    assert Exponential(mean=2).exceeded(0.03) == pytest.approx(2 * math.log(1 / 0.03), rel=1e-15)
-    assert Deterministic(3).exceeded(0.99) == 3
-    law = Empirical([4, 1, 9], [1, 2, 1])
-    assert [law.exceeded(p) for p in (0.2, 0.25, 0.3, 0.5, 0.6)] == [9, 4, 4, 1, 1]
-    assert Hyperexponential(mean=1, scv=1).exceeded(0.5) == pytest.approx(math.log(2), rel=1e-12)
+    assert Exponential(mean=2).isf(0.03) == pytest.approx(2 * math.log(1 / 0.03), rel=1e-15)
+    assert Deterministic(3).isf(0.99) == 3
+    distribution = Empirical([4, 1, 9], [1, 2, 1])
+    assert [distribution.isf(p) for p in (0.2, 0.25, 0.3, 0.5, 0.6)] == [9, 4, 4, 1, 1]
+    assert Hyperexponential(mean=1, scv=1).isf(0.5) == pytest.approx(math.log(2), rel=1e-12)
 
 
 @pytest.mark.parametrize(
-    "law",
+    "distribution",
     [
         Exponential(mean=0.7),
         Deterministic(3.0),
@@ -199,17 +216,19 @@ def test_sizes_exceeded() -> None:
     ],
     ids=repr,
 )
-def test_moments_agree_with_quadrature(law: Distribution) -> None:
-    assert law.mean == pytest.approx(moment(law, 1), rel=1e-6)
-    assert law.second_moment == pytest.approx(moment(law, 2), rel=1e-6)
-    assert law.variance == pytest.approx(law.second_moment - law.mean**2, abs=1e-9, rel=1e-9)
-    assert law.scv == pytest.approx(law.variance / law.mean**2)
-    if law.mean_inverse < math.inf:
-        assert law.mean_inverse == pytest.approx(moment(law, -1), rel=1e-6)
+def test_moments_agree_with_quadrature(distribution: Distribution) -> None:
+    assert distribution.mean == pytest.approx(moment(distribution, 1), rel=1e-6)
+    assert distribution.second_moment == pytest.approx(moment(distribution, 2), rel=1e-6)
+    assert distribution.variance == pytest.approx(
+        distribution.second_moment - distribution.mean**2, abs=1e-9, rel=1e-9
+    )
+    assert distribution.scv == pytest.approx(distribution.variance / distribution.mean**2)
+    if distribution.mean_inverse < math.inf:
+        assert distribution.mean_inverse == pytest.approx(moment(distribution, -1), rel=1e-6)
 
 
 @pytest.mark.parametrize(
-    "law",
+    "distribution",
     [
         Exponential(mean=1),
         Uniform(mean=1),
@@ -223,8 +242,10 @@ def test_moments_agree_with_quadrature(law: Distribution) -> None:
     ],
     ids=repr,
 )
-def test_mean_inverse_is_infinite_where_small_sizes_are_too_frequent(law: Distribution) -> None:
-    assert law.mean_inverse == math.inf
+def test_mean_inverse_is_infinite_where_small_sizes_are_too_frequent(
+    distribution: Distribution,
+) -> None:
+    assert distribution.mean_inverse == math.inf
 
 
 def test_a_zero_that_never_comes_does_not_count() -> None:
@@ -253,7 +274,7 @@ WAYS: list[tuple[Distribution, Distribution]] = [
 
 
 @pytest.mark.parametrize(("one", "other"), WAYS)
-def test_ways_to_write_the_same_law_make_equal_objects(
+def test_ways_to_write_the_same_distribution_make_equal_objects(
     one: Distribution, other: Distribution
 ) -> None:
     assert one == other
@@ -262,9 +283,9 @@ def test_ways_to_write_the_same_law_make_equal_objects(
 
 @given(positive, st.floats(0.05, 30.0))
 def test_mean_and_scv_are_what_was_asked_for(mean: float, scv: float) -> None:
-    for law in (Gamma(mean=mean, scv=scv), LogNormal(mean=mean, scv=scv)):
-        assert law.mean == pytest.approx(mean, rel=1e-12)
-        assert law.scv == pytest.approx(scv, rel=1e-9)
+    for distribution in (Gamma(mean=mean, scv=scv), LogNormal(mean=mean, scv=scv)):
+        assert distribution.mean == pytest.approx(mean, rel=1e-12)
+        assert distribution.scv == pytest.approx(scv, rel=1e-9)
     two = Hyperexponential(mean=mean, scv=1 + scv)
     assert two.mean == pytest.approx(mean, rel=1e-12)
     assert two.scv == pytest.approx(1 + scv, rel=1e-9)
@@ -277,43 +298,47 @@ def test_weibull_by_its_mean(shape: float, mean: float) -> None:
     assert Weibull(shape=shape, mean=mean).mean == pytest.approx(mean, rel=1e-12)
 
 
-@given(any_law, st.floats(0.01, 100.0))
-def test_scaling_multiplies_the_size(law: Distribution, factor: float) -> None:
-    scaled = law.scaled(factor)
-    assert type(scaled) is type(law)
-    assert scaled.mean == pytest.approx(factor * law.mean, rel=1e-9)
-    if law.variance < math.inf:
-        assert scaled.variance == pytest.approx(factor**2 * law.variance, rel=1e-6, abs=1e-12)
-    if law.mean_inverse < math.inf:
-        assert scaled.mean_inverse == pytest.approx(law.mean_inverse / factor, rel=1e-9)
+@given(any_distribution, st.floats(0.01, 100.0))
+def test_scaling_multiplies_the_size(distribution: Distribution, factor: float) -> None:
+    scaled = distribution.scaled(factor)
+    assert type(scaled) is type(distribution)
+    assert scaled.mean == pytest.approx(factor * distribution.mean, rel=1e-9)
+    if distribution.variance < math.inf:
+        assert scaled.variance == pytest.approx(
+            factor**2 * distribution.variance, rel=1e-6, abs=1e-12
+        )
+    if distribution.mean_inverse < math.inf:
+        assert scaled.mean_inverse == pytest.approx(distribution.mean_inverse / factor, rel=1e-9)
 
 
-@given(any_law)
-def test_repr_dictionary_and_pickle_give_the_law_back(law: Distribution) -> None:
-    assert eval(repr(law), vars(laws)) == law
-    assert Distribution.from_dict(law.to_dict()) == law
-    assert pickle.loads(pickle.dumps(law)) == law
-    assert dataclasses.replace(law) == law  # type: ignore[type-var]  # all are dataclasses
-    assert tuple(law.to_dict()) == ("law", *law.forms[0])
+@given(any_distribution)
+def test_repr_dictionary_and_pickle_give_the_distribution_back(distribution: Distribution) -> None:
+    assert eval(repr(distribution), vars(distributions)) == distribution
+    assert Distribution.from_dict(distribution.to_dict()) == distribution
+    assert pickle.loads(pickle.dumps(distribution)) == distribution
+    assert dataclasses.replace(distribution) == distribution  # type: ignore[type-var]  # all are dataclasses
+    assert tuple(distribution.to_dict()) == ("distribution", *distribution.forms[0])
 
 
-def test_every_law_is_listed_tested_and_final() -> None:
-    assert set(LAWS) == set(ANY_LAW)
-    for name, law in LAWS.items():
-        assert law.law == name
-        assert law.__bases__ == (Distribution,)
-        assert law.__final__ is True  # type: ignore[attr-defined]  # set by @final
+def test_every_distribution_is_listed_tested_and_final() -> None:
+    assert set(DISTRIBUTIONS) == set(ANY_LAW)
+    for name, distribution in DISTRIBUTIONS.items():
+        assert distribution.kind == name
+        assert distribution.__bases__ == (Distribution,)
+        assert distribution.__final__ is True  # type: ignore[attr-defined]  # set by @final
 
 
-def test_a_law_cannot_be_changed() -> None:
-    law = Exponential(mean=1)
+def test_a_distribution_cannot_be_changed() -> None:
+    distribution = Exponential(mean=1)
     with pytest.raises(dataclasses.FrozenInstanceError):
-        law.mean = 2.0  # type: ignore[misc]  # frozen: it must fail
+        distribution.mean = 2.0  # type: ignore[misc]  # frozen: it must fail
 
 
 def test_dictionaries_may_hold_any_form() -> None:
-    assert Distribution.from_dict({"law": "gamma", "mean": 2, "scv": 0.25}) == Gamma(4, 0.5)
-    assert Distribution.from_dict({"law": "empirical", "values": [1]}) == Empirical([1])
+    assert Distribution.from_dict({"distribution": "gamma", "mean": 2, "scv": 0.25}) == Gamma(
+        4, 0.5
+    )
+    assert Distribution.from_dict({"distribution": "empirical", "values": [1]}) == Empirical([1])
 
 
 BAD: list[tuple[Callable[[], object], str]] = [
@@ -352,13 +377,19 @@ BAD: list[tuple[Callable[[], object], str]] = [
     (lambda: Empirical([1], [0]), "weights of Empirical must add up to a positive"),
     (lambda: Empirical("12"), "must be a list of numbers, not '12'"),  # type: ignore[arg-type]  # wrong on purpose
     (lambda: Exponential(mean=1).scaled(0), "scaling factor must be a positive"),
-    (lambda: Distribution.from_dict({"law": "gama"}), "unknown law: 'gama' .did you mean 'gamma'"),
-    (lambda: Distribution.from_dict({"law": 3}), "unknown law: 3"),
-    (lambda: Distribution.from_dict({"mean": 1}), "the key law, one of"),
-    (lambda: Distribution.from_dict({"law": "pareto"}), "Pareto takes shape and scale, or"),
     (
-        lambda: Distribution.from_dict({"law": "exponential", "men": 1}),
-        "unknown key of the law exponential: 'men' .did you mean 'mean'.*known: mean, rate",
+        lambda: Distribution.from_dict({"distribution": "gama"}),
+        "unknown distribution: 'gama' .did you mean 'gamma'",
+    ),
+    (lambda: Distribution.from_dict({"distribution": 3}), "unknown distribution: 3"),
+    (lambda: Distribution.from_dict({"mean": 1}), "the key distribution, one of"),
+    (
+        lambda: Distribution.from_dict({"distribution": "pareto"}),
+        "Pareto takes shape and scale, or",
+    ),
+    (
+        lambda: Distribution.from_dict({"distribution": "exponential", "men": 1}),
+        "unknown key of the distribution exponential: 'men' .did you mean 'mean'.*known: mean, rate",  # noqa: E501
     ),
 ]
 

@@ -92,12 +92,12 @@ def test_files_load_and_match_the_schema(path: Path) -> None:
     assert qs.System.from_dict(tomllib.loads(system.to_toml())) == system
 
 
-def test_the_example_has_every_law_and_process() -> None:
+def test_the_example_has_every_distribution_and_process() -> None:
     system = qs.load(EXAMPLE)
     from quickswap.model.arrivals import PROCESSES
-    from quickswap.model.distributions import LAWS
+    from quickswap.model.distributions import DISTRIBUTIONS
 
-    assert {each.size.law for each in system.classes} == set(LAWS) - {"uniform"}
+    assert {each.size.kind for each in system.classes} == set(DISTRIBUTIONS) - {"uniform"}
     assert {each.arrivals.process for each in system.classes} == set(PROCESSES)
     assert "uniform" in EXAMPLE.read_text(encoding="utf-8")
 
@@ -105,19 +105,24 @@ def test_the_example_has_every_law_and_process() -> None:
 def test_the_schema_is_sound_and_every_key_described() -> None:
     jsonschema.Draft202012Validator.check_schema(SCHEMA)
     described = [SCHEMA["properties"], SCHEMA["$defs"]["class"]["properties"]]
-    for part in ("law", "process"):
+    for part in ("distribution", "process"):
         described += [form["properties"] for form in SCHEMA["$defs"][part]["oneOf"]]
     assert all(schema["description"] for properties in described for schema in properties.values())
 
 
-def test_the_schema_knows_every_form_of_every_law() -> None:
-    from quickswap.model.distributions import LAWS
+def test_the_schema_knows_every_form_of_every_distribution() -> None:
+    from quickswap.model.distributions import DISTRIBUTIONS
 
-    forms = SCHEMA["$defs"]["law"]["oneOf"]
+    forms = SCHEMA["$defs"]["distribution"]["oneOf"]
     in_schema = {
-        (f["properties"]["law"]["const"], frozenset(f["required"]) - {"law"}) for f in forms
+        (f["properties"]["distribution"]["const"], frozenset(f["required"]) - {"distribution"})
+        for f in forms
     }
-    in_code = {(name, frozenset(form)) for name, law in LAWS.items() for form in law.forms}
+    in_code = {
+        (name, frozenset(form))
+        for name, distribution in DISTRIBUTIONS.items()
+        for form in distribution.forms
+    }
     in_code.remove(("empirical", frozenset({"values", "weights"})))  # weights are optional there
     assert in_schema == in_code
 
@@ -126,10 +131,10 @@ def test_the_schema_knows_every_form_of_every_law() -> None:
     "text",
     [
         "servers = 2\nclasses = []",
-        "servers = 2.5\n[[classes]]\nneed = 1\nshare = 1\nsize = {law = 'exponential', mean = 1}",
-        "servers = 2\n[[classes]]\nneed = 1\nrate = 1\nsize = {law = 'exponential', mean = 1}",
-        "servers = 2\n[[classes]]\nneed = 1\narrival_rate = 1\nsize = {law = 'exponential'}",
-        "servers = 2\n[[classes]]\nneed = 1\narrival_rate = 1\nsize = {law = 'pareto', shape = 1, "
+        "servers = 2.5\n[[classes]]\nneed = 1\nshare = 1\nsize = {distribution = 'exponential', mean = 1}",  # noqa: E501
+        "servers = 2\n[[classes]]\nneed = 1\nrate = 1\nsize = {distribution = 'exponential', mean = 1}",  # noqa: E501
+        "servers = 2\n[[classes]]\nneed = 1\narrival_rate = 1\nsize = {distribution = 'exponential'}",  # noqa: E501
+        "servers = 2\n[[classes]]\nneed = 1\narrival_rate = 1\nsize = {distribution = 'pareto', shape = 1, "  # noqa: E501
         "mean = 1}",
     ],
 )
@@ -142,7 +147,7 @@ def test_the_schema_refuses_what_the_package_refuses(text: str) -> None:
 
 def test_a_model_without_shares_may_be_scaled_too() -> None:
     text = "servers = 4\nload = 0.5\n[[classes]]\nneed = 2\narrival_rate = 1\n"
-    text += "size = { law = 'deterministic', value = 3 }\n"
+    text += "size = { distribution = 'deterministic', value = 3 }\n"
     assert files.read(text, "m.toml").arrival_rate == pytest.approx(4 * 0.5 / (2 * 3))
 
 
@@ -155,13 +160,13 @@ load = 0.5
 [[classes]]
 need = 1      # line 5
 share = 0.9
-size = { law = "exponential", mean = 1.0 }
+size = { distribution = "exponential", mean = 1.0 }
 
 [[classes]]
 need = 8      # line 10
 share = 0.1
 [classes.size]
-law = "gamma"
+distribution = "gamma"
 mean = 2.0
 scv = 3.0     # line 15
 """
@@ -184,10 +189,18 @@ IN_FILES = [
     ),
     ("mean = 1.0", "mean = 1e300", "to 1e+100 seconds, not 1e+300: measure time in another unit"),
     ("mean = 1.0", "mean = nan", "line 7, key classes[0].size.mean: mean of Exponential"),
-    ("mean = 1.0", "men = 1.0", "line 7, key classes[0].size.men: unknown key of the law"),
-    ('"exponential"', '"exponental"', "line 7, key classes[0].size.law: unknown law"),
-    ('"gamma"', '"gama"', "line 13, key classes[1].size.law: unknown law: 'gama' (did you mean"),
-    ("mean = 2.0", "men = 2.0", "line 14, key classes[1].size.men: unknown key of the law gamma"),
+    ("mean = 1.0", "men = 1.0", "line 7, key classes[0].size.men: unknown key of the distribution"),
+    ('"exponential"', '"exponental"', "line 7, key classes[0].size.kind: unknown distribution"),
+    (
+        '"gamma"',
+        '"gama"',
+        "line 13, key classes[1].size.kind: unknown distribution: 'gama' (did you mean",
+    ),
+    (
+        "mean = 2.0",
+        "men = 2.0",
+        "line 14, key classes[1].size.men: unknown key of the distribution gamma",
+    ),
     ("scv = 3.0 ", "scv = -3.0", "line 15, key classes[1].size.scv: scv of Gamma must be"),
     ("mean = 2.0", "", "line 12, key classes[1].size: Gamma takes shape and scale, or"),
     ("load = 0.5", "load = inf", "line 2, key load: load must be a positive finite number"),
@@ -215,7 +228,7 @@ def test_mistakes_are_told_with_file_line_and_key(
 def test_lines_are_found_in_one_table_a_line() -> None:
     text = "servers = 4\nclasses = [\n  { need = 1, arrival_rate = 1, size = 3 },\n]\n"
     with pytest.raises(
-        ModelError, match=r"m.toml, line 3, key classes\[0\].size: a law is a table"
+        ModelError, match=r"m.toml, line 3, key classes\[0\].size: a distribution is a table"
     ):
         files.read(text, "m.toml")
 

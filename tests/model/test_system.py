@@ -196,8 +196,8 @@ BAD: list[tuple[Callable[[], object], str]] = [
     (lambda: qs.JobClass(1, -1.0, UNIT), "arrival_rate of a job class must be a positive finite"),
     (lambda: qs.JobClass(1, math.nan, UNIT), "not nan"),
     (lambda: qs.JobClass(1, math.inf, UNIT), "not inf"),
-    (lambda: qs.JobClass(1, 1.0, 2.0), "size must be a law .*not 2.0"),  # type: ignore[call-overload]  # wrong on purpose
-    (lambda: qs.JobClass(1, 1.0), "size must be a law"),  # type: ignore[call-overload]  # wrong on purpose
+    (lambda: qs.JobClass(1, 1.0, 2.0), "size must be a distribution .*not 2.0"),  # type: ignore[call-overload]  # wrong on purpose
+    (lambda: qs.JobClass(1, 1.0), "size must be a distribution"),  # type: ignore[call-overload]  # wrong on purpose
     (lambda: qs.JobClass(1, size=UNIT), "arrival_rate or arrivals"),  # type: ignore[call-overload]  # wrong on purpose
     (
         lambda: qs.JobClass(1, 1.0, UNIT, arrivals=qs.Poisson(1)),  # type: ignore[call-overload]  # wrong on purpose

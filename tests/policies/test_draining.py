@@ -21,7 +21,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 import quickswap as qs
-from model.test_distributions import any_law
+from model.test_distributions import any_distribution
 from policies.test_equivalences import assert_same_paths
 from quickswap.engine._core import replay
 from quickswap.errors import PolicyError
@@ -31,7 +31,7 @@ from quickswap.policies.draining import by_estimates
 from quickswap.theory import chain
 from replay_helpers import jobs, log_of
 from twin import run
-from verification.agreement import near, problems, same_law
+from verification.agreement import near, problems, same_distribution
 from verification.known import one_or_all
 from verification.systems import mixed
 
@@ -241,7 +241,7 @@ def test_the_exact_chain_agrees_with_simulations(system: qs.System, policy: Poli
         for result in (jumps, events)
         for each, seen in zip(exact.classes, result.classes, strict=True)
     ]
-    assert problems([*checks, *same_law(policy.label, jumps, events)]) == []
+    assert problems([*checks, *same_distribution(policy.label, jumps, events)]) == []
     plain = replace(policy, backfill=0.0, overrun=0.0)  # type: ignore[type-var]  # all are dataclasses
     without = chain.exact(system, plain, tolerance=1e-3)
     gap = abs(without.mean_response_time - exact.mean_response_time)
@@ -270,21 +270,21 @@ def test_it_helps_where_it_should() -> None:
 @pytest.mark.filterwarnings("ignore::quickswap.errors.InfiniteVarianceWarning")
 @settings(deadline=None)  # heavy tails are looked through over many octaves
 @given(
-    classes=st.lists(st.tuples(any_law, st.floats(1e-3, 1e3)), min_size=1, max_size=3),
+    classes=st.lists(st.tuples(any_distribution, st.floats(1e-3, 1e3)), min_size=1, max_size=3),
     most=st.floats(0.01, 0.99),
 )
 def test_a_horizon_is_the_least_drain_from_which_on_few_jobs_outlast_it(
     classes: list[tuple[Distribution, float]], most: float
 ) -> None:
-    system = qs.System(1, [qs.JobClass(1, rate, law) for law, rate in classes])
+    system = qs.System(1, [qs.JobClass(1, rate, distribution) for distribution, rate in classes])
     found = qs.AdaptiveQuickswap(overrun=most).resolve(system)["horizons"]
-    shortest = 1e-11 * min(law.mean for law, _ in classes)
-    for (law, _), horizon in zip(classes, cast("list[float]", found), strict=True):
+    shortest = 1e-11 * min(distribution.mean for distribution, _ in classes)
+    for (distribution, _), horizon in zip(classes, cast("list[float]", found), strict=True):
 
-        def outlast(time: float, law: Distribution = law) -> float:
+        def outlast(time: float, distribution: Distribution = distribution) -> float:
             """Expected number of jobs that do, of those that arrive and this one."""
-            tail = law.survival(time)
-            met = (rate * min(other.survival(time), tail) for other, rate in classes)
+            tail = distribution.sf(time)
+            met = (rate * min(other.sf(time), tail) for other, rate in classes)
             return tail + time * math.fsum(met)
 
         assert max(outlast(horizon * longer) for longer in (1, 1.02, 1.5, 7, 200)) <= most + 1e-9

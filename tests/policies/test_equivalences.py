@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 import quickswap as qs
 from quickswap.engine._core import replay
-from verification.agreement import problems, same_law
+from verification.agreement import problems, same_distribution
 from verification.known import FOUR, one_or_all
 from verification.systems import COUNT_POLICIES, mixed, shared, uneven
 
@@ -114,11 +114,11 @@ CASES += [(mixed(40, [(1 + i, 1.0, 1.0) for i in range(40)], 0.4), p) for p in C
     CASES,
     ids=lambda x: f"k{x.servers}" if isinstance(x, qs.System) else x.label,
 )
-def test_jumps_and_events_agree_in_law(system: qs.System, policy: qs.Policy) -> None:
+def test_jumps_and_events_agree_in_distribution(system: qs.System, policy: qs.Policy) -> None:
     jumps, events = (
         qs.simulate(system, policy, engine=engine, jobs=200_000, seed=5)
         for engine in ("jumps", "events")
     )
     assert jumps.inputs.engine != events.inputs.engine
-    assert problems(same_law(policy.label, jumps, events)) == []
+    assert problems(same_distribution(policy.label, jumps, events)) == []
     assert jumps.mean_response_time.relative < 0.2

@@ -14,7 +14,7 @@ import pytest
 import quickswap as qs
 from quickswap.files import write_text, write_with
 from verification.known import FOUR, one_or_all
-from verification.systems import every_law, shared
+from verification.systems import every_distribution, shared
 
 ONE_OR_ALL = one_or_all(4, 1.35, 0.15)
 
@@ -35,7 +35,7 @@ def plain() -> qs.Result:
 
 def tiny() -> qs.Result:
     """So few jobs that some classes have none and most half-widths are unknown."""
-    return qs.simulate(every_law(0.4), "msf", jobs=4)
+    return qs.simulate(every_distribution(0.4), "msf", jobs=4)
 
 
 MAKERS = [unstable, with_everything, plain, tiny]

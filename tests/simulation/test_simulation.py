@@ -16,7 +16,7 @@ from verification.known import FOUR, one_or_all
 from verification.systems import (
     COUNT_POLICIES,
     bursty,
-    every_law,
+    every_distribution,
     huge,
     many,
     mixed,
@@ -42,7 +42,7 @@ POISSON = {
     "shared needs": shared(0.35),
     "2^20 servers": huge(0.15),
 }
-OTHERS = {"bursty arrivals": bursty(0.35), "every size law": every_law(0.35)}
+OTHERS = {"bursty arrivals": bursty(0.35), "every size distribution": every_distribution(0.35)}
 CASES = [
     *[(name, policy, "jumps") for name in POISSON for policy in COUNT_POLICIES],
     *[(name, policy, "events") for name in (*POISSON, *OTHERS) for policy in ANY],
@@ -131,7 +131,7 @@ def test_jobs_are_counted_once() -> None:
 
 
 def test_waiting_and_service_add_up_to_the_response_time() -> None:
-    """The service time is the size, so its mean is that of the size laws."""
+    """The service time is the size, so its mean is that of the size distributions."""
     result = qs.simulate(uneven(0.5), "first-fit", jobs=200_000)
     for each, spec in zip(result.classes, result.system.classes, strict=True):
         service = each.mean_response_time.value - each.mean_waiting_time.value
@@ -350,7 +350,10 @@ class TestPhases:
 
 def test_a_thread_of_the_core_that_dies_ends_the_run() -> None:
     """Rates that are infinite get past no check but here."""
-    size, arrivals = {"law": "exponential", "mean": 1e-310}, {"process": "poisson", "rate": 1.0}
+    size, arrivals = (
+        {"distribution": "exponential", "mean": 1e-310},
+        {"process": "poisson", "rate": 1.0},
+    )
     spec = {
         "system": {
             "servers": 8,

@@ -15,7 +15,7 @@ import pytest
 import quickswap as qs
 from quickswap.statistics.paired import Outcome, best_of, outcome_of
 from verification.known import FOUR
-from verification.systems import every_law, single
+from verification.systems import every_distribution, single
 
 ONE_OR_ALL = qs.load("one-or-all")
 UNSTABLE = qs.compare(FOUR.with_rate(4.0), ["fcfs", "msf"], jobs=100_000, engine="events")
@@ -105,14 +105,14 @@ class TestHeavyTails:
                 qs.JobClass(1, 0.5, qs.Pareto(shape=shape, mean=1.0))
 
 
-@pytest.mark.parametrize("size", [each.size for each in every_law(0.4).classes], ids=repr)
+@pytest.mark.parametrize("size", [each.size for each in every_distribution(0.4).classes], ids=repr)
 def test_moments(size: qs.Distribution) -> None:
     assert size.moment(1) == pytest.approx(size.mean)
     assert size.moment(2) == pytest.approx(size.second_moment)
     assert size.moment(4) >= size.moment(2) ** 2 * (1 - 1e-12)  # Jensen
     assert size.scaled(2.0).moment(3) == pytest.approx(8 * size.moment(3))
     logs = np.linspace(-15, 30, 20_001)  # E[S^3] is the integral of 3 x^2 P(S > x)
-    tail = np.array([size.survival(float(x)) for x in np.exp(logs)])
+    tail = np.array([size.sf(float(x)) for x in np.exp(logs)])
     third = np.trapezoid(3 * np.exp(3 * logs) * tail, logs)
     assert size.moment(3) == pytest.approx(third, rel=0.02)
 

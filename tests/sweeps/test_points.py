@@ -70,7 +70,7 @@ def test_the_key_knows_the_version() -> None:
 @pytest.mark.parametrize(
     ("arguments", "settings", "kind", "part"),
     [
-        ((FOUR, Own()), {}, qs.PolicyError, "one of your own"),
+        ((FOUR, Own()), {}, qs.PolicyError, "a custom policy"),
         ((FOUR, "mfs"), {}, qs.PolicyError, "did you mean 'msf'"),
         ((FOUR, "msf"), {"threads": 3}, qs.QuickswapError, "unknown setting of a point"),
         ((FOUR, "msf"), {"jobs": 0}, qs.QuickswapError, "jobs is 0"),
@@ -90,7 +90,7 @@ def test_what_is_no_point_is_refused() -> None:
         qs.Point("msf")  # type: ignore[arg-type] # no system: what is wrong on purpose
     with pytest.raises(qs.QuickswapError, match="no JSON of a point"):
         qs.Point.from_json("{}")
-    with pytest.raises(qs.PolicyError, match="one of your own"):
+    with pytest.raises(qs.PolicyError, match="a custom policy"):
         qs.Point(qs.simulate(FOUR, FirstClass(), jobs=50).inputs)
 
 

@@ -192,10 +192,12 @@ class TestResult:
             result = chain.exact(UNEVEN, policy)
             assert result.busy_servers == pytest.approx(3 * UNEVEN.load, rel=1e-8)
             for place, each in enumerate(result.classes):
-                law = result.number_distribution(place)
-                assert law.sum() == pytest.approx(1.0, rel=1e-12)
-                assert law @ np.arange(len(law)) == pytest.approx(each.number_in_system, rel=1e-9)
-                assert np.array_equal(law, result.number_distribution(each.name))
+                distribution = result.number_distribution(place)
+                assert distribution.sum() == pytest.approx(1.0, rel=1e-12)
+                assert distribution @ np.arange(len(distribution)) == pytest.approx(
+                    each.number_in_system, rel=1e-9
+                )
+                assert np.array_equal(distribution, result.number_distribution(each.name))
 
     def test_numbers_are_plain(self) -> None:
         result = chain.exact(UNEVEN, "msf")

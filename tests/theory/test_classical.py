@@ -71,7 +71,7 @@ def test_mg1_with_infinite_variance_waits_for_ever() -> None:
     assert mg1_exceptional_first(0.1, size, size).mean_waiting_time == math.inf
 
 
-def test_exceptional_first_service_of_the_same_law_is_none() -> None:
+def test_exceptional_first_service_of_the_same_distribution_is_none() -> None:
     size = qs.Gamma(mean=0.7, scv=3.0)
     one, other = mg1(1.1, size), mg1_exceptional_first(1.1, size, size)
     for name in ("waiting_probability", "mean_waiting_time", "mean_response_time"):
@@ -141,7 +141,7 @@ def test_mistakes_get_one_sentence() -> None:
         mg1_exceptional_first(1.5, size, size)
     with pytest.raises(qs.UnstableError, match="polling has no mean"):
         polling_waiting_work([0.5, 0.5], [size, size])
-    with pytest.raises(qs.ModelError, match="1 laws and 2 rates"):
+    with pytest.raises(qs.ModelError, match="1 distributions and 2 rates"):
         polling_waiting_work([0.5, 0.5], [size])
     with pytest.raises(qs.ModelError, match="at least one of both"):
         polling_waiting_work([], [])

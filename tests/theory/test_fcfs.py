@@ -81,9 +81,9 @@ def test_saturated_rate_on_one_or_all_is_the_closed_form(servers: int) -> None:
     assert saturated_rate(32, [1, 32], [0.9, 0.1], [1, 1]) == pytest.approx(3.02609304, abs=5e-9)
 
 
-def test_saturated_rate_with_one_law_is_the_closed_form() -> None:
+def test_saturated_rate_with_one_distribution_is_the_closed_form() -> None:
     needs, shares = [1, 3, 5, 15], [0.5, 0.25, 0.2, 0.05]
-    expected = fcfs.same_law_rate(30, needs, shares, 2.0)
+    expected = fcfs.same_distribution_rate(30, needs, shares, 2.0)
     assert saturated_rate(30, needs, shares, [2.0] * 4) == pytest.approx(expected, rel=1e-11)
 
 
@@ -98,8 +98,8 @@ def test_limit_takes_the_formula_or_the_chain() -> None:
     uneven = system(4, (1, 0.3, 1.0), (2, 0.3, 3.0), (3, 0.3, 0.5))
     expected = saturated_rate(4, [1, 2, 3], [1 / 3] * 3, [1.0, 3.0, 0.5])
     assert fcfs.limit(uneven) == pytest.approx(expected)
-    laws = [qs.JobClass(2, 1.0, qs.Uniform(0, 1)), qs.JobClass(2, 1.0, qs.Uniform(0, 3))]
-    assert fcfs.limit(qs.System(5, laws)) == pytest.approx(2.0)
+    distributions = [qs.JobClass(2, 1.0, qs.Uniform(0, 1)), qs.JobClass(2, 1.0, qs.Uniform(0, 3))]
+    assert fcfs.limit(qs.System(5, distributions)) == pytest.approx(2.0)
 
 
 def test_the_verdict_uses_the_chain() -> None:
@@ -118,11 +118,11 @@ def test_the_verdict_leaves_large_chains_alone() -> None:
         fcfs.limit(qs.load("borg-b"))
     with pytest.raises(qs.ModelError, match=r"more than 1,000,000 states"):
         saturated_rate(2048, [1, 3, 5, 7], [0.25] * 4, [1.0, 2.0, 3.0, 4.0])
-    laws = qs.System(
+    distributions = qs.System(
         3, [qs.JobClass(1, 1, qs.Uniform(0, 1)), qs.JobClass(2, 0.1, qs.Uniform(0, 1))]
     )
     with pytest.raises(qs.ModelError, match="Poisson arrivals and exponential sizes"):
-        fcfs.limit(laws)
+        fcfs.limit(distributions)
 
 
 @pytest.mark.parametrize(

@@ -92,6 +92,8 @@ def test_mistakes_get_one_sentence() -> None:
         heavy_traffic(system, threshold=33)
     with pytest.raises(qs.PolicyError, match="from 0 to 31"):
         heavy_traffic(system, [32, 0])
-    laws = qs.System(2, [qs.JobClass(1, 1, qs.Uniform(0, 1)), qs.JobClass(2, 1, qs.Uniform(0, 1))])
+    distributions = qs.System(
+        2, [qs.JobClass(1, 1, qs.Uniform(0, 1)), qs.JobClass(2, 1, qs.Uniform(0, 1))]
+    )
     with pytest.raises(qs.ModelError, match="exponential sizes"):
-        heavy_traffic(laws)
+        heavy_traffic(distributions)

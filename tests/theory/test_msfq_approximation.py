@@ -201,8 +201,11 @@ def test_mistakes_get_one_sentence() -> None:
         msfq.approximate(system.with_load(1.0), 31)
     with pytest.raises(qs.ModelError, match="two classes"):
         msfq.approximate(qs.load("four-class"), 3)
-    laws = [qs.JobClass(1, 2, qs.Deterministic(1)), qs.JobClass(4, 0.1, qs.Exponential(mean=1))]
+    distributions = [
+        qs.JobClass(1, 2, qs.Deterministic(1)),
+        qs.JobClass(4, 0.1, qs.Exponential(mean=1)),
+    ]
     with pytest.raises(qs.ModelError, match="exponential sizes"):
-        msfq.approximate(qs.System(4, laws), 3)
+        msfq.approximate(qs.System(4, distributions), 3)
     with pytest.raises(qs.ModelError, match="longer than can be computed"):
         msfq.approximate(one_or_all(1024, (1000, 1), (0.01, 1)), 0)

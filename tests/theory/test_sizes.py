@@ -245,7 +245,7 @@ def test_saturation_is_that_of_the_closed_forms(servers: int) -> None:
             assert chain == pytest.approx(formula, rel=1e-9)
     needs = sorted({1, (servers + 1) // 2, servers})
     shares = [1 / len(needs)] * len(needs)
-    formula = theory.fcfs.same_law_rate(servers, needs, shares, 2.0)
+    formula = theory.fcfs.same_distribution_rate(servers, needs, shares, 2.0)
     chain = saturated_rate(servers, needs, shares, [2.0] * len(needs))
     assert chain == pytest.approx(formula, rel=1e-9)
 

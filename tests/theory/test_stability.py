@@ -9,7 +9,7 @@ import pytest
 
 import quickswap as qs
 from quickswap.policies import POLICIES, Policy
-from quickswap.theory.fcfs import one_or_all_rate, same_law_rate
+from quickswap.theory.fcfs import one_or_all_rate, same_distribution_rate
 
 State = tuple[tuple[int, ...], int]
 """Classes in service, sorted, and the class of the head, which does not fit."""
@@ -95,17 +95,17 @@ def test_fcfs_one_or_all_is_the_throughput_of_the_saturated_chain(
     ("servers", "needs", "shares"),
     [(4, [1, 2, 3], [0.5, 0.3, 0.2]), (5, [2, 3], [0.6, 0.4]), (6, [1, 4, 6], [0.7, 0.2, 0.1])],
 )
-def test_fcfs_with_one_law_is_the_throughput_of_the_saturated_chain(
+def test_fcfs_with_one_distribution_is_the_throughput_of_the_saturated_chain(
     servers: int, needs: list[int], shares: list[float]
 ) -> None:
     expected = saturated_fcfs(servers, needs, shares, [1.5] * len(needs))
-    assert same_law_rate(servers, needs, shares, 1.5) == pytest.approx(expected, rel=1e-9)
+    assert same_distribution_rate(servers, needs, shares, 1.5) == pytest.approx(expected, rel=1e-9)
 
 
 def test_fcfs_reference_values() -> None:
     assert one_or_all_rate(2, 0.9, 1, 1) == pytest.approx(1.6806723, abs=5e-8)
     assert one_or_all_rate(32, 0.9, 1, 1) == pytest.approx(3.02609304, abs=5e-9)
-    both = same_law_rate(32, [1, 32], [0.9, 0.1], 1.0)
+    both = same_distribution_rate(32, [1, 32], [0.9, 0.1], 1.0)
     assert both == pytest.approx(one_or_all_rate(32, 0.9, 1, 1), rel=1e-12)
 
 
@@ -211,7 +211,7 @@ def test_max_weight_carries_whatever_can_be_carried() -> None:
 
 
 @pytest.mark.parametrize("policy", PLAIN, ids=repr)
-def test_one_class_is_a_plain_queue_for_any_law(policy: Policy) -> None:
+def test_one_class_is_a_plain_queue_for_any_distribution(policy: Policy) -> None:
     one = system(15, (6, 0.5), size=qs.Gamma(mean=2.0, scv=3.0))
     known = qs.stability(one, policy)
     assert known.exact

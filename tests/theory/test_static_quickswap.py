@@ -176,8 +176,8 @@ def test_mistakes_get_one_sentence() -> None:
         static_quickswap.approximate(four, [1, 0, 0, 0], threshold=3)
     with pytest.raises(qs.PolicyError, match="each of the 4 classes once"):
         static_quickswap.approximate(four, order=[0, 1, 2])
-    laws = qs.System(
+    distributions = qs.System(
         2, [qs.JobClass(1, 1, qs.Uniform(0, 1)), qs.JobClass(2, 0.1, qs.Uniform(0, 1))]
     )
     with pytest.raises(qs.ModelError, match="exponential sizes"):
-        static_quickswap.approximate(laws)
+        static_quickswap.approximate(distributions)

@@ -192,7 +192,9 @@ class TestRace:
         assert len(kept.rows) == 2
 
     def test_who_decides_alike_runs_once(self) -> None:
-        """All sizes have one law: without a drain long enough, a tiny risk lets nobody start."""
+        """All sizes have one distribution: without a drain long enough, a tiny risk lets nobody
+        start.
+        """
         policies = ["adaptive-quickswap", "adaptive-quickswap:backfill=1e-09", "msf"]
         found = qs.tune(FOUR.with_load(0.7), policies, jobs=2_000_000, refine=False)
         one, other = row(found, policies[0]), row(found, policies[1])

@@ -90,7 +90,7 @@ class RandomizedTimers:
     goes first; of equal needs the one that is first in the system.
 
     Corner: an arrival takes over the dummy that began first: any choice that does not look at the
-    time left is the same in law.
+    time left is the same in distribution.
 
     Corner: the clocks start with the first event. The numbers of a tick are drawn in this order:
     the time to the next tick, the duration of the dummy.

@@ -110,8 +110,8 @@ def make(servers: int, needs: list[int], policy: dict[str, Any]) -> Policy | Pre
     if kind == "-by-estimates":
         parameters["backfill"] = ByEstimates()
     elif plain != policy["name"]:
-        laws = {key: parameters.pop(key) for key in ("horizons", "residuals")}
-        parameters["backfill"] = ByLaws(**laws)
+        distributions = {key: parameters.pop(key) for key in ("horizons", "residuals")}
+        parameters["backfill"] = ByLaws(**distributions)
     match plain:
         case "fcfs":
             return FCFS()

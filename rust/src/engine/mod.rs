@@ -174,7 +174,7 @@ mod tests {
 
     /// Jobs arrive faster than they can be served.
     fn overloaded(engine: &str, crowd: u64) -> Spec {
-        let class = r#"{"need": 1, "size": {"law": "exponential", "mean": 1.0},
+        let class = r#"{"need": 1, "size": {"distribution": "exponential", "mean": 1.0},
             "arrivals": {"process": "poisson", "rate": 5.0}}"#;
         let spec = format!(
             r#"{{"system": {{"servers": 2, "classes": [{class}]}}, "policy": {{"name": "msf"}}, "engine": "{engine}",

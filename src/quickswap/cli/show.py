@@ -61,7 +61,7 @@ def described(system: System) -> dict[str, Any]:
                 "name": each.name,
                 "need": each.need,
                 "arrival_rate": each.arrival_rate,
-                "size": each.size.law,
+                "size": each.size.kind,
                 "mean_size": each.size.mean,
                 "scv": each.size.scv,
                 "job_share": jobs,

@@ -8,20 +8,20 @@ from typing import Any
 
 from quickswap.engine._core import VERSION
 from quickswap.engine._settings import between, flag, jobs_intended, warmup_rule, whole
-from quickswap.engine.custom import OwnPolicy, own_name
+from quickswap.engine.custom import CustomPolicy, custom_name
 from quickswap.errors import QuickswapError, unknown
 from quickswap.model.arrivals import Poisson
 from quickswap.model.distributions import Exponential
 from quickswap.model.system import System
 from quickswap.policies import Policy, Smash, spell
 
-__all__ = ["OWN", "Inputs", "inputs_of"]
+__all__ = ["CUSTOM", "Inputs", "inputs_of"]
 
 ENGINES = ("auto", "jumps", "events")
 AIMS = ("mean", "weighted", "classes")
 """What a precision can be asked of: see `simulate`."""
-OWN = "own:"
-"""Prefix of the name of a policy of the user's own in the inputs of a result."""
+CUSTOM = "custom:"
+"""Prefix of the name of a custom policy in the inputs of a result."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +46,7 @@ class Inputs:
 
 def inputs_of(
     system: System,
-    policy: Policy | OwnPolicy,
+    policy: Policy | CustomPolicy,
     *,
     jobs: int | None = None,
     precision: float | None = None,
@@ -67,7 +67,7 @@ def inputs_of(
     """
     return Inputs(
         system=system.to_dict(),
-        policy=OWN + own_name(policy) if not isinstance(policy, Policy) else spell(policy),
+        policy=CUSTOM + custom_name(policy) if not isinstance(policy, Policy) else spell(policy),
         engine=_engine(engine, system, policy),
         jobs=jobs_intended(jobs, precision),
         precision=None if precision is None else between(precision, "precision", 0, 1),
@@ -90,7 +90,7 @@ def _aim(given: str) -> str:
     return given
 
 
-def _engine(engine: str, system: System, policy: Policy | OwnPolicy) -> str:
+def _engine(engine: str, system: System, policy: Policy | CustomPolicy) -> str:
     """Return the loop to use; raise if the one asked for does not apply."""
     if not isinstance(engine, str) or engine not in ENGINES:
         unknown("engine", engine, ENGINES, QuickswapError)
@@ -102,7 +102,7 @@ def _engine(engine: str, system: System, policy: Policy | OwnPolicy) -> str:
     return "events" if obstacle else "jumps"
 
 
-def _no_jumps(system: System, policy: Policy | OwnPolicy) -> str | None:
+def _no_jumps(system: System, policy: Policy | CustomPolicy) -> str | None:
     """Return why the loop over jumps does not apply, or None if it does."""
     for each in system.classes:
         if not isinstance(each.size, Exponential):
@@ -110,7 +110,7 @@ def _no_jumps(system: System, policy: Policy | OwnPolicy) -> str | None:
         if not isinstance(each.arrivals, Poisson):
             return f"the arrivals of {each.name} are not Poisson"
     if not isinstance(policy, Policy):
-        return "a policy of your own may look at single jobs"
+        return "a custom policy may look at single jobs"
     if isinstance(policy, Smash) or policy.estimates:
         return f"{policy.title} looks at single jobs"
     return f"{policy.label} is preemptive" if policy.preemptive else None

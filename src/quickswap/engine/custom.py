@@ -1,4 +1,4 @@
-"""Policies of your own, written in Python."""
+"""Custom policies, written in Python."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from quickswap.model.system import System
 from quickswap.policies import Policy, parse
 from quickswap.policies.base import no_policy
 
-__all__ = ["OwnPolicy", "View", "ViewedJob", "as_policy", "check_policy", "label"]
+__all__ = ["CustomPolicy", "View", "ViewedJob", "as_policy", "check_policy", "label"]
 
 FLAGS = ("sees_jobs", "remembers_order")
 METHODS = ("start", "wake_at", "save", "restore")
@@ -19,8 +19,8 @@ METHODS = ("start", "wake_at", "save", "restore")
 
 
 @runtime_checkable
-class OwnPolicy(Protocol):
-    """A nonpreemptive policy of your own; slow but right.
+class CustomPolicy(Protocol):
+    """A nonpreemptive custom policy; slow but right.
 
     `simulate`, `compare`, `replay` and `Scheduler` accept it. Sweeps, `tune` and `stability` do
     not: they keep policies by their spelling, and it has none.
@@ -51,12 +51,12 @@ class OwnPolicy(Protocol):
         ...
 
 
-def own_name(policy: OwnPolicy) -> str:
+def custom_name(policy: CustomPolicy) -> str:
     """Return the name of a policy for tables and messages."""
     return str(getattr(policy, "name", type(policy).__name__))
 
 
-def check_own(policy: OwnPolicy) -> None:
+def check_custom(policy: CustomPolicy) -> None:
     """Refuse a policy whose optional parts are not what they must be.
 
     Raises:
@@ -73,7 +73,7 @@ def check_own(policy: OwnPolicy) -> None:
         if not isinstance(found, bool):
             raise PolicyError(f"{flag} of policy {name} must be True or False, not {shown(found)}.")
     for method in METHODS:
-        found = getattr(policy, method, check_own)
+        found = getattr(policy, method, check_custom)
         if not callable(found):
             raise PolicyError(f"{method} of policy {name} must be a method, not {shown(found)}.")
     if (where := generator_of(policy)) is not None:
@@ -83,12 +83,12 @@ def check_own(policy: OwnPolicy) -> None:
         )
 
 
-def label(policy: Policy | OwnPolicy) -> str:
+def label(policy: Policy | CustomPolicy) -> str:
     """Return the name of a policy in tables."""
-    return policy.label if isinstance(policy, Policy) else own_name(policy)
+    return policy.label if isinstance(policy, Policy) else custom_name(policy)
 
 
-def as_policy(given: object, system: System) -> Policy | OwnPolicy:
+def as_policy(given: object, system: System) -> Policy | CustomPolicy:
     """Return a policy as it is, or the one that a text spells.
 
     Raises:
@@ -96,7 +96,7 @@ def as_policy(given: object, system: System) -> Policy | OwnPolicy:
     """
     policy = parse(given) if isinstance(given, str) else given
     check_policy(policy, system)
-    assert isinstance(policy, Policy | OwnPolicy)
+    assert isinstance(policy, Policy | CustomPolicy)
     return policy
 
 
@@ -104,7 +104,7 @@ def check_policy(policy: object, system: System) -> None:
     """Refuse what is no policy, or does not suit the system."""
     if isinstance(policy, Policy):
         policy.resolve(system)
-    elif isinstance(policy, type) or not isinstance(policy, OwnPolicy):
+    elif isinstance(policy, type) or not isinstance(policy, CustomPolicy):
         raise PolicyError(no_policy(policy))
     else:
-        check_own(policy)
+        check_custom(policy)

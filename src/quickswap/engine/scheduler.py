@@ -16,7 +16,7 @@ from typing import NoReturn
 from quickswap._check import integer, items, real, whole
 from quickswap._words import counted
 from quickswap.engine._core import Stepper
-from quickswap.engine.custom import OwnPolicy, as_policy
+from quickswap.engine.custom import CustomPolicy, as_policy
 from quickswap.errors import PolicyError, QuickswapError, shown
 from quickswap.model.files import as_system
 from quickswap.model.system import System
@@ -30,7 +30,7 @@ MOST_JOBS = 2**31
 
 @dataclass(frozen=True, slots=True)
 class State:
-    """The state of a system under a policy: equal states have the same future, in law.
+    """The state of a system under a policy: equal states have the same future, in distribution.
 
     Attributes:
         waiting: jobs waiting, per class.
@@ -53,15 +53,15 @@ class Scheduler:
 
     Args:
         system: servers and classes, or the name of a preset or model file.
-        policy: a policy, its spelling, or one of your own.
-        seed: of the `view.random` of a policy of your own, which `restore` begins anew.
+        policy: a policy, its spelling, or a custom policy.
+        seed: of the `view.random` of a custom policy, which `restore` begins anew.
 
     Raises:
         PolicyError: the policy does not suit the system, is preemptive, or draws random numbers.
     """
 
     def __init__(
-        self, system: System | str | Path, policy: Policy | OwnPolicy | str, *, seed: int = 1
+        self, system: System | str | Path, policy: Policy | CustomPolicy | str, *, seed: int = 1
     ) -> None:
         system = as_system(system)
         policy = as_policy(policy, system)
@@ -102,7 +102,7 @@ class Scheduler:
 
         Raises:
             QuickswapError: the time lies in the past.
-            PolicyError: a policy of your own made a mistake.
+            PolicyError: a custom policy made a mistake.
         """
         seconds = real(time)
         if seconds is None:
@@ -130,7 +130,7 @@ class Scheduler:
 
         Raises:
             QuickswapError: there is no such class, or the policy needs an estimate that is missing.
-            PolicyError: a policy of your own made a mistake.
+            PolicyError: a custom policy made a mistake.
         """
         each = [self._class(cls) for cls in _listed(classes)]
         known = [_estimate(one) for one in _listed(estimates)]
@@ -156,7 +156,7 @@ class Scheduler:
 
         Raises:
             QuickswapError: one of them is not in service; then nothing is changed.
-            PolicyError: a policy of your own made a mistake.
+            PolicyError: a custom policy made a mistake.
         """
         each = [_job(job) for job in _listed(jobs)]
         try:

@@ -47,7 +47,8 @@ class Arrivals(ABC):
 
     @staticmethod
     def from_dict(data: Mapping[str, object]) -> Arrivals:
-        """Build a stream from the form of `to_dict`; laws inside it may take any of their forms.
+        """Build a stream from the form of `to_dict`; distributions inside it may take any of their
+        forms.
 
         Raises:
             ModelError: an unknown or missing key, or a value out of range.
@@ -72,12 +73,12 @@ class Arrivals(ABC):
 
 
 def _parameter(key: str, value: object) -> object:
-    """Read one parameter of a process: a law where one belongs, else the value as it is."""
+    """Read one parameter of a process: a distribution for `interarrival`, else a plain value."""
     if key != "interarrival":
         return value
     with inside(key):
         if not isinstance(value, Mapping):
-            raise ModelError(f"interarrival must be a law, not {shown(value)}.")
+            raise ModelError(f"interarrival must be a distribution, not {shown(value)}.")
         return Distribution.from_dict(value)
 
 
@@ -105,10 +106,10 @@ class Poisson(Arrivals):
 @final
 @dataclass(frozen=True, slots=True)
 class Renewal(Arrivals):
-    """Independent times between arrivals with the law `interarrival`, in seconds.
+    """Independent times between arrivals with the distribution `interarrival`, in seconds.
 
-    `scaled` compresses time: the same law, each time divided by the factor. Times of length zero
-    (an `Empirical` law with a 0) make jobs arrive together.
+    `scaled` compresses time: the same distribution, each time divided by the factor. Times of
+    length zero (an `Empirical` distribution with a 0) make jobs arrive together.
     """
 
     process: ClassVar[str] = "renewal"
@@ -119,7 +120,7 @@ class Renewal(Arrivals):
     def __post_init__(self) -> None:
         if not isinstance(self.interarrival, Distribution):
             raise ModelError(
-                "interarrival must be a law such as Gamma(mean=1.0, scv=4.0), "
+                "interarrival must be a distribution such as Gamma(mean=1.0, scv=4.0), "
                 f"not {shown(self.interarrival)}."
             )
 

@@ -24,12 +24,12 @@ LEAST, MOST = 1e-100, 1e100
 @final
 @dataclass(frozen=True, slots=True, init=False)
 class JobClass:
-    """Jobs that need the same number of servers and draw their sizes from the same law.
+    """Jobs that need the same number of servers and draw their sizes from the same distribution.
 
     Args:
         need: servers that a job holds while it runs, from 1 to the servers of the system.
         arrival_rate: jobs per second, for Poisson arrivals; give this or `arrivals`.
-        size: the law of the job size, in seconds.
+        size: the distribution of the job size, in seconds.
         name: how tables call the class; by default `System` calls it after its need.
         arrivals: the stream of arrivals, where it is not Poisson.
 
@@ -155,9 +155,11 @@ def _in_range(value: float, what: str, unit: str) -> None:
 
 
 def _size(size: object) -> Distribution:
-    """Return the law of sizes; warn if its variance is infinite."""
+    """Return the distribution of sizes; warn if its variance is infinite."""
     if not isinstance(size, Distribution):
-        raise ModelError(f"size must be a law such as Exponential(mean=1.0), not {shown(size)}.")
+        raise ModelError(
+            f"size must be a distribution such as Exponential(mean=1.0), not {shown(size)}."
+        )
     _in_range(size.mean, "the mean size", "seconds")
     if math.isinf(size.moment(3)):
         what, affected = "third moment", "waiting times can have infinite variance"

@@ -1,8 +1,8 @@
 """The model: servers, and the classes of jobs that share them.
 
 A job of a class needs `need` servers at once, for as long as its size; sizes are independent draws
-from the law of the class, in seconds; jobs of a class arrive on their own, at `arrival_rate` per
-second.
+from the distribution of the class, in seconds; jobs of a class arrive on their own, at
+`arrival_rate` per second.
 """
 
 from __future__ import annotations

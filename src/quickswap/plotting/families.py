@@ -113,7 +113,7 @@ def _shares(system: System) -> str:
 
 
 def _distributions(system: System) -> str:
-    return f"sizes {_by_need(system, [each.size.law for each in system.classes])}"
+    return f"sizes {_by_need(system, [each.size.kind for each in system.classes])}"
 
 
 DETAILS = (_mean_sizes, _shares, _distributions)

@@ -22,10 +22,10 @@ Who is likely to be gone in time is told by one of two rules:
 Sizes without a second moment have no mean residual size: D is infinite while b needs the servers of
 such jobs, and everybody who fits may start.
 
-Only the laws of the classes and their arrival rates are looked at, no size of a job. In a replay
-every job has an estimate: there D is the first time at which b can start if all jobs in service end
-as estimated, as in EASY, and a job may start if its estimated end is not after that, whatever the
-limit.
+Only the distributions of the classes and their arrival rates are looked at, no size of a job. In a
+replay every job has an estimate: there D is the first time at which b can start if all jobs in
+service end as estimated, as in EASY, and a job may start if its estimated end is not after that,
+whatever the limit.
 
 Not in the paper.
 """
@@ -114,16 +114,18 @@ class Backfilling:
                 "believed must hold as many factors as there are classes, "
                 f"{len(system.classes)}, not {len(factors)}."
             )
-        laws = [
+        distributions = [
             each.size if factor == 1 else each.size.scaled(factor)
             for each, factor in zip(system.classes, factors, strict=True)
         ]
         if self.backfill:
-            horizons = [law.exceeded(self.backfill) for law in laws]
+            horizons = [distribution.isf(self.backfill) for distribution in distributions]
         else:
             rates = tuple(each.arrival_rate for each in system.classes)
-            horizons = _horizons(tuple(laws), rates, self.overrun)
-        residuals = [law.second_moment / (2 * law.mean) for law in laws]
+            horizons = _horizons(tuple(distributions), rates, self.overrun)
+        residuals = [
+            distribution.second_moment / (2 * distribution.mean) for distribution in distributions
+        ]
         return {"horizons": _finite(horizons), "residuals": _finite(residuals)}
 
     def told(self) -> list[str]:
@@ -136,16 +138,18 @@ class Backfilling:
 
 
 @lru_cache(maxsize=16)
-def _horizons(laws: tuple[Distribution, ...], rates: tuple[float, ...], most: float) -> list[float]:
+def _horizons(
+    distributions: tuple[Distribution, ...], rates: tuple[float, ...], most: float
+) -> list[float]:
     """Return for each class the least drain, in seconds, from which on it is let in.
 
     It is found from above: no more jobs than `most` outlast that drain or any longer one. As only
     `FINE` lengths to a factor of two are looked at, it may be 1.1 % too large.
     """
-    time, found = _longest(laws, rates, most), [math.inf] * len(laws)
-    least, shut = SHORT * min(law.mean for law in laws), set[int]()
-    while math.isfinite(time) and time > least and len(shut) < len(laws):
-        for j, expected in enumerate(_outlasting(laws, rates, time)):
+    time, found = _longest(distributions, rates, most), [math.inf] * len(distributions)
+    least, shut = SHORT * min(distribution.mean for distribution in distributions), set[int]()
+    while math.isfinite(time) and time > least and len(shut) < len(distributions):
+        for j, expected in enumerate(_outlasting(distributions, rates, time)):
             if expected > most:
                 shut.add(j)
             elif j not in shut:
@@ -154,30 +158,32 @@ def _horizons(laws: tuple[Distribution, ...], rates: tuple[float, ...], most: fl
     return found
 
 
-def _outlasting(laws: Sequence[Distribution], rates: Sequence[float], time: float) -> list[float]:
+def _outlasting(
+    distributions: Sequence[Distribution], rates: Sequence[float], time: float
+) -> list[float]:
     """Return how many jobs are expected to outlast a drain if a class is let in, for each class."""
-    tails = [law.survival(time) for law in laws]
-    expected, below, above = [0.0] * len(laws), 0.0, math.fsum(rates)
-    for j in sorted(range(len(laws)), key=tails.__getitem__):
+    tails = [distribution.sf(time) for distribution in distributions]
+    expected, below, above = [0.0] * len(distributions), 0.0, math.fsum(rates)
+    for j in sorted(range(len(distributions)), key=tails.__getitem__):
         below, above = below + rates[j] * tails[j], above - rates[j]
         expected[j] = tails[j] + time * (below + max(0.0, above) * tails[j])
     return expected
 
 
-def _longest(laws: Sequence[Distribution], rates: Sequence[float], most: float) -> float:
+def _longest(distributions: Sequence[Distribution], rates: Sequence[float], most: float) -> float:
     """Return a drain in seconds that so few jobs outlast, and any longer one too.
 
-    By Chebyshev, P(S > D) <= E[S^2] / D^2. Laws without a second moment have a tail that falls
-    faster than 1 / D.
+    By Chebyshev, P(S > D) <= E[S^2] / D^2. Distributions without a second moment have a tail that
+    falls faster than 1 / D.
     """
 
-    def bound(law: Distribution) -> float:
-        second = law.second_moment
-        return second / time / time if math.isfinite(second) else law.survival(time)
+    def bound(distribution: Distribution) -> float:
+        second = distribution.second_moment
+        return second / time / time if math.isfinite(second) else distribution.sf(time)
 
-    time = max(law.mean for law in laws)
+    time = max(distribution.mean for distribution in distributions)
     while math.isfinite(time):
-        tails = [bound(law) for law in laws]
+        tails = [bound(distribution) for distribution in distributions]
         pairs = zip(rates, tails, strict=True)
         if max(tails) + time * math.fsum(rate * tail for rate, tail in pairs) <= most:
             break

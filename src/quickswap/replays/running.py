@@ -17,7 +17,7 @@ from quickswap._check import items, real
 from quickswap._words import counted
 from quickswap.engine._core import replay as serve
 from quickswap.engine._settings import ReplaySettings, check_progress, check_settings, flag
-from quickswap.engine.custom import OwnPolicy, as_policy, label, own_name
+from quickswap.engine.custom import CustomPolicy, as_policy, custom_name, label
 from quickswap.engine.generators import untouched_generators
 from quickswap.errors import Interrupted, PolicyError, QuickswapError, shown
 from quickswap.logs import JobLog
@@ -42,7 +42,7 @@ KNOWN = 0.9
 
 def replay(
     log: JobLog,
-    policy: Policy | OwnPolicy | str,
+    policy: Policy | CustomPolicy | str,
     servers: int | None = None,
     *,
     load_factor: float = 1.0,
@@ -62,7 +62,7 @@ def replay(
 
     Args:
         log: what `quickswap.logs.read` returns.
-        policy: any policy of quickswap, its spelling, or one of your own. Those of classes take
+        policy: any policy of quickswap, its spelling, or a custom policy. Those of classes take
             each need for a class, unless `classes` groups them. MSFQ is for logs with the needs 1
             and all servers only.
         servers: of the machine, in place of those of the log. Jobs that need more are left out and
@@ -94,7 +94,7 @@ def replay(
     task = Task.of(log, servers, load_factor, estimate, classes)
     chosen = as_policy(policy, task.system)
     inputs = task.inputs(
-        spell(chosen) if isinstance(chosen, Policy) else own_name(chosen),
+        spell(chosen) if isinstance(chosen, Policy) else custom_name(chosen),
         warmup,
         cooldown,
         slowdown_bound,
@@ -106,7 +106,7 @@ def replay(
         spec["seed"] = inputs.seed
     checked = flag(debug, "debug")
     try:
-        with nullcontext() if own is None else untouched_generators(own_name(own)):
+        with nullcontext() if own is None else untouched_generators(custom_name(own)):
             start, end, order = serve(
                 json.dumps(spec),
                 task.arrival,
@@ -132,7 +132,7 @@ def replay(
 
 def replay_all(
     log: JobLog,
-    policies: Iterable[Policy | OwnPolicy | str] | Policy | str = DEFAULT_POLICIES,
+    policies: Iterable[Policy | CustomPolicy | str] | Policy | str = DEFAULT_POLICIES,
     *,
     load_factors: Sequence[float] = (1.0,),
     progress: Callable[[int, int], object] | None = None,
@@ -142,7 +142,7 @@ def replay_all(
 
     Args:
         log: what `quickswap.logs.read` returns.
-        policies: policies, spellings, or policies of your own; by default EASY, Conservative,
+        policies: policies, spellings, or custom policies; by default EASY, Conservative,
             First-Fit, Static Quickswap and Adaptive Quickswap.
         load_factors: by which the load is raised; one result a policy each.
         progress: called now and then with the completions so far and those intended.

@@ -15,7 +15,7 @@ from quickswap._check import real, whole
 from quickswap._words import counted
 from quickswap.engine._core import VERSION
 from quickswap.engine._settings import between
-from quickswap.engine.custom import OwnPolicy
+from quickswap.engine.custom import CustomPolicy
 from quickswap.errors import PolicyError, QuickswapError, shown
 from quickswap.logs import JobLog
 from quickswap.logs.grouping import group_of, groups_by_load, parse_groups
@@ -35,7 +35,7 @@ Ints = NDArray[np.int64]
 MOST_GROUPS = 8
 """Classes that a result tells of, where there are more needs than that and no groups are given."""
 TINY = 1e-9
-"""Mean size, seconds, of a class whose jobs have none: a size law must have one."""
+"""Mean size, seconds, of a class whose jobs have none: a size distribution must have one."""
 
 
 @dataclass(frozen=True)
@@ -123,7 +123,7 @@ class Task:
             ],
         )
 
-    def resolve(self, policy: Policy | OwnPolicy) -> dict[str, object]:
+    def resolve(self, policy: Policy | CustomPolicy) -> dict[str, object]:
         """Return a policy as the core has it, with the groups as its classes if it takes any."""
         if not isinstance(policy, Policy):
             return {}

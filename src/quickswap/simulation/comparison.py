@@ -20,7 +20,7 @@ from quickswap.engine._settings import (
     flag,
     jobs_intended,
 )
-from quickswap.engine.custom import OwnPolicy, as_policy, label
+from quickswap.engine.custom import CustomPolicy, as_policy, label
 from quickswap.errors import Interrupted, PolicyError, QuickswapError, UnstableError, shown, unknown
 from quickswap.model.files import as_system
 from quickswap.model.system import System
@@ -135,7 +135,7 @@ class Comparison:
 
 def compare(
     system: System | str | Path,
-    policies: Iterable[Policy | OwnPolicy | str] | Policy | str = DEFAULT_POLICIES,
+    policies: Iterable[Policy | CustomPolicy | str] | Policy | str = DEFAULT_POLICIES,
     *,
     rates: Sequence[float] | None = None,
     loads: Sequence[float] | None = None,
@@ -149,7 +149,7 @@ def compare(
 
     Args:
         system: servers and classes, or the name of a preset or model file.
-        policies: policies, spellings, or policies of your own.
+        policies: policies, spellings, or custom policies.
         rates: total arrival rates, jobs per second.
         loads: loads, in place of rates; if neither is given, the system as it is.
         progress: called now and then with the completions so far and those intended.
@@ -298,7 +298,7 @@ def _systems(
     return [scale(point) for point in distinct]
 
 
-def _chosen(given: object, system: System) -> list[Policy | OwnPolicy]:
+def _chosen(given: object, system: System) -> list[Policy | CustomPolicy]:
     """Return the policies, no two of the same name, each of which suits the system."""
     listed = [given] if isinstance(given, str | Policy) else items(given)
     if listed is None:
@@ -309,7 +309,7 @@ def _chosen(given: object, system: System) -> list[Policy | OwnPolicy]:
     for name, times in Counter(map(label, chosen)).items():
         if times > 1:
             own = any(not isinstance(each, Policy) and label(each) == name for each in chosen)
-            cure = "give policies of your own a name each" if own else "give each once"
+            cure = "give custom policies a name each" if own else "give each once"
             raise PolicyError(f"policy {name} is given twice: {cure}.")
     return chosen
 

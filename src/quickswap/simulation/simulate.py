@@ -14,9 +14,9 @@ import numpy as np
 
 from quickswap._words import counted
 from quickswap.engine._core import Simulation
-from quickswap.engine._inputs import OWN, Inputs, inputs_of
+from quickswap.engine._inputs import CUSTOM, Inputs, inputs_of
 from quickswap.engine._settings import check_progress, flag, whole
-from quickswap.engine.custom import OwnPolicy, as_policy, label
+from quickswap.engine.custom import CustomPolicy, as_policy, label
 from quickswap.engine.generators import untouched_generators
 from quickswap.errors import Interrupted, PolicyError, QuickswapError, UnstableError
 from quickswap.model.files import as_system
@@ -43,7 +43,7 @@ FIRST_ROUND = 100_000
 
 def simulate(
     system: System | str | Path,
-    policy: Policy | OwnPolicy | str,
+    policy: Policy | CustomPolicy | str,
     *,
     jobs: int | None = None,
     precision: float | None = None,
@@ -64,7 +64,7 @@ def simulate(
 
     Args:
         system: servers and classes, or the name of a preset or model file.
-        policy: a policy, its spelling on the command line, or one of your own (`OwnPolicy`).
+        policy: a policy, its spelling on the command line, or a custom policy (`CustomPolicy`).
         jobs: completions in all, divided over the replications (default 1,000,000); with
             `precision`, the most that may be used (default 100,000,000).
         precision: if given, simulate until the relative half-width is at most this and the verdict
@@ -72,8 +72,9 @@ def simulate(
         precision_of: the half-width of what: "mean" (response time of all jobs), "weighted" (their
             weighted mean as well), or "classes" (those two and the mean of every class).
         seed: equal seeds give equal results, byte by byte, on any number of threads.
-        engine: "events" (any size laws), "jumps" (exponential sizes and Poisson arrivals, several
-            times faster, exact in law), or "auto": jumps where it applies. Only with events do
+        engine: "events" (any distributions), "jumps" (exponential sizes and Poisson arrivals,
+            several times faster, exact in distribution), or "auto": jumps where it applies. Only
+            with events do
             two policies see the same jobs.
         replications: independent runs with streams of their own.
         threads: at most so many; default: the cores of the machine.
@@ -83,11 +84,11 @@ def simulate(
         max_in_system: a replication with more jobs in the system is ended.
         allow_unstable: simulate even where no policy can be stable, and to the end.
         debug: check every event: no server over-used, jobs conserved, FIFO in class, and Little's
-            law at the end.
+            distribution at the end.
         progress: called now and then with the completions so far and those intended.
 
     Raises:
-        PolicyError: the policy does not suit the system, or a policy of your own made a mistake.
+        PolicyError: the policy does not suit the system, or a custom policy made a mistake.
         UnstableError: the arrival rate is at or above the capacity, and `allow_unstable` is off.
         QuickswapError: a setting out of range.
         Interrupted: Ctrl-C; it carries what had been measured.
@@ -116,7 +117,7 @@ def simulate(
 
 
 def rerun(
-    result: Result, policy: Policy | OwnPolicy | None = None, threads: int | None = None
+    result: Result, policy: Policy | CustomPolicy | None = None, threads: int | None = None
 ) -> Result:
     """Simulate again with the inputs of a result; the new result equals that one.
 
@@ -133,15 +134,15 @@ def rerun(
 
 def simulate_inputs(
     inputs: Inputs,
-    policy: Policy | OwnPolicy | None = None,
+    policy: Policy | CustomPolicy | None = None,
     threads: int | None = None,
     progress: Callable[[int, int], object] | None = None,
 ) -> Result:
     """Simulate what the inputs of a result describe; see `rerun`."""
     if policy is None:
-        if inputs.policy.startswith(OWN):
-            name = inputs.policy.removeprefix(OWN)
-            raise QuickswapError(f"policy {name} is one of your own: pass it to rerun(policy=...).")
+        if inputs.policy.startswith(CUSTOM):
+            name = inputs.policy.removeprefix(CUSTOM)
+            raise QuickswapError(f"policy {name} is a custom policy: pass it to rerun(policy=...).")
         policy = parse(inputs.policy)
     settings = {k: v for k, v in asdict(inputs).items() if k not in {"system", "policy", "version"}}
     system = System.from_dict(inputs.system)
@@ -153,7 +154,7 @@ class _Session:
     """One simulation under way."""
 
     system: System
-    policy: Policy | OwnPolicy
+    policy: Policy | CustomPolicy
     inputs: Inputs
     threads: int
     debug: bool

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, Self, Unpack, final
 
 from quickswap.engine._core import VERSION
-from quickswap.engine._inputs import OWN, Inputs, inputs_of
+from quickswap.engine._inputs import CUSTOM, Inputs, inputs_of
 from quickswap.engine._settings import PointSettings, check_settings
 from quickswap.engine.custom import as_policy
 from quickswap.errors import PolicyError, QuickswapError, shown
@@ -46,8 +46,8 @@ class Point:
                 f"a point is made of the inputs of a result, not of {shown(self.inputs)}: build it "
                 "with Point.of(system, policy)."
             )
-        if self.inputs.policy.startswith(OWN):
-            raise PolicyError(_no_own(self.inputs.policy.removeprefix(OWN)))
+        if self.inputs.policy.startswith(CUSTOM):
+            raise PolicyError(_no_own(self.inputs.policy.removeprefix(CUSTOM)))
 
     @classmethod
     def of(
@@ -64,7 +64,7 @@ class Point:
             settings: as `simulate` takes them, with the same defaults; see `PointSettings`.
 
         Raises:
-            PolicyError: the policy does not suit the system, or is one of your own.
+            PolicyError: the policy does not suit the system, or is a custom policy.
             QuickswapError: a setting that is unknown or out of range.
         """
         check_settings(settings, PointSettings, "a point")
@@ -149,6 +149,6 @@ class Point:
 
 def _no_own(name: str) -> str:
     return (
-        f"policy {name} is one of your own, which no name leads back to: points and sweeps take "
+        f"policy {name} is a custom policy, which no name leads back to: points and sweeps take "
         "those of quickswap only; simulate it with simulate or compare."
     )

@@ -81,14 +81,14 @@ def mg1(arrival_rate: float, size: Distribution) -> Queue:
 
     Args:
         arrival_rate: jobs per second.
-        size: law of the sizes.
+        size: distribution of the sizes.
 
     Raises:
         ModelError: a value out of range.
         UnstableError: a load of 1 or more.
     """
     rate = positive(arrival_rate, "arrival rate of M/G/1")
-    _check_law(size, "size of M/G/1")
+    _check_distribution(size, "size of M/G/1")
     load = rate * size.mean
     check_load(load, rate, "M/G/1")
     waiting = rate * size.second_moment / (2 * (1 - load))
@@ -96,12 +96,13 @@ def mg1(arrival_rate: float, size: Distribution) -> Queue:
 
 
 def mg1_exceptional_first(arrival_rate: float, size: Distribution, first: Distribution) -> Queue:
-    """Return the means of M/G/1 in which a job that finds nobody has a size of another law.
+    """Return the means of M/G/1 in which a job that finds nobody has a size of another
+    distribution.
 
     Args:
         arrival_rate: jobs per second.
-        size: law of the sizes of jobs that have to wait.
-        first: law of the sizes of jobs that do not, the first of each busy period.
+        size: distribution of the sizes of jobs that have to wait.
+        first: distribution of the sizes of jobs that do not, the first of each busy period.
 
     Raises:
         ModelError: a value out of range.
@@ -113,8 +114,8 @@ def mg1_exceptional_first(arrival_rate: float, size: Distribution, first: Distri
     """
     what = "M/G/1 with exceptional first service"
     rate = positive(arrival_rate, f"arrival rate of {what}")
-    _check_law(size, f"size of {what}")
-    _check_law(first, f"first size of {what}")
+    _check_distribution(size, f"size of {what}")
+    _check_distribution(first, f"first size of {what}")
     load = rate * size.mean
     check_load(load, rate, what)
     busy = 1 - load + rate * first.mean  # (1 - load) / busy is the share of time without jobs
@@ -124,10 +125,11 @@ def mg1_exceptional_first(arrival_rate: float, size: Distribution, first: Distri
     return Queue(rate, waits, waiting, waiting + waits * size.mean + (1 - waits) * first.mean)
 
 
-def _check_law(law: object, what: str) -> None:
-    if not isinstance(law, Distribution):
+def _check_distribution(distribution: object, what: str) -> None:
+    if not isinstance(distribution, Distribution):
         raise ModelError(
-            f"{what} must be a size law, as quickswap.Exponential(1.0), not {shown(law)}."
+            f"{what} must be a distribution, as quickswap.Exponential(mean=1.0), not "
+            f"{shown(distribution)}."
         )
 
 
@@ -145,8 +147,8 @@ def polling_waiting_work(
 
     Args:
         arrival_rates: jobs per second of each queue.
-        sizes: law of the sizes of each queue.
-        switchovers: laws of the switchover times of a cycle; none if they are zero.
+        sizes: distribution of the sizes of each queue.
+        switchovers: distributions of the switchover times of a cycle; none if they are zero.
 
     Raises:
         ModelError: values out of range, or not as many sizes as arrival rates.
@@ -161,15 +163,17 @@ def polling_waiting_work(
             f"arrival rates of {what} must be a list of numbers, not {shown(arrival_rates)}."
         )
     rates = [positive(rate, f"each arrival rate of {what}") for rate in arrival_rates]
-    for laws, name in ((sizes, "sizes"), (switchovers, "switchovers")):
-        if isinstance(laws, str) or not isinstance(laws, Sequence):
-            raise ModelError(f"{name} of {what} must be a list of laws, not {shown(laws)}.")
-        for law in laws:
-            _check_law(law, f"each of {name} of {what}")
+    for distributions, name in ((sizes, "sizes"), (switchovers, "switchovers")):
+        if isinstance(distributions, str) or not isinstance(distributions, Sequence):
+            raise ModelError(
+                f"{name} of {what} must be a list of distributions, not {shown(distributions)}."
+            )
+        for distribution in distributions:
+            _check_distribution(distribution, f"each of {name} of {what}")
     if not rates or len(rates) != len(sizes):
         raise ModelError(
-            f"{what} needs one law of sizes for each arrival rate, and at least one of both; there "
-            f"are {len(sizes)} laws and {len(rates)} rates."
+            f"{what} needs one size distribution for each arrival rate, and at least one of both; "
+            f"there are {len(sizes)} distributions and {len(rates)} rates."
         )
     loads = [rate * size.mean for rate, size in zip(rates, sizes, strict=True)]
     load = math.fsum(loads)

@@ -22,10 +22,10 @@ from quickswap.theory.models import markovian, one_or_all, poisson
 from quickswap.theory.saturation import MOST, saturated_rate, states
 from quickswap.theory.unsampled import waits
 
-__all__ = ["Limit", "exact", "find_limit", "limit", "one_or_all_rate", "same_law_rate"]
+__all__ = ["Limit", "exact", "find_limit", "limit", "one_or_all_rate", "same_distribution_rate"]
 
 PER_STATE = 6e4
-"""Steps of `same_law_rate` that take the time of a state of the chain."""
+"""Steps of `same_distribution_rate` that take the time of a state of the chain."""
 
 
 def exact(system: System | str | Path) -> Means:
@@ -60,7 +60,8 @@ def limit(system: System | str | Path) -> float:
     A formula where one is known, else the Markov chain of the saturated system.
 
     Raises:
-        ModelError: laws for which it is not known, or a chain of more than a million states.
+        ModelError: distributions for which it is not known, or a chain of more than a million
+        states.
     """
     system = as_system(system)
     found = find_limit(system, MOST)
@@ -90,7 +91,7 @@ class Limit:
 def find_limit(system: System, most: float) -> Limit | None:
     """Return the limit of FCFS if it is known, by a chain of at most `most` states; else None.
 
-    Where all sizes have the same law no chain is needed, and as much work is allowed for.
+    Where all sizes have the same distribution no chain is needed, and as much work is allowed for.
     """
     servers, needs, shares = system.servers, system.needs, system.job_shares
     sizes = [each.size for each in system.classes]
@@ -110,8 +111,10 @@ def find_limit(system: System, most: float) -> Limit | None:
         return None
     packed = servers / math.fsum(n * share for n, share in zip(needs, shares, strict=True))
     if len(set(sizes)) == 1 and packed * servers * len(needs) <= PER_STATE * most:
-        rate = same_law_rate(servers, needs, shares, means[0])
-        reason = "the throughput of the saturated system, known where all sizes have the same law."
+        rate = same_distribution_rate(servers, needs, shares, means[0])
+        reason = (
+            "the throughput of the saturated system, known where all classes have one distribution."
+        )
         return Limit(rate, reason, "Rumyantsev, Morozov, Ann. Oper. Res. 252 (2017)")
     if states(servers, needs, most) > most:
         return None
@@ -127,7 +130,7 @@ def one_or_all_rate(servers: int, light_share: float, light: float, heavy: float
         servers: k.
         light_share: p, the share of light jobs, between 0 and 1.
         light: mean light size in seconds; light sizes are exponential.
-        heavy: mean heavy size in seconds, of any law.
+        heavy: mean heavy size in seconds, of any distribution.
 
     Between two heavy jobs G lights run, geometric; the j-th last of them to leave leaves after a
     time of mean `light / min(j, k)`. So a heavy and its lights take `heavy + light sum_j
@@ -141,7 +144,7 @@ def one_or_all_rate(servers: int, light_share: float, light: float, heavy: float
     return 1 / ((1 - p) * (heavy + light * (waves + rest)))
 
 
-def same_law_rate(
+def same_distribution_rate(
     servers: int, needs: Sequence[int], shares: Sequence[float], mean: float
 ) -> float:
     """Return the limit if all classes have the same exponential size, in jobs per second.

@@ -61,7 +61,7 @@ def heavy_traffic(
             those of `quickswap.StaticQuickswap`.
 
     Raises:
-        ModelError: other laws.
+        ModelError: other distributions.
         PolicyError: thresholds that the system does not fit.
     """
     system = as_system(system)

@@ -78,11 +78,11 @@ def check_markovian(system: System, what: str) -> None:
         ModelError: names the first class that does not fit; `what` begins the sentence.
     """
     for each in system.classes:
-        for law, wanted in ((each.arrivals, Poisson), (each.size, Exponential)):
-            if not isinstance(law, wanted):
+        for distribution, wanted in ((each.arrivals, Poisson), (each.size, Exponential)):
+            if not isinstance(distribution, wanted):
                 raise ModelError(
                     f"{what} is for Poisson arrivals and exponential sizes; class {each.name!r} "
-                    f"has {law!r}: simulate it instead."
+                    f"has {distribution!r}: simulate it instead."
                 )
 
 

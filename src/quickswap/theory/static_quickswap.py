@@ -79,8 +79,8 @@ def approximate(
             those of `quickswap.StaticQuickswap`.
 
     Raises:
-        ModelError: other laws, or a class that has fewer than c_i jobs on average when its visit
-            begins: the message says from which arrival rate on none has.
+        ModelError: other distributions, or a class that has fewer than c_i jobs on average when
+            its visit begins: the message says from which arrival rate on none has.
         PolicyError: thresholds or an order that the system does not fit.
         UnstableError: the sum of lambda_i / (c_i mu_i) is 1 or more.
     """

@@ -195,7 +195,7 @@ mod tests {
     fn setting(rows: &[Row], free: u32) -> (System, ByLaws, Station) {
         let servers = free + rows.iter().map(|row| row.0 * row.2).sum::<u32>();
         let class = |need: u32| {
-            json!({"need": need, "size": {"law": "exponential", "mean": 1.0},
+            json!({"need": need, "size": {"distribution": "exponential", "mean": 1.0},
                 "arrivals": {"process": "poisson", "rate": 1.0}})
         };
         let classes: Vec<_> = rows.iter().map(|row| class(row.0)).collect();

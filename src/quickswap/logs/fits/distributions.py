@@ -1,8 +1,10 @@
-"""Laws of job sizes fitted to a sample by maximum likelihood, all with the mean of the sample.
+"""Distributions of job sizes fitted to a sample by maximum likelihood, all with the mean of the
+sample.
 
-The mean is kept because the load is: a law that fits the short jobs well and misses the mean would
-make another system. For exponential, gamma and hyperexponential laws the likelihood is largest at
-the mean of the sample anyway; of lognormal laws those with that mean are searched.
+The mean is kept because the load is: a distribution that fits the short jobs well and misses the
+mean would make another system. For exponential, gamma and hyperexponential distributions the
+likelihood is largest at the mean of the sample anyway; of lognormal distributions those with that
+mean are searched.
 """
 
 from __future__ import annotations
@@ -40,11 +42,11 @@ __all__ = [
 ]
 
 POINTS = 200
-"""Most values of an empirical law."""
+"""Most values of an empirical distribution."""
 CONSTANT = 1e-9
 """Squared coefficient of variation up to which sizes count as equal."""
 TAIL = 10.0
-"""How many times the scv of the sample that of the best law is at most."""
+"""How many times the scv of the sample that of the best distribution is at most."""
 EM_POINTS = 500
 """Most values that the EM algorithm sees."""
 FIRST_STEPS, EM_STEPS = 50, 3000
@@ -68,7 +70,7 @@ def _gamma(sample: Sample) -> Gamma:
 
 
 def _lognormal(sample: Sample) -> LogNormal:
-    """Among the laws with the mean m of the sample: mu = log m - sigma^2 / 2.
+    """Among the distributions with the mean m of the sample: mu = log m - sigma^2 / 2.
 
     Their log-likelihood is largest where v^2 / 4 + v = E[(log S / m)^2] with v = sigma^2.
     """
@@ -139,7 +141,7 @@ _FITS: dict[str, tuple[Callable[[Sample], Distribution], int]] = {
     "hyperexponential": (_hyperexponential, 3),
     "lognormal": (_lognormal, 2),
 }
-"""How each law is fitted, and its number of parameters."""
+"""How each distribution is fitted, and its number of parameters."""
 
 SIZES = ("best", *_FITS, "empirical")
 """What may be asked for."""
@@ -147,138 +149,150 @@ SIZES = ("best", *_FITS, "empirical")
 
 @dataclass(frozen=True)
 class Candidate:
-    """A law fitted to a sample, and how well.
+    """A distribution fitted to a sample, and how well.
 
     Attributes:
-        law: the law, with the mean of the sample.
+        distribution: the distribution, with the mean of the sample.
         log_likelihood: of the sample under its density, sizes in seconds.
         aic: Akaike's criterion, 2 x parameters - 2 x log-likelihood: the less the better.
         ks: Kolmogorov-Smirnov distance, the largest difference of the shares of jobs up to a size.
     """
 
-    law: Distribution
+    distribution: Distribution
     log_likelihood: float
     aic: float
     ks: float
 
 
 def candidates(sample: Sample) -> list[Candidate]:
-    """Return the laws fitted to a sample, the best by AIC first; none where all sizes are equal."""
+    """Return the distributions fitted to a sample, the best by AIC first; none where all sizes are
+    equal.
+    """
     result = []
     if sample.scv > CONSTANT:
         for fit, parameters in _FITS.values():
-            law = fit(sample)
-            likelihood = float(_log_density(law, sample.values) @ sample.counts)
+            distribution = fit(sample)
+            likelihood = float(_log_density(distribution, sample.values) @ sample.counts)
             aic = 2 * parameters - 2 * likelihood
-            result.append(Candidate(law, likelihood, aic, ks_distance(law, sample)))
+            result.append(
+                Candidate(distribution, likelihood, aic, ks_distance(distribution, sample))
+            )
     return sorted(result, key=lambda each: each.aic)
 
 
 def best(found: Sequence[Candidate], sample: Sample) -> Candidate:
     """Return the candidate with the least AIC, but none with a tail that the sample does not have.
 
-    A lognormal law may suit the many short jobs best and have a hundred times the variance of the
-    log, where time limits cut the tail. Laws with more than `TAIL` times its scv are passed over,
-    unless all are.
+    A lognormal distribution may suit the many short jobs best and have a hundred times the
+    variance of the log, where time limits cut the tail. Distributions with more than `TAIL` times
+    its scv are passed over, unless all are.
     """
-    modest = [each for each in found if each.law.scv <= TAIL * sample.scv]
+    modest = [each for each in found if each.distribution.scv <= TAIL * sample.scv]
     return min(modest or found, key=lambda each: each.aic)
 
 
 def fitted(sample: Sample, size: str) -> Distribution:
-    """Return the law that `size` asks for, one of `SIZES`; where all sizes are equal, that size.
+    """Return the distribution that `size` asks for, one of `SIZES`; where all sizes are equal,
+    that size.
 
     Raises:
-        LogError: an unknown law.
+        LogError: an unknown distribution.
     """
     if size not in SIZES:
-        unknown("law to fit", size, SIZES, LogError)
+        unknown("distribution to fit", size, SIZES, LogError)
     if sample.scv <= CONSTANT and size != "exponential":
         return Deterministic(sample.mean)
     if size == "best":
-        return best(candidates(sample), sample).law
+        return best(candidates(sample), sample).distribution
     return _empirical(sample) if size == "empirical" else _FITS[size][0](sample)
 
 
-def _log_density(law: Distribution, x: Floats) -> Floats:
-    """Return the logarithm of the density of a law of `_FITS`, x in seconds, above 0."""
-    if isinstance(law, Exponential):
-        return np.asarray(-x / law.mean - math.log(law.mean))
-    if isinstance(law, Gamma):
-        shape, scale = law.shape, law.scale
+def _log_density(distribution: Distribution, x: Floats) -> Floats:
+    """Return the logarithm of the density of a distribution of `_FITS`, x in seconds, above 0."""
+    if isinstance(distribution, Exponential):
+        return np.asarray(-x / distribution.mean - math.log(distribution.mean))
+    if isinstance(distribution, Gamma):
+        shape, scale = distribution.shape, distribution.scale
         constant = float(gammaln(shape)) + shape * math.log(scale)
         return np.asarray((shape - 1) * np.log(x) - x / scale - constant)
-    if isinstance(law, LogNormal):
-        z = (np.log(x) - law.mu) / law.sigma
-        return np.asarray(-z * z / 2 - np.log(x) - math.log(law.sigma * math.sqrt(2 * math.pi)))
-    assert isinstance(law, Hyperexponential)
-    shares, rates = np.array(law.probabilities), np.array(law.rates)
+    if isinstance(distribution, LogNormal):
+        z = (np.log(x) - distribution.mu) / distribution.sigma
+        return np.asarray(
+            -z * z / 2 - np.log(x) - math.log(distribution.sigma * math.sqrt(2 * math.pi))
+        )
+    assert isinstance(distribution, Hyperexponential)
+    shares, rates = np.array(distribution.probabilities), np.array(distribution.rates)
     return np.asarray(logsumexp(np.log(shares * rates)[:, None] - x * rates[:, None], axis=0))
 
 
-def cdf(law: Distribution, x: Floats, below: bool = False) -> Floats:
+def cdf(distribution: Distribution, x: Floats, below: bool = False) -> Floats:
     """Return the probability that a size is at most x seconds; `below`: less than x.
 
     Raises:
-        LogError: a law that is not fitted to logs.
+        LogError: a distribution that is not fitted to logs.
     """
-    if isinstance(law, Exponential):
-        return np.asarray(-np.expm1(-x / law.mean))
-    if isinstance(law, Gamma):
-        return np.asarray(gammainc(law.shape, x / law.scale))
-    if isinstance(law, LogNormal):
-        return np.asarray(ndtr((np.log(x) - law.mu) / law.sigma))
-    if isinstance(law, Hyperexponential):
-        shares, rates = np.array(law.probabilities), np.array(law.rates)
+    if isinstance(distribution, Exponential):
+        return np.asarray(-np.expm1(-x / distribution.mean))
+    if isinstance(distribution, Gamma):
+        return np.asarray(gammainc(distribution.shape, x / distribution.scale))
+    if isinstance(distribution, LogNormal):
+        return np.asarray(ndtr((np.log(x) - distribution.mu) / distribution.sigma))
+    if isinstance(distribution, Hyperexponential):
+        shares, rates = np.array(distribution.probabilities), np.array(distribution.rates)
         return np.asarray(-shares @ np.expm1(-x * rates[:, None]))
-    points = _points(law)
+    points = _points(distribution)
     at = np.searchsorted(points.values, x, side="left" if below else "right")
     return np.concatenate([[0.0], points.cumulative])[at]
 
 
-def quantile(law: Distribution, share: float) -> float:
+def quantile(distribution: Distribution, share: float) -> float:
     """Return the size in seconds that a job does not exceed with probability `share`.
 
     Raises:
-        LogError: a law that is not fitted to logs.
+        LogError: a distribution that is not fitted to logs.
     """
-    if isinstance(law, Exponential):
-        return -law.mean * math.log1p(-share)
-    if isinstance(law, Gamma):
-        return law.scale * float(gammaincinv(law.shape, share))
-    if isinstance(law, LogNormal):
-        return math.exp(law.mu + law.sigma * float(ndtri(share)))
-    if isinstance(law, Hyperexponential):
-        each = [-math.log1p(-share) / rate for rate in law.rates]
+    if isinstance(distribution, Exponential):
+        return -distribution.mean * math.log1p(-share)
+    if isinstance(distribution, Gamma):
+        return distribution.scale * float(gammaincinv(distribution.shape, share))
+    if isinstance(distribution, LogNormal):
+        return math.exp(distribution.mu + distribution.sigma * float(ndtri(share)))
+    if isinstance(distribution, Hyperexponential):
+        each = [-math.log1p(-share) / rate for rate in distribution.rates]
         if min(each) == max(each):
             return each[0]
         low, high = min(each) * (1 - 1e-9), max(each) * (1 + 1e-9)
-        return float(brentq(lambda x: float(cdf(law, np.array([x]))[0]) - share, low, high))
-    return _points(law).quantile(share)
-
-
-def _points(law: Distribution) -> Sample:
-    """Return the values of a law that has few, and their weights."""
-    if isinstance(law, Deterministic):
-        return Sample(np.array([law.value]), np.ones(1))
-    if not isinstance(law, Empirical):
-        raise LogError(
-            f"a law of the kind {law.law} is not fitted to logs, so it cannot be compared with "
-            f"one; laws that can are deterministic, {', '.join(SIZES[1:])}."
+        return float(
+            brentq(lambda x: float(cdf(distribution, np.array([x]))[0]) - share, low, high)
         )
-    values, where = np.unique(np.array(law.values), return_inverse=True)
-    weights = np.bincount(where, np.array(law.weights)).astype(float)
+    return _points(distribution).quantile(share)
+
+
+def _points(distribution: Distribution) -> Sample:
+    """Return the values of a distribution that has few, and their weights."""
+    if isinstance(distribution, Deterministic):
+        return Sample(np.array([distribution.value]), np.ones(1))
+    if not isinstance(distribution, Empirical):
+        raise LogError(
+            f"{distribution.kind} distributions are not fitted to logs and cannot be compared with "
+            f"one; distributions that can are deterministic, {', '.join(SIZES[1:])}."
+        )
+    values, where = np.unique(np.array(distribution.values), return_inverse=True)
+    weights = np.bincount(where, np.array(distribution.weights)).astype(float)
     return Sample(values[weights > 0], weights[weights > 0])
 
 
-def ks_distance(law: Distribution, sample: Sample) -> float:
-    """Return the Kolmogorov-Smirnov distance of a law from a sample, from 0 to 1."""
+def ks_distance(distribution: Distribution, sample: Sample) -> float:
+    """Return the Kolmogorov-Smirnov distance of a distribution from a sample, from 0 to 1."""
     x = sample.values
-    if isinstance(law, Empirical | Deterministic):
-        x = np.union1d(x, _points(law).values)
+    if isinstance(distribution, Empirical | Deterministic):
+        x = np.union1d(x, _points(distribution).values)
     share = np.concatenate([[0.0], sample.cumulative])
     upto = share[np.searchsorted(sample.values, x, side="right")]
     less = share[np.searchsorted(sample.values, x, side="left")]
     return float(
-        max(np.abs(cdf(law, x) - upto).max(), np.abs(cdf(law, x, below=True) - less).max())
+        max(
+            np.abs(cdf(distribution, x) - upto).max(),
+            np.abs(cdf(distribution, x, below=True) - less).max(),
+        )
     )

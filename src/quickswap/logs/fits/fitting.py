@@ -1,4 +1,4 @@
-"""From a log to a model: classes, arrival rates and size laws."""
+"""From a log to a model: classes, arrival rates and size distributions."""
 
 from __future__ import annotations
 
@@ -51,10 +51,11 @@ def fit(
     class are then multiplied by the one factor, `sum(need * size) / (need of the class *
     sum(size))`, that keeps its load; it is 1 for a class of one need.
 
-    Sizes: laws fitted by maximum likelihood among those with the mean of the sample, which keeps
-    the load. The best has the least AIC; laws with more than ten times the squared coefficient of
-    variation (scv) of the log are passed over, as their tail is longer than that of the log.
-    "empirical" is the sample itself, of which neighbouring values are averaged into at most 200;
+    Sizes: distributions fitted by maximum likelihood among those with the mean of the sample,
+    which keeps the load. The best has the least AIC; distributions with more than ten times the
+    squared coefficient of variation (scv) of the log are passed over, as their tail is longer than
+    that of the log. "empirical" is the sample itself, with neighbouring values averaged into at
+    most 200;
     the mean stays.
 
     Args:
@@ -62,13 +63,13 @@ def fit(
         classes: "load", groups of neighbouring needs with loads as equal as can be; "need", a
             class for each need; or the groups, as in "1,2-4,5-16,17-" or as a list of (low, high).
             Classes are named after their needs, as in "2-4".
-        size: the law of sizes: "best" of exponential, gamma, hyperexponential (two phases) and
+        size: "best" of exponential, gamma, hyperexponential (two phases) and
             lognormal, one of these, or "empirical". Equal sizes are "deterministic" always.
         at_most: the most groups of "load".
 
     Raises:
         LogError: the log has no duration; groups that make no sense, that leave out a job, or
-            that hold none; an unknown law.
+            that hold none; an unknown distribution.
     """
     jobs = Jobs(log, chosen(log, classes, at_most))
     return System(log.servers, [jobs.fitted(index, size) for index in range(len(jobs.groups))])
@@ -162,9 +163,9 @@ class Jobs:
         of = self.index == index
         need, sizes = self.need[of], self.size[of]
         own = _median_by_load(need, sizes)
-        law = fitted(Sample.of(sizes).scaled(need_factor(need, sizes, own)), size)
+        distribution = fitted(Sample.of(sizes).scaled(need_factor(need, sizes, own)), size)
         return JobClass(
-            own, len(sizes) / self.log.duration, law, name=group_name(self.groups[index])
+            own, len(sizes) / self.log.duration, distribution, name=group_name(self.groups[index])
         )
 
 

@@ -27,7 +27,9 @@ __all__ = ["ClassGoodness", "Goodness", "Table", "goodness", "sentences", "table
 SHARES = (0.5, 0.9, 0.99)
 """The percentiles reported."""
 KOLMOGOROV = 1.358
-"""sqrt(n) times the KS distance that a sample of the law itself exceeds in 5 % of all cases."""
+"""sqrt(n) times the KS distance that a sample of the distribution itself exceeds in 5 % of all
+cases.
+"""
 
 
 @dataclass(frozen=True)
@@ -56,10 +58,12 @@ class ClassGoodness:
         mean: of the size, seconds.
         scv: squared coefficient of variation of the size.
         p50, p90, p99: percentiles of the size, seconds.
-        law: of the size in the system.
-        ks: Kolmogorov-Smirnov distance of that law from the sizes, and `ks_chance` what only 5 %
-            of samples of the law would exceed by chance; both nan for a class of one job.
-        candidates: the laws that `fit` chooses from, the best first; none if all sizes are equal.
+        distribution: of the size in the system.
+        ks: Kolmogorov-Smirnov distance of that distribution from the sizes, and `ks_chance` what
+            only 5 % of samples of the distribution would exceed by chance; both nan for a class of
+            one job.
+        candidates: the distributions that `fit` chooses from, the best first; none if all sizes
+            are equal.
     """
 
     name: str
@@ -76,7 +80,7 @@ class ClassGoodness:
     p50: Against
     p90: Against
     p99: Against
-    law: Distribution
+    distribution: Distribution
     ks: float
     ks_chance: float
     candidates: tuple[Candidate, ...] = field(repr=False)
@@ -100,11 +104,11 @@ class ClassGoodness:
                 f"{name}_log_half_width": each.log.half_width,
                 f"{name}_model": each.model,
             }
-        row |= {"law": self.law.law, "ks": self.ks, "ks_chance": self.ks_chance}
-        for found in sorted(self.candidates, key=lambda each: each.law.law):
-            row[f"log_likelihood_{found.law.law}"] = found.log_likelihood
-            row[f"aic_{found.law.law}"] = found.aic
-            row[f"ks_{found.law.law}"] = found.ks
+        row |= {"distribution": self.distribution.kind, "ks": self.ks, "ks_chance": self.ks_chance}
+        for found in sorted(self.candidates, key=lambda each: each.distribution.kind):
+            row[f"log_likelihood_{found.distribution.kind}"] = found.log_likelihood
+            row[f"aic_{found.distribution.kind}"] = found.aic
+            row[f"ks_{found.distribution.kind}"] = found.ks
         return row
 
 
@@ -146,8 +150,8 @@ def goodness(log: JobLog, system: System, classes: Sequence[Group] | None = None
 
     Intervals of values of the log are from 16 stretches of equal duration, by the jackknife, so
     that bursts and busy weeks widen them; they are unknown for classes of few jobs. A test of
-    goodness with a verdict is left out on purpose: with thousands of jobs no simple law passes,
-    and what matters is how far off it is.
+    goodness with a verdict is left out on purpose: with thousands of jobs no simple distribution
+    passes, and what matters is how far off it is.
 
     Args:
         log: the log.
@@ -156,8 +160,8 @@ def goodness(log: JobLog, system: System, classes: Sequence[Group] | None = None
             their names tell, as in "2-4".
 
     Raises:
-        LogError: the classes do not tell which jobs they stand for, or leave out a job; a law that
-            `fit` knows nothing of.
+        LogError: the classes do not tell which jobs they stand for, or leave out a job; a
+            distribution that `fit` knows nothing of.
     """
     check_log(log)
     if not isinstance(system, System):
@@ -204,9 +208,14 @@ def _class(jobs: Jobs, index: int, system: System, hours: Hours) -> ClassGoodnes
     each = system.classes[index]
     factor = need_factor(jobs.need[of], jobs.size[of], each.need)
     sample = Sample.of(jobs.size[of]).scaled(factor)
-    law = each.size
+    distribution = each.size
     log = _estimates(jobs.submit[of], jobs.size[of] * factor, jobs.log.duration)
-    model = [each.arrival_rate, law.mean, law.scv, *(quantile(law, share) for share in SHARES)]
+    model = [
+        each.arrival_rate,
+        distribution.mean,
+        distribution.scv,
+        *(quantile(distribution, share) for share in SHARES),
+    ]
     rate, mean, scv, p50, p90, p99 = map(Against, log, model)
     return ClassGoodness(
         name=str(each.name),
@@ -223,8 +232,8 @@ def _class(jobs: Jobs, index: int, system: System, hours: Hours) -> ClassGoodnes
         p50=p50,
         p90=p90,
         p99=p99,
-        law=law,
-        ks=ks_distance(law, sample) if sample.jobs > 1 else math.nan,
+        distribution=distribution,
+        ks=ks_distance(distribution, sample) if sample.jobs > 1 else math.nan,
         ks_chance=min(1.0, KOLMOGOROV / math.sqrt(sample.jobs)) if sample.jobs > 1 else math.nan,
         candidates=tuple(candidates(sample)),
     )
@@ -271,7 +280,7 @@ BEND = 1.25
 """Size factors beyond, and below its inverse, are told."""
 
 THICK = 2
-"""Factor between the scv of a law and that of the log from which it is told."""
+"""Factor between the scv of a distribution and that of the log from which it is told."""
 
 
 @dataclass(frozen=True)
@@ -284,7 +293,7 @@ class Table:
 
 
 def tables(found: Goodness) -> list[Table]:
-    """Return classes and rates, sizes, and the candidates for their laws."""
+    """Return classes and rates, sizes, and the candidates for their distributions."""
     classes = Table(
         "Classes; ± is the half-width of the 95 % interval",
         [
@@ -296,19 +305,19 @@ def tables(found: Goodness) -> list[Table]:
     sizes = Table(
         "Sizes in seconds, of the log and of the model",
         [
-            *("class", "law", "mean", "model", "scv", "model"),
+            *("class", "distribution", "mean", "model", "scv", "model"),
             *(name for p in ("P50", "P90", "P99") for name in (p, "model")),
             *("KS distance", "by chance"),
         ],
         [_size_row(each) for each in found.classes],
     )
-    names = sorted({each.law.law for one in found.classes for each in one.candidates})
-    laws = Table(
-        "AIC of each law, as what it has more than the best, and its KS distance",
+    names = sorted({each.distribution.kind for one in found.classes for each in one.candidates})
+    distributions = Table(
+        "AIC of each distribution, as what it has more than the best, and its KS distance",
         ["class", *(column for name in names for column in (name, "KS"))],
         [_distribution_row(each, names) for each in found.classes],
     )
-    return [classes, sizes, laws] if names else [classes, sizes]
+    return [classes, sizes, distributions] if names else [classes, sizes]
 
 
 def _class_row(each: ClassGoodness) -> list[str]:
@@ -329,7 +338,13 @@ def _class_row(each: ClassGoodness) -> list[str]:
 def _size_row(each: ClassGoodness) -> list[str]:
     pairs: list[Against] = [each.mean, each.scv, each.p50, each.p90, each.p99]
     values = [text for pair in pairs for text in (str(pair.log), f"{pair.model:,.4g}")]
-    return [each.name, each.law.law, *values, _distance(each.ks), _distance(each.ks_chance)]
+    return [
+        each.name,
+        each.distribution.kind,
+        *values,
+        _distance(each.ks),
+        _distance(each.ks_chance),
+    ]
 
 
 def _distance(value: float) -> str:
@@ -337,7 +352,7 @@ def _distance(value: float) -> str:
 
 
 def _distribution_row(each: ClassGoodness, names: list[str]) -> list[str]:
-    found = {candidate.law.law: candidate for candidate in each.candidates}
+    found = {candidate.distribution.kind: candidate for candidate in each.candidates}
     cells = []
     for name in names:
         known = found.get(name)
@@ -376,8 +391,8 @@ def _warnings(found: Goodness) -> Iterator[str]:
     thick = [each.name for each in found.classes if _off(each) > THICK]
     if thick:
         yield (
-            f"Class {', '.join(thick)}: the scv of the law is off by more than a factor of "
-            f"{THICK:g}, which moves response times; take size empirical, or another law."
+            f"Class {', '.join(thick)}: the fitted scv is off by more than a factor of "
+            f"{THICK:g}, which moves response times; take size empirical, or another distribution."
         )
     bent = [each.name for each in found.classes if not 1 / BEND <= each.size_factor <= BEND]
     if bent:
@@ -388,7 +403,7 @@ def _warnings(found: Goodness) -> Iterator[str]:
 
 
 def _rejected(found: Goodness) -> Iterator[str]:
-    """Yield which laws the sizes do not follow."""
+    """Yield which distributions the sizes do not follow."""
     told = [each for each in found.classes if not math.isnan(each.ks)]
     wrong = [each for each in told if each.ks > each.ks_chance]
     if not wrong:
@@ -401,8 +416,8 @@ def _rejected(found: Goodness) -> Iterator[str]:
     near, far = min(each.ks for each in wrong), max(each.ks for each in wrong)
     reach = f"{far:.2f}" if f"{near:.2f}" == f"{far:.2f}" else f"{near:.2f} to {far:.2f}"
     yield (
-        f"{every}: the sizes do not follow the law of the model; the KS distance, {reach}, is more "
-        "than chance explains. The law is a rough picture: take size empirical, or replay the log."
+        f"{every}: the sizes do not follow the model; the KS distance, {reach}, is more "
+        "than chance explains. The fit is rough: take size empirical, or replay the log."
     )
 
 

@@ -1,4 +1,5 @@
-"""A sample of job sizes, kept as its distinct values: what laws are fitted to and measured against.
+"""A sample of job sizes, kept as its distinct values: what distributions are fitted to and
+measured against.
 
 Logs tell whole seconds, so a million jobs have some ten thousand distinct sizes at most.
 """
@@ -43,7 +44,9 @@ class Sample:
 
     @property
     def scv(self) -> float:
-        """Squared coefficient of variation, of the sample as a law: without Bessel's correction."""
+        """Squared coefficient of variation, of the sample as a distribution: without Bessel's
+        correction.
+        """
         centred = self.values - self.mean
         return float(np.square(centred) @ self.counts) / self.jobs / self.mean**2
 

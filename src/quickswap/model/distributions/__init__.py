@@ -1,17 +1,17 @@
-"""Laws of job sizes and of times between arrivals, each with exact moments.
+"""Distributions of job sizes and of times between arrivals, each with exact moments.
 
-`base` says what a law offers; `elementary`, `phases` and `tails` hold the laws.
+`base` says what a distribution offers; `elementary`, `phases` and `tails` hold the distributions.
 """
 
 from __future__ import annotations
 
-from quickswap.model.distributions.base import LAWS, Distribution
+from quickswap.model.distributions.base import DISTRIBUTIONS, Distribution
 from quickswap.model.distributions.elementary import Deterministic, Empirical, Uniform
 from quickswap.model.distributions.phases import Erlang, Exponential, Gamma, Hyperexponential
 from quickswap.model.distributions.tails import BoundedPareto, LogNormal, Pareto, Weibull
 
 __all__ = [
-    "LAWS",
+    "DISTRIBUTIONS",
     "BoundedPareto",
     "Deterministic",
     "Distribution",

@@ -1,4 +1,4 @@
-"""What every law offers: exact moments, scaling, and one dictionary form."""
+"""What every distribution offers: exact moments, scaling, and one dictionary form."""
 
 from __future__ import annotations
 
@@ -10,27 +10,30 @@ from typing import ClassVar, Self
 from quickswap._check import number, positive
 from quickswap.errors import ModelError, inside, shown, unknown
 
-LAWS: dict[str, type[Distribution]] = {}
+DISTRIBUTIONS: dict[str, type[Distribution]] = {}
 """Every distribution by its name in files; each enters itself when its module is imported."""
 
 
 class Distribution(ABC):
-    """A law of random times in seconds: the size of a job, or the time between two arrivals.
+    """A distribution of random times in seconds: the size of a job, or the time between two
+    arrivals.
 
-    Laws are frozen values: equal parameters make equal objects, `repr` gives an expression that
-    builds the same law, and `to_dict` and `from_dict` are each other's inverse. The concrete laws
-    are final; nothing else derives from this class.
+    Distributions are frozen values: equal parameters make equal objects, `repr` gives an
+    expression that builds the same distribution, and `to_dict` and `from_dict` are each other's
+    inverse. The concrete distributions are final; nothing else derives from this class.
     """
 
     __slots__ = ()
 
-    law: ClassVar[str]
-    """Name of the law in files."""
+    kind: ClassVar[str]
+    """Name of the distribution in files."""
     forms: ClassVar[tuple[tuple[str, ...], ...]]
-    """The sets of parameters that describe the law; the first is the one stored and written."""
+    """The sets of parameters that describe the distribution; the first is the one stored and
+    written.
+    """
 
     def __init_subclass__(cls) -> None:
-        LAWS[cls.law] = cls  # a dataclass with slots is made twice: the second one counts
+        DISTRIBUTIONS[cls.kind] = cls  # a dataclass with slots is made twice: the second one counts
 
     @property
     @abstractmethod
@@ -52,11 +55,11 @@ class Distribution(ABC):
         """Return E[S^order] for an order of at least 1; `inf` when it does not exist."""
 
     @abstractmethod
-    def exceeded(self, probability: float) -> float:
+    def isf(self, probability: float) -> float:
         """Return the least x with P(S > x) <= `probability`, in seconds; it is above 0, below 1."""
 
     @abstractmethod
-    def survival(self, x: float) -> float:
+    def sf(self, x: float) -> float:
         """Return P(S > x) for `x` >= 0 seconds."""
 
     @property
@@ -71,15 +74,19 @@ class Distribution(ABC):
 
     @abstractmethod
     def _scaled(self, factor: float) -> Self:
-        """Return the law of `factor * S` for a checked factor."""
+        """Return the distribution of `factor * S` for a checked factor."""
 
     def scaled(self, factor: float) -> Self:
-        """Return the law of `factor * S`, of the same kind; `factor` is positive and finite."""
+        """Return the distribution of `factor * S`, of the same kind; `factor` is positive and
+        finite.
+        """
         return self._scaled(positive(factor, "scaling factor"))
 
     def to_dict(self) -> dict[str, object]:
-        """Return the form written to JSON and TOML, e.g. `{"law": "exponential", "mean": 1.0}`."""
-        data: dict[str, object] = {"law": self.law}
+        """Return the form written to JSON and TOML, e.g. `{"distribution": "exponential", "mean":
+        1.0}`.
+        """
+        data: dict[str, object] = {"distribution": self.kind}
         for name in self.forms[0]:
             value = getattr(self, name)
             data[name] = list(value) if isinstance(value, tuple) else value
@@ -87,27 +94,28 @@ class Distribution(ABC):
 
     @staticmethod
     def from_dict(data: Mapping[str, object]) -> Distribution:
-        """Build a law from the form of `to_dict` or any other of its forms (`mean`, ...).
+        """Build a distribution from the form of `to_dict` or any other of its forms (`mean`, ...).
 
         Raises:
-            ModelError: an unknown law or key, or a value out of range.
+            ModelError: an unknown distribution or key, or a value out of range.
         """
-        if not isinstance(data, Mapping) or "law" not in data:
+        if not isinstance(data, Mapping) or "distribution" not in data:
             raise ModelError(
-                f"a law is a table with its parameters and the key law, one of {', '.join(LAWS)}; "
+                "a distribution is a table with its parameters and the key distribution, one of "
+                f"{', '.join(DISTRIBUTIONS)}; "
                 f"given was {shown(data)}."
             )
-        name = data["law"]
-        if not isinstance(name, str) or name not in LAWS:
-            unknown("law", name, LAWS, where=("law",))
-        law = LAWS[name]
-        parameters = {key: value for key, value in data.items() if key != "law"}
-        allowed = list(dict.fromkeys(name for form in law.forms for name in form))
+        name = data["distribution"]
+        if not isinstance(name, str) or name not in DISTRIBUTIONS:
+            unknown("distribution", name, DISTRIBUTIONS, where=("distribution",))
+        distribution = DISTRIBUTIONS[name]
+        parameters = {key: value for key, value in data.items() if key != "distribution"}
+        allowed = list(dict.fromkeys(name for form in distribution.forms for name in form))
         for key in parameters:
             if key not in allowed:
-                unknown(f"key of the law {law.law}", key, allowed, where=(key,))
-        law._form(**parameters)
-        build: Callable[..., Distribution] = law
+                unknown(f"key of the distribution {distribution.kind}", key, allowed, where=(key,))
+        distribution._form(**parameters)
+        build: Callable[..., Distribution] = distribution
         return build(**parameters)
 
     @classmethod
@@ -132,7 +140,9 @@ class Distribution(ABC):
             return number(value, f"{name} of {cls.__name__}", low)
 
     def _store(self, **values: object) -> None:
-        """Fill the fields of a frozen law, then refuse a law whose mean a float cannot hold."""
+        """Fill the fields of a frozen distribution, then refuse a distribution whose mean a float
+        cannot hold.
+        """
         for name, value in values.items():
             object.__setattr__(self, name, value)
         if not 0 < self.mean < math.inf:

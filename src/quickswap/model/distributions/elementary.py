@@ -1,4 +1,4 @@
-"""Laws without a shape: a constant, a range, and what was measured."""
+"""Distributions without a shape: a constant, a range, and what was measured."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from quickswap.model.distributions.base import Distribution, power
 class Deterministic(Distribution):
     """Always `value` seconds. Also `Deterministic(mean=...)`."""
 
-    law: ClassVar[str] = "deterministic"
+    kind: ClassVar[str] = "deterministic"
     forms: ClassVar[tuple[tuple[str, ...], ...]] = (("value",), ("mean",))
 
     value: float
@@ -41,10 +41,10 @@ class Deterministic(Distribution):
     def mean_inverse(self) -> float:
         return 1 / self.value
 
-    def exceeded(self, probability: float) -> float:
+    def isf(self, probability: float) -> float:
         return self.value
 
-    def survival(self, x: float) -> float:
+    def sf(self, x: float) -> float:
         return float(self.value > x)
 
     def _scaled(self, factor: float) -> Self:
@@ -56,7 +56,7 @@ class Deterministic(Distribution):
 class Uniform(Distribution):
     """Uniform between `low` and `high` seconds. `Uniform(mean=m)` is uniform between 0 and 2 m."""
 
-    law: ClassVar[str] = "uniform"
+    kind: ClassVar[str] = "uniform"
     forms: ClassVar[tuple[tuple[str, ...], ...]] = (("low", "high"), ("mean",))
 
     low: float
@@ -98,10 +98,10 @@ class Uniform(Distribution):
         width = self.high - self.low
         return math.log1p(width / self.low) / width if width > 0 else 1 / self.low
 
-    def exceeded(self, probability: float) -> float:
+    def isf(self, probability: float) -> float:
         return self.high - probability * (self.high - self.low)
 
-    def survival(self, x: float) -> float:
+    def sf(self, x: float) -> float:
         if x < self.low:
             return 1.0
         return (self.high - x) / (self.high - self.low) if x < self.high else 0.0
@@ -119,12 +119,13 @@ class Empirical(Distribution):
     at least 0 and need not add up to 1.
     """
 
-    law: ClassVar[str] = "empirical"
+    kind: ClassVar[str] = "empirical"
     forms: ClassVar[tuple[tuple[str, ...], ...]] = (("values", "weights"), ("values",))
 
     values: tuple[float, ...]
     weights: tuple[float, ...]
-    # The moments cost a pass over the values, so they are taken once, when the law is built.
+    # The moments cost a pass over the values, so they are taken once, when the distribution is
+    # built.
     _mean: float = field(init=False, repr=False, compare=False)
     _variance: float = field(init=False, repr=False, compare=False)
 
@@ -166,7 +167,7 @@ class Empirical(Distribution):
             return math.inf
         return math.fsum(w / x for x, w in pairs) / math.fsum(self.weights)
 
-    def exceeded(self, probability: float) -> float:
+    def isf(self, probability: float) -> float:
         pairs = sorted(zip(self.values, self.weights, strict=True), reverse=True)
         allowed, above = probability * _sum(self.weights), 0.0
         for value, weight in pairs:
@@ -175,7 +176,7 @@ class Empirical(Distribution):
                 return value
         return pairs[-1][0]
 
-    def survival(self, x: float) -> float:
+    def sf(self, x: float) -> float:
         above = (w for each, w in zip(self.values, self.weights, strict=True) if each > x)
         return _sum(above) / _sum(self.weights)
 

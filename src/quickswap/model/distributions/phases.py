@@ -17,7 +17,7 @@ from quickswap.model.distributions.base import Distribution, power
 class Exponential(Distribution):
     """Exponential of the given `mean` in seconds, or of the given `rate` per second."""
 
-    law: ClassVar[str] = "exponential"
+    kind: ClassVar[str] = "exponential"
     forms: ClassVar[tuple[tuple[str, ...], ...]] = (("mean",), ("rate",))
 
     mean: float = field()
@@ -43,10 +43,10 @@ class Exponential(Distribution):
     def mean_inverse(self) -> float:
         return math.inf
 
-    def exceeded(self, probability: float) -> float:
+    def isf(self, probability: float) -> float:
         return -self.mean * math.log(probability)
 
-    def survival(self, x: float) -> float:
+    def sf(self, x: float) -> float:
         return math.exp(-x / self.mean)
 
     def _scaled(self, factor: float) -> Self:
@@ -58,7 +58,7 @@ class Exponential(Distribution):
 class Erlang(Distribution):
     """The sum of `phases` exponential times, `mean` seconds in all, or each of rate `rate`."""
 
-    law: ClassVar[str] = "erlang"
+    kind: ClassVar[str] = "erlang"
     forms: ClassVar[tuple[tuple[str, ...], ...]] = (("phases", "mean"), ("phases", "rate"))
 
     phases: int
@@ -85,10 +85,10 @@ class Erlang(Distribution):
     def mean_inverse(self) -> float:
         return self.phases / (self.mean * (self.phases - 1)) if self.phases > 1 else math.inf
 
-    def exceeded(self, probability: float) -> float:
+    def isf(self, probability: float) -> float:
         return self.mean / self.phases * _gamma_exceeded(self.phases, probability)
 
-    def survival(self, x: float) -> float:
+    def sf(self, x: float) -> float:
         return _gamma_survival(self.phases, x * self.phases / self.mean)
 
     def _scaled(self, factor: float) -> Self:
@@ -100,7 +100,7 @@ class Erlang(Distribution):
 class Gamma(Distribution):
     """Density proportional to x^(shape-1) e^(-x/scale). Also `(mean, scv)` and `(shape, mean)`."""
 
-    law: ClassVar[str] = "gamma"
+    kind: ClassVar[str] = "gamma"
     forms: ClassVar[tuple[tuple[str, ...], ...]] = (
         ("shape", "scale"),
         ("mean", "scv"),
@@ -141,10 +141,10 @@ class Gamma(Distribution):
     def mean_inverse(self) -> float:
         return 1 / (self.scale * (self.shape - 1)) if self.shape > 1 else math.inf
 
-    def exceeded(self, probability: float) -> float:
+    def isf(self, probability: float) -> float:
         return self.scale * _gamma_exceeded(self.shape, probability)
 
-    def survival(self, x: float) -> float:
+    def sf(self, x: float) -> float:
         return _gamma_survival(self.shape, x / self.scale)
 
     def _scaled(self, factor: float) -> Self:
@@ -160,7 +160,7 @@ class Hyperexponential(Distribution):
     phases of balanced means, p1 / r1 = p2 / r2.
     """
 
-    law: ClassVar[str] = "hyperexponential"
+    kind: ClassVar[str] = "hyperexponential"
     forms: ClassVar[tuple[tuple[str, ...], ...]] = (("probabilities", "rates"), ("mean", "scv"))
 
     probabilities: tuple[float, ...]
@@ -215,7 +215,7 @@ class Hyperexponential(Distribution):
     def mean_inverse(self) -> float:
         return math.inf
 
-    def exceeded(self, probability: float) -> float:
+    def isf(self, probability: float) -> float:
         from scipy.optimize import brentq
 
         phases = [(p, r) for p, r in zip(self.probabilities, self.rates, strict=True) if p > 0]
@@ -230,7 +230,7 @@ class Hyperexponential(Distribution):
             return longest * highest
         return longest * float(brentq(excess, 0.0, highest, xtol=1e-300, rtol=1e-14))
 
-    def survival(self, x: float) -> float:
+    def sf(self, x: float) -> float:
         phases = zip(self.probabilities, self.rates, strict=True)
         return math.fsum(p * math.exp(-r * x) for p, r in phases)
 
@@ -244,21 +244,23 @@ def _gamma_moment(shape: float, scale: float, order: int) -> float:
 
 
 def _gamma_exceeded(shape: float, probability: float) -> float:
-    """Return the value that a gamma law of scale 1 exceeds with this probability."""
+    """Return the value that a gamma distribution of scale 1 exceeds with this probability."""
     from scipy.special import gammainccinv
 
     return float(gammainccinv(shape, probability))
 
 
 def _gamma_survival(shape: float, x: float) -> float:
-    """Return the probability that a gamma law of scale 1 exceeds `x`."""
+    """Return the probability that a gamma distribution of scale 1 exceeds `x`."""
     from scipy.special import gammaincc
 
     return float(gammaincc(shape, x))
 
 
 def _balanced(mean: float, scv: float) -> tuple[tuple[float, float], tuple[float, float]]:
-    """Return probabilities and rates of the two-phase law with balanced means (Tijms, 1994)."""
+    """Return probabilities and rates of the two-phase distribution with balanced means (Tijms,
+    1994).
+    """
     root = math.sqrt((scv - 1) / (scv + 1))
     rare = 1 / ((scv + 1) * (1 + root))  # (1 - root) / 2 without the cancellation
     return (1 - rare, rare), (2 * (1 - rare) / mean, 2 * rare / mean)

@@ -1,4 +1,4 @@
-"""Laws of large variability: lognormal, Weibull, Pareto and bounded Pareto."""
+"""Distributions of large variability: lognormal, Weibull, Pareto and bounded Pareto."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from quickswap.model.distributions.base import Distribution, exp, expm1, power
 class LogNormal(Distribution):
     """e^Z with Z normal of mean `mu` and standard deviation `sigma`. Also `(mean, scv)`."""
 
-    law: ClassVar[str] = "lognormal"
+    kind: ClassVar[str] = "lognormal"
     forms: ClassVar[tuple[tuple[str, ...], ...]] = (("mu", "sigma"), ("mean", "scv"))
 
     mu: float
@@ -50,12 +50,12 @@ class LogNormal(Distribution):
     def mean_inverse(self) -> float:
         return exp(self.sigma**2 / 2 - self.mu)
 
-    def exceeded(self, probability: float) -> float:
+    def isf(self, probability: float) -> float:
         from scipy.special import ndtri
 
         return exp(self.mu - self.sigma * float(ndtri(probability)))
 
-    def survival(self, x: float) -> float:
+    def sf(self, x: float) -> float:
         return math.erfc((math.log(x) - self.mu) / self.sigma / math.sqrt(2)) / 2 if x > 0 else 1.0
 
     def _scaled(self, factor: float) -> Self:
@@ -67,7 +67,7 @@ class LogNormal(Distribution):
 class Weibull(Distribution):
     """Weibull with P(S > x) = e^(-(x/scale)^shape). Also `(shape, mean)`."""
 
-    law: ClassVar[str] = "weibull"
+    kind: ClassVar[str] = "weibull"
     forms: ClassVar[tuple[tuple[str, ...], ...]] = (("shape", "scale"), ("shape", "mean"))
 
     shape: float
@@ -98,10 +98,10 @@ class Weibull(Distribution):
     def mean_inverse(self) -> float:
         return math.gamma(1 - 1 / self.shape) / self.scale if self.shape > 1 else math.inf
 
-    def exceeded(self, probability: float) -> float:
+    def isf(self, probability: float) -> float:
         return self.scale * math.pow(-math.log(probability), 1 / self.shape)
 
-    def survival(self, x: float) -> float:
+    def sf(self, x: float) -> float:
         return exp(-exp(self.shape * math.log(x / self.scale))) if x > 0 else 1.0
 
     def _scaled(self, factor: float) -> Self:
@@ -116,7 +116,7 @@ class Pareto(Distribution):
     The mean needs a shape above 1 (else refused), the variance a shape above 2 (else `inf`).
     """
 
-    law: ClassVar[str] = "pareto"
+    kind: ClassVar[str] = "pareto"
     forms: ClassVar[tuple[tuple[str, ...], ...]] = (("shape", "scale"), ("shape", "mean"))
 
     shape: float
@@ -156,10 +156,10 @@ class Pareto(Distribution):
     def mean_inverse(self) -> float:
         return self.shape / ((self.shape + 1) * self.scale)
 
-    def exceeded(self, probability: float) -> float:
+    def isf(self, probability: float) -> float:
         return self.scale * math.pow(probability, -1 / self.shape)
 
-    def survival(self, x: float) -> float:
+    def sf(self, x: float) -> float:
         return math.pow(self.scale / max(x, self.scale), self.shape)
 
     def _scaled(self, factor: float) -> Self:
@@ -171,7 +171,7 @@ class Pareto(Distribution):
 class BoundedPareto(Distribution):
     """Density proportional to x^(-shape-1) for low <= x <= high, with any positive shape."""
 
-    law: ClassVar[str] = "bounded_pareto"
+    kind: ClassVar[str] = "bounded_pareto"
     forms: ClassVar[tuple[tuple[str, ...], ...]] = (("shape", "low", "high"),)
 
     shape: float
@@ -208,11 +208,11 @@ class BoundedPareto(Distribution):
     def mean_inverse(self) -> float:
         return self.moment(-1)
 
-    def exceeded(self, probability: float) -> float:
+    def isf(self, probability: float) -> float:
         least = math.pow(self.low / self.high, self.shape)  # P(S > x) + a (1 - P) = (low/x)^shape
         return self.low * math.pow(probability + (1 - probability) * least, -1 / self.shape)
 
-    def survival(self, x: float) -> float:
+    def sf(self, x: float) -> float:
         if x >= self.high:
             return 0.0
         x = max(x, self.low)

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from quickswap._check import positive, whole
-from quickswap.engine.custom import OwnPolicy, check_policy, own_name
+from quickswap.engine.custom import CustomPolicy, check_policy, custom_name
 from quickswap.errors import PolicyError, QuickswapError, UnstableError, unknown
 from quickswap.model.files import as_system
 from quickswap.model.system import System
@@ -54,7 +54,7 @@ class Chain(Means):
     they are above the true error, mostly 1.4 to 10 times.
     """
 
-    policy: Policy | OwnPolicy
+    policy: Policy | CustomPolicy
     error: float
     errors: tuple[float, ...]
     states: int
@@ -85,7 +85,7 @@ class Chain(Means):
 
 def exact(
     system: System | str | Path,
-    policy: Policy | OwnPolicy | str,
+    policy: Policy | CustomPolicy | str,
     *,
     tolerance: float = 1e-9,
     max_states: int = 1_000_000,
@@ -96,14 +96,14 @@ def exact(
     arrival of all jobs. Where the order matters the states are many and the systems must be very
     small, with these exceptions: FCFS and Smash of a finite window, on any system; First-Fit on
     systems of two classes, of which no two jobs of different class fit at once; policies that look
-    at the order only among classes that share a need, if few do. Policies of your own are covered
+    at the order only among classes that share a need, if few do. Custom policies are covered
     if they look at numbers only (`remembers_order = False`) or else on very small systems; a state
     of their own must be given by `save` and `restore`. A million states take some 4 seconds to find
     and a minute to solve.
 
     Args:
         system: Poisson arrivals and exponential sizes; few classes and servers.
-        policy: a policy, its spelling, or one of your own.
+        policy: a policy, its spelling, or a custom policy.
         tolerance: largest relative error of the mean response time of each class, as estimated; at
             least 1e-12.
         max_states: give up beyond that many states.
@@ -142,7 +142,7 @@ def exact(
     )
 
 
-def _check_stable(system: System, policy: Policy | OwnPolicy) -> None:
+def _check_stable(system: System, policy: Policy | CustomPolicy) -> None:
     """Refuse what is known to be unstable."""
     check_load(system.load, system.arrival_rate, "the chain")
     known = stability(system, policy) if isinstance(policy, Policy) else None
@@ -156,7 +156,7 @@ def _check_stable(system: System, policy: Policy | OwnPolicy) -> None:
 
 
 def _deep_enough(
-    system: System, policy: Policy | OwnPolicy, tolerance: float, max_states: int
+    system: System, policy: Policy | CustomPolicy, tolerance: float, max_states: int
 ) -> Level:
     """Move the border outwards until the error is small enough."""
     limits, levels = first_limits(system), list[Level]()
@@ -206,12 +206,12 @@ def _largest_that_fits(levels: list[Level], limits: Vector, max_states: int) -> 
 
 
 def _too_large(
-    levels: list[Level], tolerance: float, max_states: int, policy: Policy | OwnPolicy
+    levels: list[Level], tolerance: float, max_states: int, policy: Policy | CustomPolicy
 ) -> str:
     advice = ""
     if not isinstance(policy, Policy) and getattr(policy, "remembers_order", True):
         advice = (
-            f" The order of arrival is part of the states, since policy {own_name(policy)} has no "
+            f" The order of arrival is part of the states, as policy {custom_name(policy)} has no "
             "remembers_order = False: set that if it decides by the numbers of jobs alone."
         )
     if not levels:

@@ -13,7 +13,7 @@ from scipy import sparse
 from scipy.sparse import csgraph
 
 from quickswap.engine._core import Explorer
-from quickswap.engine.custom import OwnPolicy, own_name
+from quickswap.engine.custom import CustomPolicy, custom_name
 from quickswap.errors import PolicyError, QuickswapError
 from quickswap.model.system import System
 from quickswap.policies import Policy
@@ -64,7 +64,7 @@ class Graph:
 
 def explore(
     system: System,
-    policy: Policy | OwnPolicy,
+    policy: Policy | CustomPolicy,
     region: Sequence[Sequence[float]],
     max_states: int,
     every_order: bool = False,
@@ -82,7 +82,7 @@ def explore(
             policy forgets it; to be compared with.
 
     Raises:
-        PolicyError: no chain describes the policy, or one of your own made a mistake.
+        PolicyError: no chain describes the policy, or a custom policy made a mistake.
     """
     spec = {
         "system": system.to_dict(),
@@ -163,7 +163,7 @@ def _recurrent(graph: Graph) -> Graph:
     )
 
 
-def _refuse(error: Exception, policy: Policy | OwnPolicy) -> NoReturn:
+def _refuse(error: Exception, policy: Policy | CustomPolicy) -> NoReturn:
     """Raise the core's half sentence as an error of quickswap."""
     if isinstance(error, QuickswapError):
         raise error
@@ -174,12 +174,12 @@ def _refuse(error: Exception, policy: Policy | OwnPolicy) -> NoReturn:
     )
 
 
-def _label(policy: Policy | OwnPolicy) -> str:
-    return policy.label if isinstance(policy, Policy) else own_name(policy)
+def _label(policy: Policy | CustomPolicy) -> str:
+    return policy.label if isinstance(policy, Policy) else custom_name(policy)
 
 
-def _watched(policy: OwnPolicy) -> object:
-    """Refuse a policy of your own that a chain cannot cover; watch one that says it has no state.
+def _watched(policy: CustomPolicy) -> object:
+    """Refuse a custom policy that a chain cannot cover; watch one that says it has no state.
 
     Raises:
         PolicyError: it looks at single jobs, or wants to be woken.
@@ -196,9 +196,9 @@ def _watched(policy: OwnPolicy) -> object:
 class _Stateless:
     """A policy without a state of its own: it is never copied, and an error if it does change."""
 
-    def __init__(self, policy: OwnPolicy) -> None:
+    def __init__(self, policy: CustomPolicy) -> None:
         self.policy = policy
-        self.name = own_name(policy)
+        self.name = custom_name(policy)
         self.remembers_order = getattr(policy, "remembers_order", True)
         self.before = self._state()
 

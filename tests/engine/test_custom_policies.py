@@ -186,12 +186,12 @@ class TestSimulate:
 
     def test_rerun_wants_the_policy_back(self) -> None:
         result = qs.simulate(ONE_OR_ALL, PythonMSF(), jobs=400)
-        with pytest.raises(qs.QuickswapError, match=r"my MSF is one of your own.*policy="):
+        with pytest.raises(qs.QuickswapError, match=r"my MSF is a custom policy.*policy="):
             qs.rerun(result)
         assert qs.rerun(result, PythonMSF()).to_json() == result.to_json()
 
     def test_jumps_are_refused(self) -> None:
-        with pytest.raises(qs.QuickswapError, match="a policy of your own"):
+        with pytest.raises(qs.QuickswapError, match="a custom policy"):
             qs.simulate(ONE_OR_ALL, PythonMSF(), jobs=400, engine="jumps")
 
     def test_compare_and_scheduler_take_it(self) -> None:
