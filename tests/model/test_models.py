@@ -190,11 +190,15 @@ IN_FILES = [
     ("mean = 1.0", "mean = 1e300", "to 1e+100 seconds, not 1e+300: measure time in another unit"),
     ("mean = 1.0", "mean = nan", "line 7, key classes[0].size.mean: mean of Exponential"),
     ("mean = 1.0", "men = 1.0", "line 7, key classes[0].size.men: unknown key of the distribution"),
-    ('"exponential"', '"exponental"', "line 7, key classes[0].size.kind: unknown distribution"),
+    (
+        '"exponential"',
+        '"exponental"',
+        "line 7, key classes[0].size.distribution: unknown distribution",
+    ),
     (
         '"gamma"',
         '"gama"',
-        "line 13, key classes[1].size.kind: unknown distribution: 'gama' (did you mean",
+        "line 13, key classes[1].size.distribution: unknown distribution: 'gama' (did you mean",
     ),
     (
         "mean = 2.0",

@@ -256,4 +256,4 @@ def test_infinite_variance_warns_once_where_the_class_is_built() -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         qs.System(2, [made]).with_load(0.5).with_rate(0.1)
-        qs.JobClass(1, 1.0, qs.Pareto(shape=2.5, scale=1.0))
+        qs.JobClass(1, 1.0, qs.Pareto(shape=3.5, scale=1.0))
