@@ -6,6 +6,7 @@ illegal one is refused before anything runs.
 
 from __future__ import annotations
 
+import dataclasses
 import inspect
 from collections.abc import Callable
 from functools import cache
@@ -19,7 +20,8 @@ import quickswap as qs
 from cli_helpers import run
 from quickswap import logs
 from quickswap.cli.app import build
-from quickswap.engine._settings import (
+from quickswap.engine import settings
+from quickswap.engine.settings import (
     GridSettings,
     PointSettings,
     ReplaySettings,
@@ -190,6 +192,7 @@ VERBS: dict[str, tuple[Callable[..., Any], Callable[..., Any], dict[str, tuple[A
 SUBJECTS = {"system", "model", "models", "policy", "log", "first", "second", "path", "cls_"}
 """What a verb is about, in place of a setting of it; tests of each verb cover them."""
 TYPED = {
+    "simulate": SimulationSettings,
     "compare": SimulationSettings,
     "Point": PointSettings,
     "Grid": GridSettings,
@@ -208,16 +211,6 @@ def _parameters(verb: str) -> set[str]:
 def test_every_setting_is_in_the_table(verb: str) -> None:
     wanted = _parameters(verb) - SUBJECTS - ({"policies"} if verb == "Grid" else set())
     assert wanted == set(VERBS[verb][2])
-
-
-def test_all_types_of_settings_are_those_of_simulate() -> None:
-    named = set(inspect.signature(qs.simulate).parameters) - {"system", "policy", "progress"}
-    assert set(SimulationSettings.__annotations__) == named
-    assert set(GridSettings.__annotations__) == set(PointSettings.__annotations__)
-    replayed = set(inspect.signature(qs.replay).parameters)
-    assert set(ReplaySettings.__annotations__) == replayed - {
-        *("log", "policy", "load_factor", "progress")
-    }
 
 
 ROWS = [(verb, name) for verb, (_, _, table) in VERBS.items() for name in table]
@@ -377,3 +370,13 @@ def test_an_illegal_option_is_refused(
     code, _, err = run(capsys, command, *words, f"{option}={value}")
     assert code == 2, err
     assert len(err.strip().splitlines()) == 1
+
+
+def test_the_typed_names_are_those_of_the_settings() -> None:
+    names = {each.name for each in dataclasses.fields(settings.Settings)}
+    assert set(settings.PointSettings.__annotations__) == names
+    assert set(settings.GridSettings.__annotations__) == names
+    replayed = set(inspect.signature(qs.replay).parameters)
+    named = {"log", "policy", "load_factor", "progress"}
+    assert set(ReplaySettings.__annotations__) == replayed - named
+    assert all(each.metadata["help"] for each in dataclasses.fields(settings.Settings))

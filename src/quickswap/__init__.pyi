@@ -3,6 +3,7 @@
 from . import logs, replays, theory
 from .engine.custom import CustomPolicy, View
 from .engine.scheduler import Scheduler, State
+from .engine.settings import Settings
 from .errors import (
     InfiniteVarianceWarning,
     Interrupted,
@@ -57,7 +58,7 @@ from .simulation.result import Result, Stop, Trajectory
 from .simulation.simulate import rerun, simulate
 from .statistics.estimates import Estimate
 from .statistics.quantities import ClassResult, Summary
-from .statistics.verdict import Verdict
+from .statistics.verdict import Status, Verdict
 from .sweeps.grid import Grid
 from .sweeps.point import Point
 from .sweeps.store import Store
@@ -111,10 +112,12 @@ __all__ = [
     "Result",
     "Scheduler",
     "ServerFilling",
+    "Settings",
     "Smash",
     "Stability",
     "State",
     "StaticQuickswap",
+    "Status",
     "Stop",
     "Store",
     "Summary",

@@ -143,7 +143,9 @@ class TestComparison:
         """The case of Borg B: the lower value belongs to the run that cannot be trusted."""
         msf, adaptive = qs.compare(FOUR, ["msf", "adaptive-quickswap"], jobs=100_000).results
         assert qs.Comparison((msf, adaptive)).best(0) == ("Adaptive Quickswap",)
-        doubtful = replace(adaptive, verdict=replace(adaptive.verdict, status="too short"))
+        doubtful = replace(
+            adaptive, verdict=replace(adaptive.verdict, status=qs.Status("too short"))
+        )
         assert qs.Comparison((msf, doubtful)).best(0) == ()
 
     def test_outcomes(self) -> None:

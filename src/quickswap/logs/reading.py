@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from quickswap._check import items
-from quickswap.engine._settings import flag
+from quickswap.engine.settings import flag
 from quickswap.errors import QuickswapError, shown, unknown
 from quickswap.files import checked_path
 from quickswap.logs.errors import LogError

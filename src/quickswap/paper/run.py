@@ -12,7 +12,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from quickswap.engine._core import VERSION
-from quickswap.engine._settings import between, check_progress, flag, whole
+from quickswap.engine.settings import between, check_progress, flag, whole
 from quickswap.errors import Interrupted, QuickswapError, shown, unknown
 from quickswap.files import checked_path, same_file, write_text, write_with
 from quickswap.paper import backfilling, beyond

@@ -15,7 +15,7 @@ from typing import Any
 from quickswap._check import items, real
 from quickswap._words import load_words
 from quickswap.engine._core import VERSION
-from quickswap.engine._inputs import Inputs
+from quickswap.engine.settings import Inputs
 from quickswap.errors import QuickswapError, shown
 from quickswap.files import checked_path
 from quickswap.model.system import System

@@ -14,8 +14,8 @@ from quickswap._check import factor as check_factor
 from quickswap._check import real, whole
 from quickswap._words import counted
 from quickswap.engine._core import VERSION
-from quickswap.engine._settings import between
 from quickswap.engine.custom import CustomPolicy
+from quickswap.engine.settings import between
 from quickswap.errors import PolicyError, QuickswapError, shown
 from quickswap.logs import JobLog
 from quickswap.logs.grouping import group_of, groups_by_load, parse_groups

@@ -13,14 +13,14 @@ from typing import TYPE_CHECKING, Self, Unpack
 
 from quickswap._check import integer, items, positive
 from quickswap._words import counted, load_words
-from quickswap.engine._settings import (
+from quickswap.engine.custom import CustomPolicy, as_policy, label
+from quickswap.engine.settings import (
+    Settings,
     SimulationSettings,
     check_progress,
     check_settings,
     flag,
-    jobs_intended,
 )
-from quickswap.engine.custom import CustomPolicy, as_policy, label
 from quickswap.errors import Interrupted, PolicyError, QuickswapError, UnstableError, shown, unknown
 from quickswap.model.files import as_system
 from quickswap.model.system import System
@@ -31,6 +31,7 @@ from quickswap.simulation.simulate import simulate
 from quickswap.statistics.estimates import Estimate, Floats, jackknife
 from quickswap.statistics.measure import overall_values
 from quickswap.statistics.paired import best_of, outcome_of
+from quickswap.statistics.verdict import Status
 
 if TYPE_CHECKING:
     import polars
@@ -168,7 +169,7 @@ def compare(
         _refuse_unstable(systems)
     check_progress(progress)
     results: list[Result] = []
-    expected = jobs_intended(settings.get("jobs"), settings.get("precision"))
+    expected = Settings(jobs=settings.get("jobs"), precision=settings.get("precision")).most_jobs
     whole = expected * len(systems) * len(chosen)
     for each in systems:
         for policy in chosen:
@@ -212,7 +213,7 @@ def difference(
         if not isinstance(each, Result):
             raise QuickswapError(f"a difference is between two results, not {shown(each)}.")
     a, b = (_paired(each, quantity, cls) for each in (first, second))
-    if "unstable" in (first.verdict.status, second.verdict.status):
+    if Status.UNSTABLE in (first.verdict.status, second.verdict.status):
         return Estimate(math.nan, math.nan)
     if a.shape != b.shape or not _alike(first, second):
         raise QuickswapError(

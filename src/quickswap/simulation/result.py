@@ -7,18 +7,19 @@ import math
 import warnings
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, fields
-from enum import Enum
+from enum import Enum, StrEnum
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
-from quickswap.engine._inputs import Inputs
+from quickswap.engine.settings import Inputs
 from quickswap.errors import InfiniteVarianceWarning, QuickswapError
 from quickswap.model.system import System
 from quickswap.model.variability import remarks
 from quickswap.statistics.estimates import Batches, Estimate
 from quickswap.statistics.pairing import Totals
 from quickswap.statistics.quantities import ClassResult, PhaseResult, Quantities, Summary
-from quickswap.statistics.verdict import Verdict
+from quickswap.statistics.verdict import Status, Verdict
 
 if TYPE_CHECKING:
     import polars
@@ -92,9 +93,9 @@ class Result(Quantities):
     @property
     def stable(self) -> bool:
         """Whether the verdict is "stable"."""
-        return self.verdict.status == "stable"
+        return self.verdict.status is Status.STABLE
 
-    @property
+    @cached_property
     def system(self) -> System:
         """The system simulated."""
         with warnings.catch_warnings():  # whoever made the system has been warned
@@ -156,7 +157,7 @@ class Result(Quantities):
             phases=tuple(map(_phase, data["phases"])),
             trajectory=_trajectory(data["trajectory"]),
             stop=Stop[data["stop"]],
-            verdict=Verdict(**(data["verdict"] | {"growth": _estimate(data["verdict"]["growth"])})),
+            verdict=_verdict(data["verdict"]),
             completed=data["completed"],
             events=data["events"],
             weighted_mean_response_time=_estimate(data["weighted_mean_response_time"]),
@@ -197,7 +198,7 @@ class Result(Quantities):
         ]
         columns = ["policy", "arrival_rate", "load", "class", "quantity", "value", "half_width"]
         frame = pl.DataFrame(rows, schema=columns, orient="row")
-        return frame.with_columns(pl.lit(self.verdict.status).alias("verdict"))
+        return frame.with_columns(pl.lit(str(self.verdict.status)).alias("verdict"))
 
 
 def plain(value: Any) -> Any:
@@ -205,6 +206,8 @@ def plain(value: Any) -> Any:
     if isinstance(value, Estimate):  # most of what there is
         pair = [value.value, value.half_width]
         return [each if math.isfinite(each) else str(each) for each in pair]
+    if isinstance(value, StrEnum):
+        return str(value)
     if isinstance(value, Enum):
         return value.name
     if isinstance(value, float) and not math.isfinite(value):
@@ -220,6 +223,11 @@ def plain(value: Any) -> Any:
 
 def _estimate(pair: list[Any]) -> Estimate:
     return Estimate(float(pair[0]), float(pair[1]))
+
+
+def _verdict(data: dict[str, Any]) -> Verdict:
+    growth = _estimate(data["growth"])
+    return Verdict(Status(data["status"]), data["proven"], data["reason"], growth)
 
 
 def _summary(data: dict[str, Any]) -> Summary:

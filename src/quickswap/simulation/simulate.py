@@ -6,18 +6,27 @@ import json
 import os
 import time
 from collections.abc import Callable
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass, field, fields
 from pathlib import Path
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 
 from quickswap._words import counted
 from quickswap.engine._core import Simulation
-from quickswap.engine._inputs import CUSTOM, Inputs, inputs_of
-from quickswap.engine._settings import check_progress, flag, whole
 from quickswap.engine.custom import CustomPolicy, as_policy, label
 from quickswap.engine.generators import untouched_generators
+from quickswap.engine.settings import (
+    CUSTOM,
+    Inputs,
+    PointSettings,
+    Settings,
+    SimulationSettings,
+    check_progress,
+    check_settings,
+    flag,
+    whole,
+)
 from quickswap.errors import Interrupted, PolicyError, QuickswapError, UnstableError
 from quickswap.model.files import as_system
 from quickswap.model.system import System
@@ -26,7 +35,7 @@ from quickswap.simulation.result import Result, Stop, Trajectory
 from quickswap.statistics.estimates import Batches, Run, by_class, jackknife
 from quickswap.statistics.measure import measure, overall_values
 from quickswap.statistics.pairing import Totals
-from quickswap.statistics.verdict import Known, judge, known_stability, rarest_tail
+from quickswap.statistics.verdict import Known, Status, Verdict, judge, known_stability, rarest_tail
 
 __all__ = ["rerun", "simulate", "simulate_inputs"]
 
@@ -45,74 +54,34 @@ def simulate(
     system: System | str | Path,
     policy: Policy | CustomPolicy | str,
     *,
-    jobs: int | None = None,
-    precision: float | None = None,
-    precision_of: str = "mean",
-    seed: int = 1,
-    engine: str = "auto",
-    replications: int = 4,
-    threads: int | None = None,
-    warmup: float | str = 0.1,
-    slowdown_bound: float = 10.0,
-    trajectory: int = 0,
-    max_in_system: int = 1_000_000,
-    allow_unstable: bool = False,
-    debug: bool = False,
     progress: Callable[[int, int], object] | None = None,
+    **settings: Unpack[SimulationSettings],
 ) -> Result:
     """Simulate a system under a policy, starting empty, and return estimates with 95 % intervals.
 
     Args:
         system: servers and classes, or the name of a preset or model file.
         policy: a policy, its spelling on the command line, or a custom policy (`CustomPolicy`).
-        jobs: completions in all, divided over the replications (default 1,000,000); with
-            `precision`, the most that may be used (default 100,000,000).
-        precision: if given, simulate until the relative half-width is at most this and the verdict
-            is no longer "too short", or `jobs` have completed; `stop` of the result says which.
-        precision_of: the half-width of what: "mean" (response time of all jobs), "weighted" (their
-            weighted mean as well), or "classes" (those two and the mean of every class).
-        seed: equal seeds give equal results, byte by byte, on any number of threads.
-        engine: "events" (any distributions), "jumps" (exponential sizes and Poisson arrivals,
-            several times faster, exact in distribution), or "auto": jumps where it applies. Only
-            with events do
-            two policies see the same jobs.
-        replications: independent runs with streams of their own.
-        threads: at most so many; default: the cores of the machine.
-        warmup: share of each replication that is cut off, from 0 to below 1; or "mser5".
-        slowdown_bound: sizes below this count as this in the bounded slowdown, seconds.
-        trajectory: if positive, keep the number in system against time, half to all so many points.
-        max_in_system: a replication with more jobs in the system is ended.
-        allow_unstable: simulate even where no policy can be stable, and to the end.
-        debug: check every event: no server over-used, jobs conserved, FIFO in class, and Little's
-            distribution at the end.
-        progress: called now and then with the completions so far and those intended.
+        progress: called several times a second with the completions so far and those intended.
+        settings: those of `Settings` (jobs, precision, seed, engine, ...); `threads`, the most to
+            use (default: the cores of the machine); and `debug`, which checks every event: no
+            server is used twice, no job is lost, each class is FIFO, and Little's law holds.
 
     Raises:
         PolicyError: the policy does not suit the system, or a custom policy made a mistake.
         UnstableError: the arrival rate is at or above the capacity, and `allow_unstable` is off.
-        QuickswapError: a setting out of range.
+        QuickswapError: an unknown setting, or one out of range.
         Interrupted: Ctrl-C; it carries what had been measured.
     """
+    check_settings(settings, SimulationSettings, "simulate")
     system = as_system(system)
     policy = as_policy(policy, system)
     check_progress(progress)
-    inputs = inputs_of(
-        system,
-        policy,
-        jobs=jobs,
-        precision=precision,
-        precision_of=precision_of,
-        seed=seed,
-        engine=engine,
-        replications=replications,
-        warmup=warmup,
-        slowdown_bound=slowdown_bound,
-        trajectory=trajectory,
-        max_in_system=max_in_system,
-        allow_unstable=allow_unstable,
-    )
+    threads = settings.pop("threads", None)
     threads = whole(threads if threads is not None else cores(), "threads", 1, 10_000)
-    debug = flag(debug, "debug")
+    debug = flag(settings.pop("debug", False), "debug")
+    determining: PointSettings = settings
+    inputs = Inputs.of(system, policy, Settings(**determining))
     return _Session(system, policy, inputs, threads, debug, progress).run()
 
 
@@ -144,7 +113,7 @@ def simulate_inputs(
             name = inputs.policy.removeprefix(CUSTOM)
             raise QuickswapError(f"policy {name} is a custom policy: pass it to rerun(policy=...).")
         policy = parse(inputs.policy)
-    settings = {k: v for k, v in asdict(inputs).items() if k not in {"system", "policy", "version"}}
+    settings = {each.name: getattr(inputs, each.name) for each in fields(Settings)}
     system = System.from_dict(inputs.system)
     return simulate(system, policy, threads=threads, progress=progress, **settings)
 
@@ -160,11 +129,15 @@ class _Session:
     debug: bool
     progress: Callable[[int, int], object] | None
     seconds: float = 0.0
+    known: Known = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.known = known_stability(self.system, self.policy)
 
     def run(self) -> Result:
         """Advance in rounds until there is a reason to stop."""
-        known = known_stability(self.system, self.policy)
-        if known is not None and known.hopeless and not self.inputs.allow_unstable:
+        known = self.known
+        if known.hopeless and not self.inputs.allow_unstable:
             rate = counted(self.system.arrival_rate, "job", ".6g")
             raise UnstableError(
                 f"the arrival rate is {rate} per second, and no policy can carry "
@@ -173,20 +146,20 @@ class _Session:
             )
         core = self._core()
         try:
-            stop = self._go(core, known)
+            stop, verdict = self._go(core)
             if self.debug:
                 self._check_little(core)
-            result = self._result(core, stop)
+            result = self._result(core, stop, verdict)
         except KeyboardInterrupt:
-            raise Interrupted(self._result(core, Stop.INTERRUPTED)) from None
+            raise Interrupted(self._result(core, Stop.INTERRUPTED, None)) from None
         assert result is not None  # some job has completed
         self._report(self.inputs.jobs)
         return result
 
-    def _go(self, core: Simulation, known: Known) -> Stop:
-        """Advance in rounds; return why no further one is needed."""
+    def _go(self, core: Simulation) -> tuple[Stop, Verdict]:
+        """Advance in rounds; return why no further one is needed, and the verdict then."""
         rounds = self._rounds()
-        stop, suspected = Stop.COMPLETED, False
+        suspected = False
         for number, target in enumerate(rounds):
             reasons = self._advance(core, target)
             self._check(core, reasons)
@@ -197,19 +170,20 @@ class _Session:
                     f"no job has completed under {label(self.policy)}: it starts nobody, or more "
                     "jobs must be allowed."
                 )
-            verdict = judge(batches, known, crowded="crowded" in reasons)
+            verdict = judge(batches, self.known, crowded="crowded" in reasons)
+            unstable = verdict.status is Status.UNSTABLE
             if "crowded" in reasons:
-                return Stop.CROWDED if verdict.status != "unstable" else Stop.UNSTABLE
-            unstable = verdict.status == "unstable" and not self.inputs.allow_unstable
+                return Stop.UNSTABLE if unstable else Stop.CROWDED, verdict
+            unstable = unstable and not self.inputs.allow_unstable
             if unstable and (suspected or verdict.proven) and not last:
-                return Stop.UNSTABLE
+                return Stop.UNSTABLE, verdict
             suspected = unstable
-            if self.inputs.precision is not None:
-                stop = Stop.BUDGET
-                trusted = number > 0 or last  # a first look is not worth ending a run for
-                if trusted and verdict.status != "too short" and self._precise(batches):
-                    return Stop.PRECISE
-        return stop
+            if self.inputs.precision is None:
+                continue
+            repeated = number > 0 or last  # one look is too little to end a run
+            if repeated and verdict.status is not Status.TOO_SHORT and self._precise(batches):
+                return Stop.PRECISE, verdict
+        return Stop.COMPLETED if self.inputs.precision is None else Stop.BUDGET, verdict
 
     def _rounds(self) -> list[int]:
         """Completions of each replication at the end of each round."""
@@ -298,16 +272,18 @@ class _Session:
         found = jackknife(np.concatenate(means, axis=1), batches.sizes, reciprocal=True)
         return all(each.relative <= (self.inputs.precision or 0) for each in found)
 
-    def _result(self, core: Simulation, stop: Stop) -> Result | None:
+    def _result(self, core: Simulation, stop: Stop, verdict: Verdict | None) -> Result | None:
         """Return the result, or None if nothing has completed."""
         counters = self._counters(core, full=True)
         batches = self._batches(counters)
         if not len(batches.sums):
             return None
-        known = known_stability(self.system, self.policy)
-        verdict = judge(batches, known, crowded=stop in {Stop.CROWDED, Stop.UNSTABLE})
+        verdict = verdict or judge(batches, self.known, crowded=False)
         measured = measure(
-            self.system, batches, verdict.status != "unstable", rarest_tail(batches, known)
+            self.system,
+            batches,
+            verdict.status is not Status.UNSTABLE,
+            rarest_tail(batches, self.known),
         )
         policy = self.policy
         points = counters[0]["trajectory"]
@@ -327,6 +303,7 @@ class _Session:
         )
         object.__setattr__(result, "_batches", batches)  # not part of its value
         object.__setattr__(result, "_totals", Totals.of(batches, len(self.system.needs)))
+        result.__dict__["system"] = self.system
         return result
 
 

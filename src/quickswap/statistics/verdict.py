@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import astuple, dataclass
+from enum import StrEnum
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,7 +17,7 @@ from quickswap.policies import Policy
 from quickswap.statistics.estimates import Batches, Estimate, Run, by_class, jackknife
 from quickswap.statistics.measure import busy, half_width_of
 
-__all__ = ["Known", "judge", "known_stability", "rarest_tail"]
+__all__ = ["Known", "Status", "Verdict", "judge", "known_stability", "rarest_tail"]
 
 CERTAIN = 2.5
 """Half-widths that the growth must be above 0: five standard errors, as runs are judged often."""
@@ -55,18 +56,39 @@ PIECES = 16
 """Pieces of a replication whose growth is taken as independent."""
 
 
+class Status(StrEnum):
+    """Whether a system is stable under a policy, as far as a run or a theorem shows."""
+
+    STABLE = "stable"
+    UNSTABLE = "unstable"
+    TOO_SHORT = "too short"
+
+    @property
+    def explanation(self) -> str:
+        """What it means for the estimates, and what to do."""
+        return _EXPLANATIONS[self]
+
+
+_EXPLANATIONS = {
+    Status.STABLE: "The number in system does not grow without end; the estimates can be used.",
+    Status.UNSTABLE: "The number in system grows without end and no mean exists: lower the rate.",
+    Status.TOO_SHORT: "The run cannot show it, and its estimates are unreliable: simulate more "
+    "jobs.",
+}
+
+
 @dataclass(frozen=True, slots=True)
 class Verdict:
     """Whether the system is stable under the policy, and what says so.
 
     Attributes:
-        status: "stable", "unstable", or "too short" (the run cannot tell; its estimates are off).
+        status: stable, unstable, or too short.
         proven: whether a theorem says so (else it is the evidence of this run).
         reason: one sentence.
         growth: change of the number in system, jobs per second, after the warm-up.
     """
 
-    status: str
+    status: Status
     proven: bool
     reason: str
     growth: Estimate
@@ -151,32 +173,34 @@ def judge(batches: Batches, known: Known, crowded: bool) -> Verdict:
     grows = (grows or _piles_up(runs)) and not _fills_up(batches, known)
     percent = 100 * growth.value / known.rate
     if known.verdict == "unstable":
-        return Verdict("unstable", True, known.reason, growth)
+        return Verdict(Status.UNSTABLE, True, known.reason, growth)
     if not grows and not crowded:
         if short := _lacks_work(batches, known):
             reason = f"{short}; {_cure(batches, known)}."
-            return Verdict("too short", known.verdict == "stable", reason, growth)
+            return Verdict(Status.TOO_SHORT, known.verdict == "stable", reason, growth)
         if known.verdict == "stable":
-            return Verdict("stable", True, known.reason, growth)
-        return Verdict("stable", False, "the number in system does not grow in this run.", growth)
+            return Verdict(Status.STABLE, True, known.reason, growth)
+        return Verdict(
+            Status.STABLE, False, "the number in system does not grow in this run.", growth
+        )
     if known.verdict == "stable":
         reason = "stable by theorem, but the number in system still grows"
         reason = f"{reason}; {_cure(batches, known)}."
-        return Verdict("too short", True, reason, growth)
+        return Verdict(Status.TOO_SHORT, True, reason, growth)
     if not grows:
         reason = (
             "more jobs were in the system than max_in_system allows: raise it, or lower the rate."
         )
-        return Verdict("too short", False, reason, growth)
+        return Verdict(Status.TOO_SHORT, False, reason, growth)
     if _steady(runs):
         reason = (
             f"the number in system grows steadily through the run: {percent:.2g} % of the arrivals "
             f"did not leave, and {_at_end(runs):,.0f} jobs were there at the end."
         )
-        return Verdict("unstable", False, reason, growth)
+        return Verdict(Status.UNSTABLE, False, reason, growth)
     reason = "the number in system still grows, but ever more slowly"
     reason = f"{reason}; {_cure(batches, known)}."
-    return Verdict("too short", False, reason, growth)
+    return Verdict(Status.TOO_SHORT, False, reason, growth)
 
 
 def _lacks_work(batches: Batches, known: Known) -> str | None:

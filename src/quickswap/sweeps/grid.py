@@ -12,7 +12,7 @@ from typing import Any, Self, Unpack, final
 
 from quickswap._check import items, positive
 from quickswap._words import counted
-from quickswap.engine._settings import GridSettings
+from quickswap.engine.settings import GridSettings
 from quickswap.errors import ModelError, PolicyError, QuickswapError, shown, unknown
 from quickswap.files import checked_path
 from quickswap.model.files import as_system

@@ -11,9 +11,8 @@ from pathlib import Path
 from typing import Any, Self, Unpack, final
 
 from quickswap.engine._core import VERSION
-from quickswap.engine._inputs import CUSTOM, Inputs, inputs_of
-from quickswap.engine._settings import PointSettings, check_settings
 from quickswap.engine.custom import as_policy
+from quickswap.engine.settings import CUSTOM, Inputs, PointSettings, Settings, check_settings
 from quickswap.errors import PolicyError, QuickswapError, shown
 from quickswap.model.files import as_system
 from quickswap.model.system import System
@@ -72,7 +71,7 @@ class Point:
         chosen = as_policy(policy, system)
         if not isinstance(chosen, Policy):
             raise PolicyError(_no_own(type(chosen).__name__))
-        return cls(inputs_of(system, chosen, **settings))
+        return cls(Inputs.of(system, chosen, Settings(**settings)))
 
     @classmethod
     def from_json(cls, text: str) -> Self:

@@ -11,7 +11,7 @@ from typing import Any
 
 from quickswap._check import items
 from quickswap.engine._core import VERSION
-from quickswap.engine._settings import check_progress, whole
+from quickswap.engine.settings import check_progress, whole
 from quickswap.errors import Interrupted, QuickswapError, shown
 from quickswap.simulation.simulate import cores
 from quickswap.sweeps.costs import Clock, Costs

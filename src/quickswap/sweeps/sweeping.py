@@ -11,7 +11,7 @@ from typing import cast
 
 from quickswap._check import items
 from quickswap._words import counted
-from quickswap.engine._settings import check_progress, whole
+from quickswap.engine.settings import check_progress, whole
 from quickswap.errors import Interrupted, QuickswapError, shown
 from quickswap.sweeps.costs import work
 from quickswap.sweeps.grid import Grid, Spot, read_grids

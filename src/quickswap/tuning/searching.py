@@ -10,7 +10,7 @@ from functools import partial
 from pathlib import Path
 
 from quickswap._words import counted, load_words
-from quickswap.engine._settings import between, check_progress, flag, whole
+from quickswap.engine.settings import between, check_progress, flag, whole
 from quickswap.errors import Interrupted, QuickswapError, UnstableError
 from quickswap.model.files import as_system
 from quickswap.model.system import System

@@ -1,0 +1,284 @@
+"""The settings of a run, each defined once: type, default, what is allowed, and its help text.
+
+`Settings` is the definition. `simulate`, `compare`, `Point`, `Grid`, frames, stores and the command
+line take names, defaults, checks and help from its fields. Type checkers cannot derive keyword
+arguments from a dataclass: the typed dictionaries below repeat the names, and a test holds them
+to be equal.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field, fields
+from typing import Any, Self, TypedDict
+
+from quickswap._check import boolean, integer, real
+from quickswap.engine._core import VERSION
+from quickswap.engine.custom import CustomPolicy, custom_name
+from quickswap.errors import QuickswapError, shown, unknown
+from quickswap.model.arrivals import Poisson
+from quickswap.model.distributions import Exponential
+from quickswap.model.system import System
+from quickswap.policies import Policy, Smash, spell
+
+__all__ = [
+    *("CUSTOM", "GridSettings", "Inputs", "PointSettings", "ReplaySettings", "Settings"),
+    *("SimulationSettings", "between", "check_progress", "check_settings", "flag", "whole"),
+]
+
+MOST_JOBS = 10**15
+"""Jobs of a run: a year at thirty million a second."""
+CUSTOM = "custom:"
+"""Prefix of the name of a custom policy in the inputs of a result."""
+
+
+def whole(value: object, argument: str, least: int, most: int = MOST_JOBS) -> int:
+    """Return a whole number from `least` to `most`."""
+    number = integer(value)
+    if number is None or not least <= number <= most:
+        raise QuickswapError(
+            f"{argument} is {shown(value)}; it must be a whole number from {least} to {most}."
+        )
+    return number
+
+
+def between(value: object, argument: str, low: float, high: float) -> float:
+    """Return a number between two others."""
+    number = real(value)
+    if number is None or not low < number < high:
+        kind = "a number " if number is None else ""
+        raise QuickswapError(
+            f"{argument} is {shown(value)}; it must be {kind}above {low} and below {high}."
+        )
+    return number
+
+
+def flag(value: object, argument: str) -> bool:
+    """Return True or False."""
+    if not boolean(value):
+        raise QuickswapError(f"{argument} is {shown(value)}; it must be True or False.")
+    return bool(value)
+
+
+def check_progress(progress: object) -> None:
+    """Refuse an object that cannot be called."""
+    if progress is not None and not callable(progress):
+        raise QuickswapError(
+            f"progress is {shown(progress)}; it must be a function of the completions so far and "
+            "those intended."
+        )
+
+
+def check_settings(given: Mapping[str, Any], known: type, verb: str) -> None:
+    """Refuse a name that a typed dictionary of settings does not have."""
+    names = known.__annotations__
+    for name in given:
+        if name not in names:
+            unknown(f"setting of {verb}", name, names, QuickswapError)
+
+
+def _warmup(value: object, argument: str) -> float | str:
+    if isinstance(value, str) and value == "mser5":
+        return "mser5"
+    share = real(value)
+    if share is None or not 0 <= share < 1:
+        raise QuickswapError(
+            f'{argument} is {shown(value)}; it must be "mser5" or a share from 0 to below 1.'
+        )
+    return share
+
+
+def _one_of(*known: str) -> Callable[[object, str], str]:
+    def check(value: object, argument: str) -> str:
+        if not isinstance(value, str) or value not in known:
+            unknown(argument, value, known, QuickswapError)
+        return value
+
+    return check
+
+
+def _whole(least: int, most: int = MOST_JOBS) -> Callable[[object, str], int]:
+    return lambda value, argument: whole(value, argument, least, most)
+
+
+def _between(low: float, high: float) -> Callable[[object, str], float]:
+    return lambda value, argument: between(value, argument, low, high)
+
+
+def _setting(default: Any, check: Callable[[object, str], object], help_text: str) -> Any:
+    """Return a field; None, where it is the default, is not checked."""
+    return field(default=default, metadata={"check": check, "help": help_text})
+
+
+@dataclass(frozen=True, kw_only=True)
+class Settings:
+    """What determines a result beside the system and the policy.
+
+    The help of each setting is in the metadata of its field.
+
+    Raises:
+        QuickswapError: a setting out of range.
+    """
+
+    jobs: int | None = _setting(
+        None,
+        _whole(1),
+        "Completions, over all replications; with a precision, the most. By default 1,000,000, "
+        "with a precision 100,000,000.",
+    )
+    precision: float | None = _setting(
+        None,
+        _between(0, 1),
+        "Simulate until the relative half-width is at most this and the run is no longer too "
+        "short. By default until all jobs have completed.",
+    )
+    precision_of: str = _setting(
+        "mean",
+        _one_of("mean", "weighted", "classes"),
+        "The half-width of what: mean, weighted (of that as well) or classes (of those two and of "
+        "the mean of every class).",
+    )
+    seed: int = _setting(1, _whole(0, 2**64 - 1), "Equal seeds give equal results, byte by byte.")
+    engine: str = _setting(
+        "auto",
+        _one_of("auto", "jumps", "events"),
+        "jumps (exponential sizes and Poisson arrivals, fastest), events (any distribution; "
+        "policies see the same jobs), or auto: jumps where it is exact.",
+    )
+    replications: int = _setting(
+        4, _whole(1, 10_000), "Independent runs that the jobs are divided over."
+    )
+    warmup: float | str = _setting(
+        0.1, _warmup, "Share of each replication that is cut off, or mser5."
+    )
+    slowdown_bound: float = _setting(
+        10.0,
+        _between(0, math.inf),
+        "Sizes below this count as this in the bounded slowdown, seconds.",
+    )
+    trajectory: int = _setting(
+        0,
+        _whole(0, 1_000_000),
+        "If positive, keep the number in system against time, at half to all so many points.",
+    )
+    max_in_system: int = _setting(
+        1_000_000, _whole(1, 2**31), "A replication with more jobs in the system is ended."
+    )
+    allow_unstable: bool = _setting(
+        False, flag, "Simulate even where no policy is stable, and to the end."
+    )
+
+    def __post_init__(self) -> None:
+        for each in fields(self):
+            value = getattr(self, each.name)
+            if "check" in each.metadata and not (value is None and each.default is None):
+                object.__setattr__(self, each.name, each.metadata["check"](value, each.name))
+
+    @property
+    def most_jobs(self) -> int:
+        """Completions that the run may use, with the default worked out."""
+        if self.jobs is not None:
+            return self.jobs
+        return 1_000_000 if self.precision is None else 100_000_000
+
+
+@dataclass(frozen=True, kw_only=True)
+class Inputs(Settings):
+    """Everything that determines a result; equal inputs give equal results, byte by byte.
+
+    Attributes:
+        system: in the form of `System.to_dict`.
+        policy: as it is spelled; a custom one by `CUSTOM` and its name.
+        version: of quickswap.
+    """
+
+    jobs: int = field(metadata={"check": _whole(1)})
+    system: dict[str, Any]
+    policy: str
+    version: str = VERSION
+
+    @classmethod
+    def of(cls, system: System, policy: Policy | CustomPolicy, settings: Settings) -> Self:
+        """Return the inputs of a run, with the defaults that depend on others worked out."""
+        given = {each.name: getattr(settings, each.name) for each in fields(settings)}
+        given["jobs"] = settings.most_jobs
+        given["engine"] = _loop(settings.engine, system, policy)
+        name = spell(policy) if isinstance(policy, Policy) else CUSTOM + custom_name(policy)
+        return cls(system=system.to_dict(), policy=name, **given)
+
+
+def _loop(engine: str, system: System, policy: Policy | CustomPolicy) -> str:
+    """Return the loop to use; raise if the one asked for does not apply."""
+    obstacle = _no_jumps(system, policy)
+    if engine == "jumps" and obstacle:
+        raise QuickswapError(f'engine "jumps" does not apply: {obstacle}; use "events" or "auto".')
+    if engine != "auto":
+        return engine
+    return "events" if obstacle else "jumps"
+
+
+def _no_jumps(system: System, policy: Policy | CustomPolicy) -> str | None:
+    """Return why the loop over jumps does not apply, or None if it does."""
+    for each in system.classes:
+        if not isinstance(each.size, Exponential):
+            return f"the sizes of {each.name} are not exponential"
+        if not isinstance(each.arrivals, Poisson):
+            return f"the arrivals of {each.name} are not Poisson"
+    if not isinstance(policy, Policy):
+        return "a custom policy may look at single jobs"
+    if isinstance(policy, Smash) or policy.estimates:
+        return f"{policy.title} looks at single jobs"
+    return f"{policy.label} is preemptive" if policy.preemptive else None
+
+
+class PointSettings(TypedDict, total=False):
+    """The fields of `Settings` as keyword arguments."""
+
+    jobs: int | None
+    precision: float | None
+    precision_of: str
+    seed: int
+    engine: str
+    replications: int
+    warmup: float | str
+    slowdown_bound: float
+    trajectory: int
+    max_in_system: int
+    allow_unstable: bool
+
+
+class SimulationSettings(PointSettings, total=False):
+    """What `simulate` and `compare` take besides what determines the result."""
+
+    threads: int | None
+    debug: bool
+
+
+class GridSettings(TypedDict, total=False):
+    """The fields of `Settings` in a grid: each a value or an iterable of values."""
+
+    jobs: int | Iterable[int] | None
+    precision: float | Iterable[float] | None
+    precision_of: str | Iterable[str]
+    seed: int | Iterable[int]
+    engine: str | Iterable[str]
+    replications: int | Iterable[int]
+    warmup: float | str | Iterable[float | str]
+    slowdown_bound: float | Iterable[float]
+    trajectory: int | Iterable[int]
+    max_in_system: int | Iterable[int]
+    allow_unstable: bool | Iterable[bool]
+
+
+class ReplaySettings(TypedDict, total=False):
+    """The settings of a replay besides its policy and load; see `replay`."""
+
+    servers: int | None
+    estimate: str | float
+    classes: str
+    warmup: float
+    cooldown: float
+    slowdown_bound: float
+    seed: int
+    debug: bool
