@@ -144,7 +144,7 @@ def test_a_python_msf_gives_the_estimates_of_the_core_byte_for_byte(system: qs.S
         for policy in (PythonMSF(), qs.MSF())
     )
     one, other = json.loads(mine.to_json()), json.loads(core.to_json())
-    assert one["inputs"].pop("policy") == "own:my MSF"
+    assert one["inputs"].pop("policy") == "custom:my MSF"
     assert other["inputs"].pop("policy") == "msf"
     assert (one.pop("policy_label"), other.pop("policy_label")) == ("my MSF", "MSF")
     for each in (one, other):

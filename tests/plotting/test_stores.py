@@ -18,7 +18,7 @@ from plot_helpers import (
     ys,
 )
 from quickswap.plotting import chart_of, plot_store
-from quickswap.simulation.metrics import METRICS, QUANTITIES, metric_of, value_of
+from quickswap.statistics.quantities import QUANTITIES, SHORT_NAMES, quantity_of, value_of
 from verification.known import FOUR, one_or_all
 
 
@@ -36,7 +36,7 @@ class TestDrawn:
             assert x[:3] == pytest.approx(LOADS)
             assert math.isnan(y[3])
             for place, value, least, most in zip(places[:3], y, low, high, strict=False):
-                expected = place.estimate(policy, METRICS[metric])
+                expected = place.estimate(policy, SHORT_NAMES[metric])
                 assert value == expected.value
                 assert (least, most) == pytest.approx((expected.low, expected.high))
 
@@ -208,16 +208,16 @@ class TestAxis:
 
 class TestMetrics:
     def test_short_names_are_quantities(self) -> None:
-        assert set(METRICS.values()) <= set(QUANTITIES)
+        assert set(SHORT_NAMES.values()) <= set(QUANTITIES)
         result = qs.simulate(one_or_all(4, 1.0, 0.1), "msfq", jobs=2000)
         for who, what, estimate in result.quantities():
             cls = None if who == "all" else result.system.names.index(who)
-            assert metric_of(what).quantity == what
+            assert quantity_of(what).name == what
             assert value_of(result, what, cls) == estimate
 
     def test_units_are_told(self) -> None:
-        assert metric_of("p99").label == "P99 of the response time [s]"
-        assert metric_of("wait").label == "mean waiting time [s]"
-        assert metric_of("slowdown").label == "mean slowdown"
-        assert metric_of("std").label == "standard deviation of the response time [s]"
-        assert metric_of("mean_duration_of_phase_2").label == "mean duration of phase 2 [s]"
+        assert quantity_of("p99").label == "P99 of the response time [s]"
+        assert quantity_of("wait").label == "mean waiting time [s]"
+        assert quantity_of("slowdown").label == "mean slowdown"
+        assert quantity_of("std").label == "standard deviation of the response time [s]"
+        assert quantity_of("mean_duration_of_phase_2").label == "mean duration of phase 2 [s]"

@@ -9,9 +9,9 @@ from typing import Literal, Self
 
 from msgspec import Struct
 
-from quickswap.simulation.metrics import SHARES, metric_of, value_of
 from quickswap.simulation.result import Result, Stop
 from quickswap.statistics.estimates import Estimate
+from quickswap.statistics.quantities import quantity_of, value_of
 
 __all__ = ["MISSING", "Axis", "Chart", "Line", "Look", "Mark", "Panel"]
 
@@ -44,12 +44,12 @@ class Panel(Struct, frozen=True, forbid_unknown_fields=True):
     @property
     def axis_label(self) -> str:
         """The label of the vertical axis."""
-        return self.label or metric_of(self.quantity).label
+        return self.label or quantity_of(self.quantity).label
 
     @property
     def share(self) -> bool:
         """Whether it shows numbers from 0 to 1."""
-        return self.quantity in SHARES
+        return quantity_of(self.quantity).share
 
 
 @dataclass(frozen=True, slots=True)

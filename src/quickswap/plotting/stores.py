@@ -20,7 +20,7 @@ from quickswap.plotting.drawing import draw
 from quickswap.plotting.selection import Selection, StoredPoint, opened, select
 from quickswap.plotting.style import check_format
 from quickswap.policies import spell
-from quickswap.simulation.metrics import SHARES, Metric, metric_of
+from quickswap.statistics.quantities import Quantity, quantity_of
 from quickswap.sweeps.places import mean_of, worst
 from quickswap.sweeps.store import Store
 
@@ -121,7 +121,7 @@ def chart_of(
         system = selection.points[0].system
         variable = variable_of(x, selection.points)
         panels = tuple(
-            Panel(text, metric.quantity, cls, log=not linear and metric.quantity not in SHARES)
+            Panel(text, metric.name, cls, log=not linear and not metric.share)
             for metric in wanted
             for cls, text in (_classes(system) if per_class else {"all": ""}).items()
         )
@@ -139,18 +139,18 @@ def chart_of(
     return chart
 
 
-def _metrics(given: object, per_class: bool) -> list[Metric]:
+def _metrics(given: object, per_class: bool) -> list[Quantity]:
     if given is None:
         given = ["mean"] if per_class else ["weighted", "mean"]
     several = [given] if isinstance(given, str) else items(given)
     if not several:
         raise QuickswapError(f"metrics is {shown(given)}: give one or several, as in 'mean'.")
-    found = list({each.quantity: each for each in map(metric_of, several)}.values())
+    found = list({each.name: each for each in map(quantity_of, several)}.values())
     for each in found:
         if per_class and not each.by_class:
             raise QuickswapError(
-                f"metric {each.name} is of all jobs together: per class there are mean, p50, p90, "
-                "p99, wait, slowdown and others."
+                f"metric {each.short or each.name} is of all jobs together: per class there are "
+                "mean, p50, p90, p99, wait, slowdown and others."
             )
     return found
 
@@ -243,17 +243,17 @@ def _mark(
     return Mark(x, estimates, verdict, all(mark.reached for mark in marks), len(marks))
 
 
-def _check_values(chart: Chart, metrics: Sequence[Metric]) -> None:
+def _check_values(chart: Chart, metrics: Sequence[Quantity]) -> None:
     marks = [mark for line in chart.lines for mark in line.marks]
     level = all(line.level for line in chart.lines)
     if level or all(mark.verdict == "unstable" for mark in marks):
         raise QuickswapError("there is nothing to draw: no point is stable, or all have failed.")
     for metric in metrics:
-        of_metric = [n for n, each in enumerate(chart.panels) if each.quantity == metric.quantity]
+        of_metric = [n for n, each in enumerate(chart.panels) if each.quantity == metric.name]
         if not any(chart.values(number) for number in of_metric):
             short = sum(mark.verdict == "too short" for mark in marks)
             where = f"; of {counted(len(marks), 'place', ',')} {short:,} ran too short"
             cure = f"{where}: simulate more jobs at each, or draw another metric" if short else ""
             raise QuickswapError(
-                f"there is nothing to draw: no point has a value of {metric.name}{cure}."
+                f"there is nothing to draw: no point has a value of {metric.short or metric.name}{cure}."
             )

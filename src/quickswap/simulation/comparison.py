@@ -29,8 +29,8 @@ from quickswap.policies import Policy
 from quickswap.simulation.result import Result, Stop
 from quickswap.simulation.simulate import simulate
 from quickswap.statistics.estimates import Estimate, Floats, jackknife
-from quickswap.statistics.measure import overall_values
 from quickswap.statistics.paired import best_of, outcome_of
+from quickswap.statistics.quantities import QUANTITIES, batch_values
 from quickswap.statistics.verdict import Status
 
 if TYPE_CHECKING:
@@ -46,7 +46,8 @@ DEFAULT_POLICIES = (
     "adaptive-quickswap:overrun=.9",
 )
 LOADS = (0.5, 0.6, 0.7, 0.8, 0.9)
-QUANTITIES = ("mean_response_time", "weighted_mean_response_time", "jain_index")
+COMPARED = tuple(each.name for each in QUANTITIES.values() if each.batch_values)
+"""Quantities of which differences are offered."""
 FORMAT = 1
 
 
@@ -86,8 +87,8 @@ class Comparison:
         Raises:
             QuickswapError: there is no such point or quantity.
         """
-        if not isinstance(quantity, str) or quantity not in QUANTITIES:
-            unknown("quantity", quantity, QUANTITIES, QuickswapError)
+        if not isinstance(quantity, str) or quantity not in COMPARED:
+            unknown("quantity", quantity, COMPARED, QuickswapError)
         points, number = self.points, integer(point)
         if number is None or not -len(points) <= number < len(points):
             raise QuickswapError(
@@ -226,23 +227,15 @@ def difference(
 
 def _paired(result: Result, quantity: str, cls: str | None) -> Floats:
     """Return the quantity from all batches, then with one left out: (1 + batches, 1)."""
-    if not isinstance(quantity, str) or quantity not in QUANTITIES:
-        unknown("quantity", quantity, QUANTITIES, QuickswapError)
     if cls is not None and quantity != "mean_response_time":
         raise QuickswapError(f"{quantity} is one number for all classes: leave cls out.")
     if result._totals is None:
         raise QuickswapError("a result read from a file cannot be paired: rerun it first.")
-    table, system = result._totals.whole_and_less(), result.system
-    if quantity != "mean_response_time":
-        return overall_values(table, system)[:, [QUANTITIES.index(quantity) - 1]]
-    if cls is None:
-        table = table.sum(axis=1)
-    elif isinstance(cls, str) and cls in system.names:
-        table = table[:, system.names.index(cls)]
-    else:
-        unknown("class", cls, system.names, QuickswapError)
-    means: Floats = table[:, 1:] / table[:, :1]
-    return means
+    names = result.system.names
+    if cls is not None and cls not in names:
+        unknown("class", cls, names, QuickswapError)
+    position = None if cls is None else names.index(cls)
+    return batch_values(quantity, result._totals.whole_and_less(), result.system, position)
 
 
 def _alike(first: Result, second: Result) -> bool:
@@ -259,7 +252,7 @@ def _alike(first: Result, second: Result) -> bool:
 def _value(result: Result, quantity: str) -> Estimate:
     found = getattr(result, quantity, None)
     if not isinstance(found, Estimate):
-        unknown("quantity", quantity, QUANTITIES, QuickswapError)
+        unknown("quantity", quantity, COMPARED, QuickswapError)
     return found
 
 

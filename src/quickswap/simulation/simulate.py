@@ -33,8 +33,9 @@ from quickswap.model.system import System
 from quickswap.policies import Policy, parse
 from quickswap.simulation.result import Result, Stop, Trajectory
 from quickswap.statistics.estimates import Batches, Run, by_class, jackknife
-from quickswap.statistics.measure import measure, overall_values
+from quickswap.statistics.measure import measure
 from quickswap.statistics.pairing import Totals
+from quickswap.statistics.quantities import batch_values
 from quickswap.statistics.verdict import Known, Status, Verdict, judge, known_stability, rarest_tail
 
 __all__ = ["rerun", "simulate", "simulate_inputs"]
@@ -260,15 +261,16 @@ class _Session:
 
     def _precise(self, batches: Batches) -> bool:
         """Whether all that the precision is asked of has it."""
-        sums = batches.whole_and_less()
-        table, aim = by_class(sums, len(self.system.needs)), self.inputs.precision_of
-        total = table.sum(axis=1)
-        means = [total[:, 2:3] / total[:, :1]]
+        table = by_class(batches.whole_and_less(), len(self.system.needs))[..., [0, 2]]
+        aim = self.inputs.precision_of
+        means = [batch_values("mean_response_time", table, self.system)]
         if aim != "mean":
-            means.append(overall_values(table[..., [0, 2]], self.system)[:, :1])
+            means.append(batch_values("weighted_mean_response_time", table, self.system))
         if aim == "classes":
-            with np.errstate(invalid="ignore", divide="ignore"):
-                means.append(table[..., 2] / table[..., 0])
+            means += [
+                batch_values("mean_response_time", table, self.system, cls)
+                for cls in range(len(self.system.needs))
+            ]
         found = jackknife(np.concatenate(means, axis=1), batches.sizes, reciprocal=True)
         return all(each.relative <= (self.inputs.precision or 0) for each in found)
 

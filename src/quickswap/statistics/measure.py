@@ -23,15 +23,20 @@ from quickswap.statistics.estimates import (
     by_class,
     jackknife,
 )
-from quickswap.statistics.quantities import SUMMARIES, ClassResult, PhaseResult, Summary
+from quickswap.statistics.quantities import (
+    PHASES,
+    SUMMARIES,
+    ClassResult,
+    PhaseResult,
+    Summary,
+    batch_values,
+)
 
-__all__ = ["Measured", "busy", "half_width_of", "measure", "overall_values"]
+__all__ = ["Measured", "busy", "half_width_of", "measure"]
 
 CUBES = 0.3
 """Relative half-width of the third moment of the sizes that arrive, beyond which a run has not seen
 the rare sizes that the standard deviation of the waiting time comes from."""
-PHASES = ("idle", "1", "2", "3", "4")
-"""Phases of MSFQ: nobody there; heavies; lights, all servers taken; lights; the drain."""
 NOTHING = Estimate(math.nan, math.nan)
 ENOUGH = 30
 """Jobs that must lie above a percentile for its interval to be trusted."""
@@ -68,8 +73,11 @@ def measure(system: System, batches: Batches, stable: bool, rarest: float) -> Me
     utilisation, waste = jackknife(shares, sizes)
     if bursty(system) or not math.isfinite(dispersion(system)):
         utilisation, waste = (Estimate(each.value, math.nan) for each in (utilisation, waste))
-    both = overall_values(table[..., [0, 2]], system)
-    weighted, jain = jackknife(both[:, :1], sizes, reciprocal=True)[0], _jain(both[:, 1], sizes)
+    response = table[..., [0, 2]]
+    weighted = jackknife(
+        batch_values("weighted_mean_response_time", response, system), sizes, reciprocal=True
+    )[0]
+    jain = _jain(batch_values("jain_index", response, system)[:, 0], sizes)
     if heavy(system):
         weighted = Estimate(weighted.value, math.nan)
         jain = Estimate(jain.value, math.nan) if jain.half_width else jain  # else it is exact
@@ -88,20 +96,6 @@ def busy(table: Floats, needs: Sequence[int]) -> Floats:
     """Return servers in use times seconds, from the numbers of all classes: (1 + batches)."""
     area: Floats = ((table[..., 10] - table[..., 11]) * np.array(needs)).sum(axis=1)
     return area
-
-
-def overall_values(table: Floats, system: System) -> Floats:
-    """Return weighted mean response time and Jain's index: (1 + batches, 2).
-
-    Args:
-        table: (1 + batches, classes, 2): jobs, and the sum of their response times.
-    """
-    with np.errstate(invalid="ignore", divide="ignore"):
-        means = table[..., 1] / table[..., 0]
-        weighted = (means * np.array(system.load_shares)).sum(axis=1)
-        means = means[:, table[0, :, 0] > 0]  # Jain's index runs over the classes present
-        jain = means.sum(axis=1) ** 2 / (means.shape[1] * np.square(means).sum(axis=1))
-    return np.stack([weighted, jain], axis=1)
 
 
 def _jain(values: Floats, sizes: Sequence[int]) -> Estimate:

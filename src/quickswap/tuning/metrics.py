@@ -15,8 +15,8 @@ from scipy.special import stdtrit
 from quickswap.errors import QuickswapError, unknown
 from quickswap.simulation.result import Result
 from quickswap.statistics.estimates import CONFIDENCE, Estimate, Floats, jackknife
-from quickswap.statistics.measure import overall_values
 from quickswap.statistics.paired import Outcome, outcome_of
+from quickswap.statistics.quantities import batch_values
 from quickswap.theory.means import Means
 from quickswap.tuning.runs import Runs
 
@@ -126,11 +126,10 @@ def _values(result: Result, metric: str) -> Floats:
     assert result._totals is not None  # the store keeps them
     table = result._totals.whole_and_less()
     if metric == "weighted":
-        return overall_values(table, result.system)[:, :1]
+        return batch_values("weighted_mean_response_time", table, result.system)
     with np.errstate(invalid="ignore", divide="ignore"):
         if metric == "mean":
-            total = table.sum(axis=1)
-            means: Floats = total[:, 1:] / total[:, :1]
+            means = batch_values("mean_response_time", table, result.system)
         else:
             means = (table[..., 1] / table[..., 0]).max(axis=1, keepdims=True)
     return means
