@@ -255,5 +255,6 @@ def _check_values(chart: Chart, metrics: Sequence[Quantity]) -> None:
             where = f"; of {counted(len(marks), 'place', ',')} {short:,} ran too short"
             cure = f"{where}: simulate more jobs at each, or draw another metric" if short else ""
             raise QuickswapError(
-                f"there is nothing to draw: no point has a value of {metric.short or metric.name}{cure}."
+                "there is nothing to draw: no point has a value of "
+                f"{metric.short or metric.name}{cure}."
             )
