@@ -3,7 +3,7 @@
 //! This is the same policy code that the loops run; the exact chain of a small system and a live scheduler use it.
 
 use crate::book::{Book, Slot};
-use crate::policy::{Choice, Employer, Policy, Preemptive, View};
+use crate::policy::{Choice, Policy, PolicyVisitor, Preemptive, View};
 use crate::station::Station;
 use crate::system::System;
 
@@ -22,7 +22,7 @@ pub struct State {
 
 /// A mistake in a call, or of the policy.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum StepError {
+pub enum Error {
     /// What was given, what is allowed.
     Call(String),
     /// The policy's answer cannot be carried out.
@@ -32,21 +32,21 @@ pub enum StepError {
 /// A system under a policy, moved by hand.
 pub trait Steps: Send + Sync {
     /// Time passes, seconds; it does not go back.
-    fn wait_until(&mut self, now: f64) -> Result<(), StepError>;
+    fn wait_until(&mut self, now: f64) -> Result<(), Error>;
     /// Jobs arrive in one instant; gives their numbers, and those of the jobs that start.
-    fn arrive(&mut self, classes: &[u32], estimates: &[f64]) -> Result<(Vec<u64>, Vec<u64>), StepError>;
+    fn arrive(&mut self, classes: &[u32], estimates: &[f64]) -> Result<(Vec<u64>, Vec<u64>), Error>;
     /// Jobs in service complete in one instant; gives the numbers of the jobs that start.
-    fn complete(&mut self, jobs: &[u64]) -> Result<Vec<u64>, StepError>;
+    fn complete(&mut self, jobs: &[u64]) -> Result<Vec<u64>, Error>;
     /// The job of a class in service that started first.
     fn first_running(&self, class: u32) -> Option<u64>;
     /// The policy is asked once more; gives the numbers of the jobs that start.
-    fn ask(&mut self) -> Result<Vec<u64>, StepError>;
+    fn ask(&mut self) -> Result<Vec<u64>, Error>;
     /// When the policy wants to be asked although nothing happens, seconds.
     fn wake_at(&mut self) -> f64;
     /// The state.
     fn state(&self) -> State;
     /// Puts the system into a state; the jobs there get new numbers.
-    fn restore(&mut self, state: &State) -> Result<(), StepError>;
+    fn restore(&mut self, state: &State) -> Result<(), Error>;
     /// The counts.
     fn station(&self) -> &Station;
     /// Numbers, classes of the jobs waiting (in order of arrival), and of those in service (in order of start).
@@ -110,37 +110,37 @@ impl<P: Policy> Stepper<P> {
         number
     }
 
-    fn check_class(&self, class: u32) -> Result<(), StepError> {
+    fn check_class(&self, class: u32) -> Result<(), Error> {
         let classes = self.station.classes();
         if (class as usize) < classes {
             return Ok(());
         }
-        Err(StepError::Call(format!("there is no class {class}; classes are 0 to {}", classes - 1)))
+        Err(Error::Call(format!("there is no class {class}; classes are 0 to {}", classes - 1)))
     }
 }
 
 impl<P: Policy> Steps for Stepper<P> {
-    fn wait_until(&mut self, now: f64) -> Result<(), StepError> {
+    fn wait_until(&mut self, now: f64) -> Result<(), Error> {
         if !now.is_finite() || now < self.station.now() {
             let here = self.station.now();
-            return Err(StepError::Call(format!("time {now} is not allowed; it must be finite and not before {here}")));
+            return Err(Error::Call(format!("time {now} is not allowed; it must be finite and not before {here}")));
         }
         self.station.set_now(now);
         Ok(())
     }
 
-    fn arrive(&mut self, classes: &[u32], estimates: &[f64]) -> Result<(Vec<u64>, Vec<u64>), StepError> {
+    fn arrive(&mut self, classes: &[u32], estimates: &[f64]) -> Result<(Vec<u64>, Vec<u64>), Error> {
         classes.iter().try_for_each(|&class| self.check_class(class))?;
         let numbers = classes.iter().zip(estimates).map(|(&class, &estimate)| self.enter(class, estimate)).collect();
         Ok((numbers, self.ask()?))
     }
 
-    fn complete(&mut self, jobs: &[u64]) -> Result<Vec<u64>, StepError> {
+    fn complete(&mut self, jobs: &[u64]) -> Result<Vec<u64>, Error> {
         let mut slots = Vec::with_capacity(jobs.len());
         for (i, job) in jobs.iter().enumerate() {
             match self.numbers.get(job) {
                 Some(&slot) if !self.book.job(slot).start.is_nan() && !jobs[..i].contains(job) => slots.push(slot),
-                _ => return Err(StepError::Call(format!("job {job} is not in service"))),
+                _ => return Err(Error::Call(format!("job {job} is not in service"))),
             }
         }
         for (&slot, job) in slots.iter().zip(jobs) {
@@ -159,7 +159,7 @@ impl<P: Policy> Steps for Stepper<P> {
         self.book.walk(self.book.running()).find(|(_, job)| job.class == class).map(|(_, job)| job.number)
     }
 
-    fn ask(&mut self) -> Result<Vec<u64>, StepError> {
+    fn ask(&mut self) -> Result<Vec<u64>, Error> {
         let mut started = Vec::new();
         loop {
             let choice = self.policy.next(View { station: &self.station, book: &self.book });
@@ -169,10 +169,10 @@ impl<P: Policy> Steps for Stepper<P> {
                 Choice::Job(slot) => Some(slot),
                 Choice::Fault => None,
             };
-            let Some(slot) = slot else { return Err(StepError::Policy(choice)) };
+            let Some(slot) = slot else { return Err(Error::Policy(choice)) };
             let class = self.book.job(slot).class;
             if !self.station.can_start(class) {
-                return Err(StepError::Policy(choice));
+                return Err(Error::Policy(choice));
             }
             if P::HOOKS {
                 self.policy.starting(View { station: &self.station, book: &self.book }, class, slot);
@@ -197,8 +197,8 @@ impl<P: Policy> Steps for Stepper<P> {
         }
     }
 
-    fn restore(&mut self, state: &State) -> Result<(), StepError> {
-        let call = |what: String| Err(StepError::Call(what));
+    fn restore(&mut self, state: &State) -> Result<(), Error> {
+        let call = |what: String| Err(Error::Call(what));
         let classes = self.station.classes();
         if state.waiting.len() != classes || state.running.len() != classes {
             return call(format!("a state has {classes} counts of jobs waiting and as many in service"));
@@ -237,7 +237,7 @@ impl<P: Policy> Steps for Stepper<P> {
             new.enter(class, f64::NAN);
         }
         let (policy, view) = (&mut self.fresh.clone(), new.view());
-        policy.restore(&state.policy, view).map_err(StepError::Call)?;
+        policy.restore(&state.policy, view).map_err(Error::Call)?;
         new.policy = policy.clone();
         *self = new;
         Ok(())
@@ -255,19 +255,19 @@ impl<P: Policy> Steps for Stepper<P> {
 
 /// Puts a policy to work step by step.
 #[derive(Clone, Copy)]
-pub struct ByHand<'a>(pub &'a System);
+pub struct StepperBuilder<'a>(pub &'a System);
 
-impl Employer for ByHand<'_> {
+impl PolicyVisitor for StepperBuilder<'_> {
     type Output = Result<Box<dyn Steps>, String>;
 
-    fn employ<P: Policy + 'static>(self, policy: P) -> Self::Output {
+    fn visit<P: Policy + 'static>(self, policy: P) -> Self::Output {
         if P::RANDOM {
             return Err("step by step access is for policies that draw no random numbers".into());
         }
         Ok(Box::new(Stepper::new(self.0, policy)))
     }
 
-    fn employ_preemptive<P: Preemptive + 'static>(self, _: P) -> Self::Output {
+    fn visit_preemptive<P: Preemptive + 'static>(self, _: P) -> Self::Output {
         Err("step by step access is for nonpreemptive policies".into())
     }
 }

@@ -5,15 +5,15 @@
 
 use serde::Deserialize;
 
-use crate::random::{Law, Process};
+use crate::random::{DistributionSpec, Process};
 
 /// A class as written in a model file.
 #[derive(Clone, Debug, Deserialize)]
 pub struct ClassSpec {
     /// Servers that a job holds.
     pub need: u32,
-    /// Law of the job size.
-    pub size: Law,
+    /// DistributionSpec of the job size.
+    pub size: DistributionSpec,
     /// Arrival process.
     pub arrivals: Process,
 }

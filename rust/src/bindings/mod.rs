@@ -15,7 +15,7 @@ use pyo3::types::PyDict;
 
 use crate::counters::{METRICS, OVERALL, PER_CLASS};
 use crate::engine::{self, Loop, Run, Signals, Spec, Stop, Trace};
-use crate::policy::{Employer, NAMES, employ};
+use crate::policy::{NAMES, PolicyVisitor, dispatch};
 use crate::system::System;
 use policy::{Fault, PythonPolicy};
 
@@ -60,10 +60,12 @@ impl Simulation {
         let (spec, system) = parse(spec)?;
         let fault = Fault::default();
         let hired = (0..spec.replications).map(|replication| {
-            let hire = spec.hire(&system, replication);
+            let builder = spec.run_builder(&system, replication);
             match &policy {
-                None => employ(&spec.policy, &system, hire)?,
-                Some(object) => hire.employ(PythonPolicy::new(object, &system, &fault).hurried(system.servers)),
+                None => dispatch(&spec.policy, &system, builder)?,
+                Some(object) => {
+                    builder.visit(PythonPolicy::new(object, &system, &fault).with_idle_limit(system.servers))
+                }
             }
         });
         let runs = hired.collect::<Result<_, _>>().map_err(refuse)?;
@@ -290,19 +292,19 @@ fn replay<'py>(
         crowd: u64::MAX,
         debug,
     };
-    let mut hire = spec.hire(&system, 0);
-    hire.trace = Some(trace);
+    let mut builder = spec.run_builder(&system, 0);
+    builder.trace = Some(trace);
     let fault = Fault::default();
     let run = match &policy {
-        None => employ(&spec.policy, &system, hire).map_err(refuse)?,
-        Some(object) => hire.employ(PythonPolicy::new(object, &system, &fault)),
+        None => dispatch(&spec.policy, &system, builder).map_err(refuse)?,
+        Some(object) => builder.visit(PythonPolicy::new(object, &system, &fault)),
     };
     let mut runs = [run.map_err(refuse)?];
     let stop = drive(py, &mut runs, u64::MAX, 1, progress.as_ref())?[0];
     let [mut run] = runs;
     if matches!(stop, Stop::Fault | Stop::Broken) {
         let unfit = || run.failure().unwrap_or_else(|| "the policy gave an answer that does not fit".into());
-        return Err(fault.take().map_or_else(|| refuse(unfit()), step::blamed));
+        return Err(fault.take().map_or_else(|| refuse(unfit()), step::policy_error));
     }
     let schedule = run.schedule().unwrap_or_default();
     Ok((schedule.start.into_pyarray(py), schedule.end.into_pyarray(py), schedule.order.into_pyarray(py)))

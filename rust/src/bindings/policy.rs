@@ -13,15 +13,15 @@ use crate::system::System;
 const IDLE_JOBS: u32 = 1000;
 
 /// A sentence about what went wrong, and the exception behind it.
-pub type Blame = (String, Option<Py<PyAny>>);
+pub type FailureReport = (String, Option<Py<PyAny>>);
 
 /// What went wrong in a policy written in Python.
 #[derive(Clone, Default)]
-pub struct Fault(Arc<Mutex<Option<Blame>>>);
+pub struct Fault(Arc<Mutex<Option<FailureReport>>>);
 
 impl Fault {
     /// The first thing that went wrong, handed over once.
-    pub fn take(&self) -> Option<Blame> {
+    pub fn take(&self) -> Option<FailureReport> {
         self.0.lock().ok().and_then(|mut fault| fault.take())
     }
 
@@ -110,7 +110,7 @@ pub struct PythonPolicy {
     remembers_order: bool,
     timers: bool,
     /// Jobs that may wait before the first one starts; none if that is up to whoever drives the policy.
-    patience: Option<u32>,
+    idle_limit: Option<u32>,
     /// A `random.Random`, once there is a seed.
     generator: Option<Py<PyAny>>,
 }
@@ -145,7 +145,7 @@ impl PythonPolicy {
                 sees_jobs: attribute(bound, "sees_jobs").unwrap_or(false),
                 remembers_order: attribute(bound, "remembers_order").unwrap_or(true),
                 timers: bound.hasattr("wake_at").unwrap_or(false),
-                patience: None,
+                idle_limit: None,
                 generator: None,
             };
             policy.object = policy.copied(py, object);
@@ -155,22 +155,22 @@ impl PythonPolicy {
 
     /// Blames the policy if it never starts anybody, rather than fill the system to its limit. Ten jobs a server may be
     /// waited for, and a policy that asks to be woken may wait for as long as it likes.
-    pub fn hurried(self, servers: u32) -> Self {
-        let patience = servers.saturating_mul(10).max(IDLE_JOBS);
-        Self { patience: (!self.timers).then_some(patience), ..self }
+    pub fn with_idle_limit(self, servers: u32) -> Self {
+        let idle_limit = servers.saturating_mul(10).max(IDLE_JOBS);
+        Self { idle_limit: (!self.timers).then_some(idle_limit), ..self }
     }
 
     /// The policy starts nobody now.
     fn waits(&self, view: crate::policy::View<'_>) -> Choice {
         let station = view.station;
-        let Some(patience) = self.patience.filter(|_| station.free() == station.servers()) else {
+        let Some(idle_limit) = self.idle_limit.filter(|_| station.free() == station.servers()) else {
             return Choice::Wait;
         };
         let waiting: u64 = self.inner.iter().map(|&class| u64::from(station.waiting(class))).sum();
-        if waiting < u64::from(patience) {
+        if waiting < u64::from(idle_limit) {
             return Choice::Wait;
         }
-        self.blame("has started nobody so far, though jobs wait and all servers are free", view, None);
+        self.report("has started nobody so far, though jobs wait and all servers are free", view, None);
         Choice::Fault
     }
 
@@ -222,7 +222,7 @@ impl PythonPolicy {
         })
     }
 
-    fn blame(&self, what: &str, view: crate::policy::View<'_>, error: Option<Py<PyAny>>) {
+    fn report(&self, what: &str, view: crate::policy::View<'_>, error: Option<Py<PyAny>>) {
         let station = view.station;
         let counts = |f: &dyn Fn(u32) -> u32| self.inner.iter().map(|&class| f(class)).collect::<Vec<_>>();
         let state = format!(
@@ -287,7 +287,7 @@ impl Clone for PythonPolicy {
             sees_jobs: self.sees_jobs,
             remembers_order: self.remembers_order,
             timers: self.timers,
-            patience: self.patience,
+            idle_limit: self.idle_limit,
             generator: self.generator.as_ref().and_then(|generator| self.copied(py, generator)),
         })
     }
@@ -321,18 +321,18 @@ impl Policy for PythonPolicy {
         Python::attach(|py| match self.call(py, "start", view) {
             Err(error) => {
                 let what = format!("raised {error}");
-                self.blame(&what, view, Some(error.into_value(py).into_any()));
+                self.report(&what, view, Some(error.into_value(py).into_any()));
                 Choice::Fault
             }
             Ok(answer) => match self.read(&answer, view) {
                 Ok(Choice::Wait) => self.waits(view),
                 Ok(choice) => {
-                    self.patience = None;
+                    self.idle_limit = None;
                     choice
                 }
                 Err(why) => {
                     let shown = answer.repr().map_or_else(|_| "something".into(), |repr| repr.to_string());
-                    self.blame(&format!("answered {shown}, {why}"), view, None);
+                    self.report(&format!("answered {shown}, {why}"), view, None);
                     Choice::Fault
                 }
             },
@@ -350,12 +350,12 @@ impl Policy for PythonPolicy {
             match time {
                 Ok(time) if time > view.station.now() => time,
                 Ok(time) => {
-                    self.blame(&format!("asked to be woken at {time}, which is not in the future"), view, None);
+                    self.report(&format!("asked to be woken at {time}, which is not in the future"), view, None);
                     f64::NEG_INFINITY
                 }
                 Err(error) => {
                     let what = format!("raised {error} in wake_at");
-                    self.blame(&what, view, Some(error.into_value(py).into_any()));
+                    self.report(&what, view, Some(error.into_value(py).into_any()));
                     f64::NEG_INFINITY
                 }
             }

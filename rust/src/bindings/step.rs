@@ -4,10 +4,10 @@ use pyo3::exceptions::{PyException, PyValueError};
 use pyo3::prelude::*;
 use serde_json::{Map, Value};
 
-use super::policy::{Blame, Fault, PythonPolicy};
+use super::policy::{FailureReport, Fault, PythonPolicy};
 use super::refuse;
-use crate::policy::{Employer, Policy, employ};
-use crate::step::{ByHand, State, StepError, Steps};
+use crate::policy::{Policy, PolicyVisitor, dispatch};
+use crate::step::{Error, State, StepperBuilder, Steps};
 use crate::system::{System, SystemSpec};
 
 /// Counts waiting and in service per class, classes of the waiting jobs in order of arrival, the policy's own state.
@@ -31,7 +31,7 @@ struct Spec {
 }
 
 /// What a policy written in Python did wrong, as an exception; an interruption is no mistake and stays what it is.
-pub(super) fn blamed((what, cause): Blame) -> PyErr {
+pub(super) fn policy_error((what, cause): FailureReport) -> PyErr {
     Python::attach(|py| {
         let cause = cause.map(|cause| PyErr::from_value(cause.into_bound(py)));
         match cause {
@@ -46,12 +46,12 @@ pub(super) fn blamed((what, cause): Blame) -> PyErr {
 }
 
 impl Stepper {
-    fn error(&self, error: StepError) -> PyErr {
+    fn error(&self, error: Error) -> PyErr {
         match error {
-            StepError::Call(what) => refuse(what),
-            StepError::Policy(choice) => match self.fault.take() {
+            Error::Call(what) => refuse(what),
+            Error::Policy(choice) => match self.fault.take() {
                 None => refuse(format!("the policy answered {choice:?}, which cannot be carried out")),
-                Some(blame) => blamed(blame),
+                Some(report) => policy_error(report),
             },
         }
     }
@@ -60,7 +60,7 @@ impl Stepper {
     fn sound<T>(&self, value: T) -> PyResult<T> {
         match self.fault.take() {
             None => Ok(value),
-            Some(blame) => Err(blamed(blame)),
+            Some(report) => Err(policy_error(report)),
         }
     }
 
@@ -96,11 +96,11 @@ impl Stepper {
         let system = System::new(spec.system).map_err(refuse)?;
         let fault = Fault::default();
         let steps = match &policy {
-            None => employ(&spec.policy, &system, ByHand(&system)).map_err(refuse)?,
+            None => dispatch(&spec.policy, &system, StepperBuilder(&system)).map_err(refuse)?,
             Some(object) => {
                 let mut policy = PythonPolicy::new(object, &system, &fault);
                 policy.seed((spec.seed, 0));
-                ByHand(&system).employ(policy)
+                StepperBuilder(&system).visit(policy)
             }
         };
         Ok(Self { steps: steps.map_err(refuse)?, given: system.given.clone(), inner: system.inner(), fault })

@@ -1,4 +1,4 @@
-//! Least servers first: the oldest job of the smallest need, if it fits.
+//! Minimum servers first: the oldest job of the smallest need, if it fits.
 
 use super::{Choice, Parameters, Policy, View};
 

@@ -89,7 +89,7 @@ impl<B: Backfill> Msfq<B> {
 
     /// Goes from phase to phase until somebody starts, or nobody can.
     #[inline(never)]
-    fn turn(&mut self, view: View<'_>) -> Choice {
+    fn change_phase(&mut self, view: View<'_>) -> Choice {
         let station = view.station;
         loop {
             match self.phases.current() {
@@ -157,7 +157,7 @@ impl<B: Backfill> Policy for Msfq<B> {
 
     #[inline]
     fn next(&mut self, view: View<'_>) -> Choice {
-        self.within_phase(view.station).unwrap_or_else(|| self.turn(view))
+        self.within_phase(view.station).unwrap_or_else(|| self.change_phase(view))
     }
 
     /// The job is one of its phase, or let in while the lights drain.

@@ -9,7 +9,7 @@
 //! With backfilling, once the change is over, a job of any class may start beyond the schedule if it fits into the free
 //! servers beside the jobs that wait and have a place in the schedule.
 
-use super::dice::Dice;
+use super::random_numbers::RandomNumbers;
 use super::{Choice, Parameters, Policy, View};
 use crate::station::Station;
 
@@ -21,7 +21,7 @@ pub struct Nmsr {
     /// Classes, the largest need first.
     order: Vec<u32>,
     backfill: bool,
-    dice: Dice,
+    random_numbers: RandomNumbers,
     place: usize,
     /// When the clock rings, seconds; none during a change.
     end: Option<f64>,
@@ -47,8 +47,8 @@ impl Nmsr {
         }
         let mut order: Vec<u32> = (0..system.classes.len() as u32).collect();
         order.sort_by_key(|&class| std::cmp::Reverse(system.classes[class as usize].need));
-        let (backfill, dice) = (parameters.get("backfill")?, Dice::new(parameters)?);
-        Ok(Self { schedules, order, backfill, dice, place: 0, end: None })
+        let (backfill, random_numbers) = (parameters.get("backfill")?, RandomNumbers::new(parameters)?);
+        Ok(Self { schedules, order, backfill, random_numbers, place: 0, end: None })
     }
 
     /// Moves on to the schedule of this moment.
@@ -64,7 +64,7 @@ impl Nmsr {
                         return;
                     }
                     let alone = self.schedules.len() == 1;
-                    self.end = Some(if alone { f64::INFINITY } else { now + time * self.dice.exponential() });
+                    self.end = Some(if alone { f64::INFINITY } else { now + time * self.random_numbers.exponential() });
                 }
             }
         }
@@ -76,7 +76,7 @@ impl Policy for Nmsr {
     const RANDOM: bool = true;
 
     fn seed(&mut self, seed: (u64, u32)) {
-        self.dice.seed(seed);
+        self.random_numbers.seed(seed);
     }
 
     fn next(&mut self, view: View<'_>) -> Choice {

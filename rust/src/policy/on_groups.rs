@@ -10,12 +10,12 @@ use crate::station::Station;
 
 /// Ranges of classes, by ascending need.
 #[derive(Clone)]
-struct Groups {
+struct ClassGroups {
     /// First class of each group, and the end of the last.
     edges: Vec<u32>,
 }
 
-impl Groups {
+impl ClassGroups {
     fn build(parameters: &Parameters<'_>) -> Result<Self, String> {
         let system = parameters.system();
         if system.given.iter().enumerate().any(|(class, &given)| class != given) {
@@ -64,13 +64,13 @@ impl Groups {
 /// Adaptive Quickswap on groups.
 #[derive(Clone)]
 pub struct AdaptiveOnGroups {
-    groups: Groups,
+    groups: ClassGroups,
     draining: bool,
 }
 
 impl AdaptiveOnGroups {
     pub(super) fn build(parameters: &Parameters<'_>) -> Result<Self, String> {
-        Ok(Self { groups: Groups::build(parameters)?, draining: false })
+        Ok(Self { groups: ClassGroups::build(parameters)?, draining: false })
     }
 }
 
@@ -116,7 +116,7 @@ impl Policy for AdaptiveOnGroups {
 /// Static Quickswap on groups.
 #[derive(Clone)]
 pub struct StaticOnGroups {
-    groups: Groups,
+    groups: ClassGroups,
     exclusive: bool,
     /// Group at each place of the cycle.
     order: Vec<usize>,
@@ -129,7 +129,7 @@ pub struct StaticOnGroups {
 
 impl StaticOnGroups {
     pub(super) fn build(parameters: &Parameters<'_>) -> Result<Self, String> {
-        let groups = Groups::build(parameters)?;
+        let groups = ClassGroups::build(parameters)?;
         let order: Vec<usize> = parameters.get("order")?;
         let mut sorted = order.clone();
         sorted.sort_unstable();

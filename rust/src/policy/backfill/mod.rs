@@ -3,11 +3,11 @@
 //! oldest of equals.
 
 mod departures;
+mod distributions;
 mod estimates;
-mod laws;
 
+pub use distributions::ByDistributions;
 pub use estimates::ByEstimates;
-pub use laws::ByLaws;
 
 use super::{Choice, Parameters, Sight, View};
 use crate::book::Slot;

@@ -5,7 +5,7 @@ use crate::random::{self, Stream, streams};
 
 /// Where the numbers come from.
 #[derive(Clone)]
-pub enum Dice {
+pub enum RandomNumbers {
     /// Nowhere yet: the engine gives the stream.
     Unseeded,
     /// A stream.
@@ -14,7 +14,7 @@ pub enum Dice {
     Script(Vec<f64>, usize),
 }
 
-impl Dice {
+impl RandomNumbers {
     /// Unseeded, unless the description holds a script.
     pub fn new(parameters: &Parameters<'_>) -> Result<Self, String> {
         match parameters.get::<Option<Vec<f64>>>("script")? {
