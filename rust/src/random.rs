@@ -1,5 +1,6 @@
 //! Random streams, size laws and arrival processes.
 
+use crate::error::Error;
 use rand::{RngExt, SeedableRng};
 use rand_distr::{Distribution, Exp1, Gamma, LogNormal, Pareto, Weibull};
 use rand_xoshiro::Xoshiro256PlusPlus;
@@ -127,39 +128,41 @@ fn pick(cumulated: &[f64], u: f64) -> usize {
 
 impl Sampler {
     /// Prepares a law; an error names the parameter that the law does not allow.
-    pub fn new(law: &DistributionSpec) -> Result<Self, String> {
-        let bad = |what: &dyn std::fmt::Display| format!("size law {law:?}: {what}");
-        let positive = |name: &str, value: f64| {
+    pub fn new(spec: &DistributionSpec) -> Result<Self, Error> {
+        let invalid = |allowed: String| Error::argument("distribution", spec, allowed);
+        let positive = |name: &'static str, value: f64| {
             if value.is_finite() && value > 0.0 {
                 Ok(value)
             } else {
-                Err(format!("{name} is {value}; it must be finite and positive"))
+                Err(Error::argument(name, value, "finite and positive"))
             }
         };
-        Ok(match law {
+        Ok(match spec {
             DistributionSpec::Exponential { mean } => Self::Exponential(positive("mean", *mean)?),
             DistributionSpec::Deterministic { value } => Self::Deterministic(positive("value", *value)?),
             DistributionSpec::Uniform { low, high } => Self::Uniform(*low, positive("high - low", high - low)?),
             DistributionSpec::Erlang { phases, mean } => {
                 let n = f64::from(*phases);
-                Self::Gamma(Gamma::new(n, mean / n).map_err(|e| bad(&e))?)
+                Self::Gamma(Gamma::new(n, mean / n).map_err(|e| invalid(e.to_string()))?)
             }
-            DistributionSpec::Gamma { shape, scale } => Self::Gamma(Gamma::new(*shape, *scale).map_err(|e| bad(&e))?),
+            DistributionSpec::Gamma { shape, scale } => {
+                Self::Gamma(Gamma::new(*shape, *scale).map_err(|e| invalid(e.to_string()))?)
+            }
             DistributionSpec::Hyperexponential { probabilities, rates } => {
                 if probabilities.len() != rates.len() || rates.is_empty() {
-                    return Err(bad(&"as many probabilities as rates are needed, at least one"));
+                    return Err(invalid("given with as many probabilities as rates, at least one".into()));
                 }
                 let means = rates.iter().map(|&r| positive("rate", r).map(|r| 1.0 / r)).collect::<Result<_, _>>()?;
                 Self::Hyperexponential(cumulated(probabilities), means)
             }
             DistributionSpec::LogNormal { mu, sigma } => {
-                Self::LogNormal(LogNormal::new(*mu, *sigma).map_err(|e| bad(&e))?)
+                Self::LogNormal(LogNormal::new(*mu, *sigma).map_err(|e| invalid(e.to_string()))?)
             }
             DistributionSpec::Weibull { shape, scale } => {
-                Self::Weibull(Weibull::new(*scale, *shape).map_err(|e| bad(&e))?)
+                Self::Weibull(Weibull::new(*scale, *shape).map_err(|e| invalid(e.to_string()))?)
             }
             DistributionSpec::Pareto { shape, scale } => {
-                Self::Pareto(Pareto::new(*scale, *shape).map_err(|e| bad(&e))?)
+                Self::Pareto(Pareto::new(*scale, *shape).map_err(|e| invalid(e.to_string()))?)
             }
             DistributionSpec::BoundedPareto { shape, low, high } => {
                 let (shape, low) = (positive("shape", *shape)?, positive("low", *low)?);
@@ -168,7 +171,7 @@ impl Sampler {
             }
             DistributionSpec::Empirical { values, weights } => {
                 if values.len() != weights.len() || values.is_empty() {
-                    return Err(bad(&"as many weights as values are needed, at least one"));
+                    return Err(invalid("given with as many weights as values, at least one".into()));
                 }
                 Self::Empirical(cumulated(weights), values.clone())
             }
@@ -187,9 +190,9 @@ impl Sampler {
                 let phase = pick(cumulated, uniform(rng));
                 means[phase] * exponential(rng)
             }
-            Self::LogNormal(law) => law.sample(rng),
-            Self::Weibull(law) => law.sample(rng),
-            Self::Pareto(law) => law.sample(rng),
+            Self::LogNormal(distribution) => distribution.sample(rng),
+            Self::Weibull(distribution) => distribution.sample(rng),
+            Self::Pareto(distribution) => distribution.sample(rng),
             // inverse of the distribution function: x^-a is uniform between low^-a and high^-a
             Self::BoundedPareto(low, high, power) => (low - uniform(rng) * (low - high)).powf(*power),
             Self::Empirical(cumulated, values) => values[pick(cumulated, uniform(rng))],
@@ -232,14 +235,18 @@ enum ProcessState {
 
 impl Arrivals {
     /// Starts the process at time 0; a modulated one in a phase drawn from nothing but its first (the warm-up forgets it).
-    pub fn new(process: &Process) -> Result<Self, String> {
+    pub fn new(process: &Process) -> Result<Self, Error> {
         let state = match process {
             Process::Poisson { rate } => ProcessState::Poisson { mean: 1.0 / rate },
             Process::Renewal { interarrival } => ProcessState::Renewal { gap: Sampler::new(interarrival)? },
             Process::Mmpp { rates, switching } => {
                 let n = rates.len();
                 if n == 0 || switching.len() != n || switching.iter().any(|row| row.len() != n) {
-                    return Err(format!("an MMPP with {n} rates needs a {n} x {n} matrix of switching rates"));
+                    return Err(Error::argument(
+                        "switching",
+                        switching,
+                        format!("a matrix of {n} x {n} rates, at least 1 x 1"),
+                    ));
                 }
                 let mut switching = switching.clone();
                 for (i, row) in switching.iter_mut().enumerate() {

@@ -3,6 +3,7 @@
 //! This is the same policy code that the loops run; the exact chain of a small system and a live scheduler use it.
 
 use crate::book::{Book, Slot};
+use crate::error::Error;
 use crate::policy::{Choice, Policy, PolicyVisitor, Preemptive, View};
 use crate::station::Station;
 use crate::system::System;
@@ -18,15 +19,6 @@ pub struct State {
     pub order: Option<Vec<u32>>,
     /// The policy's own state.
     pub policy: Vec<i64>,
-}
-
-/// A mistake in a call, or of the policy.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Error {
-    /// What was given, what is allowed.
-    Call(String),
-    /// The policy's answer cannot be carried out.
-    Policy(Choice),
 }
 
 /// A system under a policy, moved by hand.
@@ -115,7 +107,7 @@ impl<P: Policy> Stepper<P> {
         if (class as usize) < classes {
             return Ok(());
         }
-        Err(Error::Call(format!("there is no class {class}; classes are 0 to {}", classes - 1)))
+        Err(Error::argument("class", class, format!("from 0 to {}", classes - 1)))
     }
 }
 
@@ -123,7 +115,7 @@ impl<P: Policy> Steps for Stepper<P> {
     fn wait_until(&mut self, now: f64) -> Result<(), Error> {
         if !now.is_finite() || now < self.station.now() {
             let here = self.station.now();
-            return Err(Error::Call(format!("time {now} is not allowed; it must be finite and not before {here}")));
+            return Err(Error::argument("time", now, format!("finite and at least {here}")));
         }
         self.station.set_now(now);
         Ok(())
@@ -140,7 +132,7 @@ impl<P: Policy> Steps for Stepper<P> {
         for (i, job) in jobs.iter().enumerate() {
             match self.numbers.get(job) {
                 Some(&slot) if !self.book.job(slot).start.is_nan() && !jobs[..i].contains(job) => slots.push(slot),
-                _ => return Err(Error::Call(format!("job {job} is not in service"))),
+                _ => return Err(Error::argument("job", job, "a job in service, given once")),
             }
         }
         for (&slot, job) in slots.iter().zip(jobs) {
@@ -169,10 +161,10 @@ impl<P: Policy> Steps for Stepper<P> {
                 Choice::Job(slot) => Some(slot),
                 Choice::Fault => None,
             };
-            let Some(slot) = slot else { return Err(Error::Policy(choice)) };
+            let Some(slot) = slot else { return Err(Error::Answer(choice)) };
             let class = self.book.job(slot).class;
             if !self.station.can_start(class) {
-                return Err(Error::Policy(choice));
+                return Err(Error::Answer(choice));
             }
             if P::HOOKS {
                 self.policy.starting(View { station: &self.station, book: &self.book }, class, slot);
@@ -198,20 +190,21 @@ impl<P: Policy> Steps for Stepper<P> {
     }
 
     fn restore(&mut self, state: &State) -> Result<(), Error> {
-        let call = |what: String| Err(Error::Call(what));
         let classes = self.station.classes();
         if state.waiting.len() != classes || state.running.len() != classes {
-            return call(format!("a state has {classes} counts of jobs waiting and as many in service"));
+            let given = (&state.waiting, &state.running);
+            return Err(Error::argument("waiting and running", given, format!("{classes} counts each")));
         }
         let used: u64 =
             state.running.iter().zip(&self.system.classes).map(|(&n, c)| u64::from(n) * u64::from(c.need)).sum();
         if used > u64::from(self.system.servers) {
-            return call(format!("the jobs in service need {used} servers; there are {}", self.system.servers));
+            let allowed = format!("jobs that need at most {} servers, not {used}", self.system.servers);
+            return Err(Error::argument("running", &state.running, allowed));
         }
         let order = match &state.order {
             Some(order) => order.clone(),
             None if self.remembers_order() => {
-                return call("this policy looks at the order of arrival, so the state must give it".into());
+                return Err(Error::argument("order", None::<()>, "given, since this policy uses the order of arrival"));
             }
             None => (0..).zip(&state.waiting).flat_map(|(class, &n)| std::iter::repeat_n(class, n as usize)).collect(),
         };
@@ -221,7 +214,7 @@ impl<P: Policy> Steps for Stepper<P> {
             counts[class as usize] += 1;
         }
         if counts != state.waiting {
-            return call("the order of arrival does not hold the jobs waiting".into());
+            return Err(Error::argument("order", order, "the classes of the waiting jobs in order of arrival"));
         }
         let mut new = Self::new(&self.system, self.fresh.clone());
         new.next = self.next;
@@ -237,7 +230,7 @@ impl<P: Policy> Steps for Stepper<P> {
             new.enter(class, f64::NAN);
         }
         let (policy, view) = (&mut self.fresh.clone(), new.view());
-        policy.restore(&state.policy, view).map_err(Error::Call)?;
+        policy.restore(&state.policy, view)?;
         new.policy = policy.clone();
         *self = new;
         Ok(())
@@ -258,16 +251,16 @@ impl<P: Policy> Steps for Stepper<P> {
 pub struct StepperBuilder<'a>(pub &'a System);
 
 impl PolicyVisitor for StepperBuilder<'_> {
-    type Output = Result<Box<dyn Steps>, String>;
+    type Output = Result<Box<dyn Steps>, Error>;
 
     fn visit<P: Policy + 'static>(self, policy: P) -> Self::Output {
         if P::RANDOM {
-            return Err("step by step access is for policies that draw no random numbers".into());
+            return Err(Error::Unsupported("step-by-step access requires a policy without random numbers"));
         }
         Ok(Box::new(Stepper::new(self.0, policy)))
     }
 
     fn visit_preemptive<P: Preemptive + 'static>(self, _: P) -> Self::Output {
-        Err("step by step access is for nonpreemptive policies".into())
+        Err(Error::Unsupported("step-by-step access requires a nonpreemptive policy"))
     }
 }

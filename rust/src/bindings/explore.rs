@@ -4,12 +4,11 @@ use numpy::{IntoPyArray, PyArray1, PyArray2, PyArrayMethods};
 use pyo3::prelude::*;
 use serde_json::{Map, Value};
 
+use super::parse;
 use super::policy::{Fault, PythonPolicy};
-use super::refuse;
-use super::step::policy_error;
+use crate::error::Error;
 use crate::explore::{ExplorationBuilder, ExplorationSettings, Explore};
 use crate::policy::{PolicyVisitor, dispatch};
-use crate::step::Error;
 use crate::system::{System, SystemSpec};
 
 type Vector<'py, T> = Bound<'py, PyArray1<T>>;
@@ -33,27 +32,17 @@ struct Spec {
     every_order: bool,
 }
 
-impl Explorer {
-    fn error(&self, error: Error) -> PyErr {
-        match (error, self.fault.take()) {
-            (_, Some(report)) => policy_error(report),
-            (Error::Call(what), None) => refuse(what),
-            (Error::Policy(choice), None) => refuse(format!("answered {choice:?}, which cannot be carried out")),
-        }
-    }
-}
-
 #[pymethods]
 impl Explorer {
     #[new]
     #[pyo3(signature = (spec, policy=None))]
     fn new(spec: &str, policy: Option<Py<PyAny>>) -> PyResult<Self> {
-        let spec: Spec =
-            serde_json::from_str(spec).map_err(|e| refuse(format!("the core cannot read its settings: {e}")))?;
-        let system = System::new(spec.system).map_err(refuse)?;
+        let spec: Spec = parse(spec)?;
+        let system = System::new(spec.system)?;
         let classes = system.given.len();
         if spec.shares.len() != classes || spec.region.iter().any(|row| row.len() != classes + 1) {
-            return Err(refuse("the core cannot read its settings: shares and regions must fit the classes".into()));
+            let allowed = format!("one number for each of the {classes} classes, and one more in rows of the region");
+            return Err(Error::argument("shares and region", (spec.shares, spec.region), allowed).into());
         }
         let settings = ExplorationSettings {
             region: spec.region.iter().map(|row| inside(&system, row)).collect(),
@@ -61,18 +50,18 @@ impl Explorer {
             every_order: spec.every_order,
         };
         let fault = Fault::default();
-        let work = ExplorationBuilder { system: &system, settings, trusted: policy.is_some() };
+        let builder = ExplorationBuilder { system: &system, settings, trusted: policy.is_some() };
         let explore = match &policy {
-            None => dispatch(&spec.policy, &system, work).map_err(refuse)?,
-            Some(object) => work.visit(PythonPolicy::new(object, &system, &fault)),
+            None => dispatch(&spec.policy, &system, builder)?,
+            Some(object) => builder.visit(PythonPolicy::new(object, &system, &fault)),
         };
-        Ok(Self { explore: explore.map_err(refuse)?, given: system.given.clone(), inner: system.inner(), fault })
+        Ok(Self { explore: explore?, given: system.given.clone(), inner: system.inner(), fault })
     }
 
     /// Explores that many states more; false if there were no more to explore.
     fn advance(&mut self, py: Python<'_>, states: usize) -> PyResult<bool> {
         let explore = &mut self.explore;
-        py.detach(|| explore.advance(states)).map_err(|e| self.error(e))
+        py.detach(|| explore.advance(states)).map_err(|error| self.fault.exception(error))
     }
 
     /// States known, and explored.

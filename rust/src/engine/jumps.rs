@@ -6,6 +6,7 @@ use super::service::{Rates, Service};
 use super::{EventLoop, LoopState, RunSettings, Stop};
 use crate::book::{Book, NO_JOB};
 use crate::counters::{Counters, Phases};
+use crate::error::Error;
 use crate::policy::{Choice, Policy, Sight, View};
 use crate::random::{DistributionSpec, Process, Stream, exponential, streams, uniform};
 use crate::station::Station;
@@ -27,15 +28,15 @@ pub struct Jumps<P, S> {
 
 impl<P: Policy, S: Service> Jumps<P, S> {
     /// An empty system at time 0. Refused unless all sizes are exponential and all arrivals Poisson.
-    pub fn new(system: &System, mut policy: P, settings: RunSettings) -> Result<Self, String> {
+    pub fn new(system: &System, mut policy: P, settings: RunSettings) -> Result<Self, Error> {
         let rates: Vec<Rates> = system
             .classes
             .iter()
             .map(|spec| match (&spec.size, &spec.arrivals) {
                 (&DistributionSpec::Exponential { mean }, &Process::Poisson { rate }) => Ok((rate, mean)),
-                _ => {
-                    Err("the loop \"jumps\" is for exponential sizes and Poisson arrivals; use \"events\"".to_string())
-                }
+                _ => Err(Error::Unsupported(
+                    "engine \"jumps\" requires exponential sizes and Poisson arrivals; use \"events\"",
+                )),
             })
             .collect::<Result<_, _>>()?;
         let arrival_rate = rates.iter().map(|rates| rates.0).sum();

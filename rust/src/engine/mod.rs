@@ -23,6 +23,7 @@ use serde::Deserialize;
 use serde_json::{Map, Value};
 
 use crate::counters::Plan;
+use crate::error::Error;
 use crate::policy::{Policy, PolicyVisitor, Preemptive, Sight, dispatch};
 use crate::system::{System, SystemSpec};
 
@@ -90,7 +91,7 @@ pub struct RunBuilder<'a> {
 
 impl RunBuilder<'_> {
     /// The source of jobs, and of how many the schedule is kept.
-    fn source(&mut self) -> Result<(Source, Option<usize>), String> {
+    fn source(&mut self) -> Result<(Source, Option<usize>), Error> {
         match self.trace.take() {
             None => Ok((Source::random(self.system, self.settings.seed)?, None)),
             Some(trace) => {
@@ -102,13 +103,13 @@ impl RunBuilder<'_> {
 }
 
 impl PolicyVisitor for RunBuilder<'_> {
-    type Output = Result<Box<dyn Run>, String>;
+    type Output = Result<Box<dyn Run>, Error>;
 
     fn visit<P: Policy + 'static>(mut self, mut policy: P) -> Self::Output {
         policy.seed(self.settings.seed);
         match self.engine {
             Loop::Jumps if policy.sight() == Sight::Jobs => {
-                Err("the loop \"jumps\" is for policies that look at counts and heads of line; this one looks at single jobs".into())
+                Err(Error::Unsupported("engine \"jumps\" requires a policy that does not look at single jobs"))
             }
             Loop::Jumps if self.system.classes.len() <= SCAN => {
                 Ok(Box::new(Jumps::<P, Scan>::new(self.system, policy, self.settings)?))
@@ -123,7 +124,7 @@ impl PolicyVisitor for RunBuilder<'_> {
 
     fn visit_preemptive<P: Preemptive + 'static>(mut self, policy: P) -> Self::Output {
         if self.engine == Loop::Jumps {
-            return Err("the loop \"jumps\" is for nonpreemptive policies".into());
+            return Err(Error::Unsupported("engine \"jumps\" requires a nonpreemptive policy"));
         }
         let (source, kept) = self.source()?;
         Ok(Box::new(PreemptiveEvents::new(self.system, policy, source, self.settings, kept)))
@@ -131,7 +132,7 @@ impl PolicyVisitor for RunBuilder<'_> {
 }
 
 /// The replications of a spec.
-pub fn replications(spec: &Spec, system: &System) -> Result<Vec<Box<dyn Run>>, String> {
+pub fn replications(spec: &Spec, system: &System) -> Result<Vec<Box<dyn Run>>, Error> {
     (0..spec.replications).map(|r| dispatch(&spec.policy, system, spec.run_builder(system, r))?).collect()
 }
 

@@ -4,6 +4,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use super::{RunSettings, Schedule};
 use crate::counters::{Counters, Phases};
+use crate::error::Error;
 use crate::station::Station;
 
 /// Why a run stopped.
@@ -61,7 +62,7 @@ pub trait Run: Send + Sync {
     /// The schedule of a trace, if it was kept; it is handed over once.
     fn schedule(&mut self) -> Option<Schedule>;
     /// What the debug mode found, if a check failed.
-    fn failure(&self) -> Option<String>;
+    fn violation(&self) -> Option<Error>;
 }
 
 /// What every loop has.
@@ -72,23 +73,25 @@ pub(super) struct LoopState {
     pub settings: RunSettings,
     /// Times that the policy was asked only because it wanted to be.
     pub wake_ups: u64,
-    pub failure: Option<String>,
+    pub violation: Option<Error>,
 }
 
 impl LoopState {
     pub fn new(station: Station, counters: Counters, settings: RunSettings) -> Self {
-        Self { station, counters, settings, wake_ups: 0, failure: None }
+        Self { station, counters, settings, wake_ups: 0, violation: None }
     }
 
     /// Checks the counts against the jobs found present and in service.
     pub fn balance(&mut self, present: usize, in_service: usize) {
         let (used, free) = (self.station.recount(), self.station.free());
         if used + u64::from(free) != u64::from(self.station.servers()) {
-            self.failure = Some(format!("{used} servers in use and {free} free"));
+            self.violation = Some(Error::Invariant(format!("{used} servers in use and {free} free")));
         } else if present as u64 != self.counters.present() {
-            self.failure = Some(format!("{present} jobs present, {} counted", self.counters.present()));
+            self.violation =
+                Some(Error::Invariant(format!("{present} jobs present, {} counted", self.counters.present())));
         } else if present as u64 != self.station.total_waiting() + in_service as u64 {
-            self.failure = Some("jobs waiting and in service are not those present".into());
+            self.violation =
+                Some(Error::Invariant("jobs waiting and in service do not add up to the jobs present".into()));
         }
     }
 
@@ -97,7 +100,8 @@ impl LoopState {
     pub fn check_order<K: PartialOrd>(&mut self, class: u32, key: K, last: &mut K) {
         if key < *last {
             let now = self.station.now();
-            self.failure = Some(format!("class {class} was not served in order of arrival at time {now}"));
+            self.violation =
+                Some(Error::Invariant(format!("class {class} was not served in order of arrival at time {now}")));
         }
         *last = key;
     }
@@ -107,7 +111,9 @@ impl LoopState {
     pub fn check_rule(&mut self, class: u32, permitted: bool) {
         if !permitted {
             let now = self.station.now();
-            self.failure = Some(format!("the rule of the policy forbids the start of class {class} at time {now}"));
+            self.violation = Some(Error::Invariant(format!(
+                "the rule of the policy forbids the start of class {class} at time {now}"
+            )));
         }
     }
 }
@@ -148,7 +154,7 @@ fn chunk<L: EventLoop>(run: &mut L, target: u64) -> Option<Stop> {
         }
         if debug {
             run.check();
-            if run.state().failure.is_some() {
+            if run.state().violation.is_some() {
                 return Some(Stop::Broken);
             }
         }
@@ -210,7 +216,7 @@ impl<L: EventLoop> Run for L {
         EventLoop::schedule(self)
     }
 
-    fn failure(&self) -> Option<String> {
-        self.state().failure.clone()
+    fn violation(&self) -> Option<Error> {
+        self.state().violation.clone()
     }
 }

@@ -2,9 +2,9 @@
 
 use super::ExplorationSettings;
 use crate::book::{Book, NO_JOB, Slot};
+use crate::error::Error;
 use crate::policy::{Choice, Policy, Sight, View};
 use crate::station::Station;
-use crate::step::Error;
 use crate::system::System;
 
 /// Class of a waiting job that has started.
@@ -123,7 +123,7 @@ impl<P: Policy> ChainStepper<P> {
     pub(super) fn start_one(&mut self) -> Result<bool, Error> {
         let book = self.book.as_ref().unwrap_or(&self.nobody);
         let choice = self.policy.next(View { station: &self.station, book });
-        let fault = Err(Error::Policy(choice));
+        let fault = Err(Error::Answer(choice));
         let (class, slot) = match choice {
             Choice::Wait => return Ok(false),
             Choice::Head(class) => (class, book.lane(class as usize).first().unwrap_or(NO_JOB)),
@@ -164,7 +164,7 @@ impl<P: Policy> ChainStepper<P> {
         if P::TIMERS {
             let book = self.book.as_ref().unwrap_or(&self.nobody);
             if self.policy.wake_at(View { station: &self.station, book }) < f64::INFINITY {
-                return Err(Error::Call("asks to be woken at certain times".into()));
+                return Err(Error::Unsupported("asks to be woken at certain times"));
             }
         }
         Ok(())
@@ -223,7 +223,7 @@ impl<P: Policy> ChainStepper<P> {
         }
         let own: Vec<i64> = own.chunks_exact(2).map(|w| i64::from(w[0]) | (i64::from(w[1]) << 32)).collect();
         let book = self.book.as_ref().unwrap_or(&self.nobody);
-        self.policy.restore(&own, View { station: &self.station, book }).map_err(Error::Call)
+        self.policy.restore(&own, View { station: &self.station, book })
     }
 
     /// The book of all jobs.

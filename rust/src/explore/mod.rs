@@ -13,8 +13,8 @@ use std::hash::Hasher;
 use hashbrown::HashTable;
 use rustc_hash::FxHasher;
 
+use crate::error::Error;
 use crate::policy::{Policy, PolicyVisitor, Preemptive, Sight};
-use crate::step::Error;
 use crate::system::System;
 use chain_stepper::ChainStepper;
 
@@ -241,20 +241,20 @@ pub struct ExplorationBuilder<'a> {
 }
 
 impl PolicyVisitor for ExplorationBuilder<'_> {
-    type Output = Result<Box<dyn Explore>, String>;
+    type Output = Result<Box<dyn Explore>, Error>;
 
     fn visit<P: Policy + 'static>(self, policy: P) -> Self::Output {
         if P::RANDOM {
-            return Err("draws random numbers, of which its states tell nothing".into());
+            return Err(Error::Unsupported("draws random numbers, which are not part of its states"));
         }
         let single = policy.sight() == Sight::Jobs && policy.remembers_order() && policy.window().is_none();
         if single && !self.trusted {
-            return Err("looks at single jobs, so that its states cannot be counted".into());
+            return Err(Error::Unsupported("looks at single jobs, so that its states cannot be counted"));
         }
         Ok(Box::new(Exploration::new(self.system, policy, self.settings)))
     }
 
     fn visit_preemptive<P: Preemptive + 'static>(self, _: P) -> Self::Output {
-        Err("is preemptive".into())
+        Err(Error::Unsupported("is preemptive"))
     }
 }

@@ -25,6 +25,7 @@ use std::collections::BTreeSet;
 use super::estimates::{NeedIndex, Profile, until};
 use super::{Choice, Parameters, Policy, Sight, View};
 use crate::book::{Job, Slot};
+use crate::error::Error;
 
 /// Of a job that is no suspect.
 const NO_INTERVAL: (f64, f64) = (f64::INFINITY, 0.0);
@@ -50,7 +51,7 @@ pub struct Conservative {
 }
 
 impl Conservative {
-    pub(super) fn build(parameters: &Parameters<'_>) -> Result<Self, String> {
+    pub(super) fn build(parameters: &Parameters<'_>) -> Result<Self, Error> {
         let servers = parameters.system().servers;
         Ok(Self {
             profile: Profile::new(servers),
@@ -215,7 +216,7 @@ impl Policy for Conservative {
         self.reservations.range(later..).next().map_or(f64::INFINITY, |&(time, ..)| f64::from_bits(time))
     }
 
-    fn restore(&mut self, _: &[i64], _: View<'_>) -> Result<(), String> {
-        Err("policy conservative looks at estimated sizes, which a state does not hold".into())
+    fn restore(&mut self, _: &[i64], _: View<'_>) -> Result<(), Error> {
+        Err(Error::Unsupported("policy conservative uses estimated sizes, which a state does not contain"))
     }
 }

@@ -9,6 +9,7 @@
 use super::served_prefixes::ServedPrefixes;
 use super::{Change, Parameters, Preemptive, View};
 use crate::book::{NO_JOB, Slot};
+use crate::error::Error;
 
 #[derive(Clone, Copy)]
 struct Level {
@@ -35,12 +36,16 @@ pub struct DivisorFilling {
 }
 
 impl DivisorFilling {
-    pub(super) fn build(parameters: &Parameters<'_>) -> Result<Self, String> {
+    pub(super) fn build(parameters: &Parameters<'_>) -> Result<Self, Error> {
         let servers = parameters.system().servers;
         let mut needs: Vec<u32> = parameters.system().classes.iter().map(|c| c.need).collect();
         needs.dedup();
         if let Some(need) = needs.iter().find(|&&need| !servers.is_multiple_of(need)) {
-            return Err(format!("DivisorFilling is for needs that divide the {servers} servers; {need} does not"));
+            return Err(Error::argument(
+                "need",
+                need,
+                format!("a divisor of the {servers} servers under DivisorFilling"),
+            ));
         }
         Ok(Self {
             servers,

@@ -6,6 +6,7 @@
 use super::estimates::{EstimatedEnds, QueueTree};
 use super::{Choice, Parameters, Policy, Sight, View};
 use crate::book::Slot;
+use crate::error::Error;
 
 /// EASY.
 #[derive(Clone)]
@@ -15,7 +16,7 @@ pub struct Easy {
 }
 
 impl Easy {
-    pub(super) fn build(_: &Parameters<'_>) -> Result<Self, String> {
+    pub(super) fn build(_: &Parameters<'_>) -> Result<Self, Error> {
         Ok(Self { ends: EstimatedEnds::default(), queue: QueueTree::default() })
     }
 }
@@ -64,7 +65,7 @@ impl Policy for Easy {
         self.ends.remove(job.start + job.expected, slot, view.station.need(class));
     }
 
-    fn restore(&mut self, _: &[i64], _: View<'_>) -> Result<(), String> {
-        Err("policy easy looks at estimated sizes, which a state does not hold".into())
+    fn restore(&mut self, _: &[i64], _: View<'_>) -> Result<(), Error> {
+        Err(Error::Unsupported("policy easy uses estimated sizes, which a state does not contain"))
     }
 }

@@ -11,6 +11,7 @@
 use super::served_prefixes::ServedPrefixes;
 use super::{Change, Parameters, Preemptive, View};
 use crate::book::Slot;
+use crate::error::Error;
 
 /// MaxWeight.
 #[derive(Clone)]
@@ -32,7 +33,7 @@ fn gcd(a: u32, b: u32) -> u32 {
 }
 
 impl MaxWeight {
-    pub(super) fn build(parameters: &Parameters<'_>) -> Result<Self, String> {
+    pub(super) fn build(parameters: &Parameters<'_>) -> Result<Self, Error> {
         let system = parameters.system();
         let unit = system.classes.iter().fold(0, |unit, class| gcd(unit, class.need));
         // the core's order is by need and then by place in the system; of equal needs the first in the system comes last here

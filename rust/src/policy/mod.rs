@@ -27,6 +27,7 @@ use serde_json::{Map, Value};
 
 use crate::book::{Book, Slot};
 use crate::counters::Phases;
+use crate::error::Error;
 use crate::station::Station;
 use crate::system::System;
 use backfill::{ByDistributions, ByEstimates, Never};
@@ -136,7 +137,7 @@ pub trait Policy: Clone + Send + Sync {
     }
 
     /// Takes up a saved state; `view` shows the counts that go with it.
-    fn restore(&mut self, _state: &[i64], _view: View<'_>) -> Result<(), String> {
+    fn restore(&mut self, _state: &[i64], _view: View<'_>) -> Result<(), Error> {
         Ok(())
     }
 }
@@ -179,11 +180,11 @@ pub trait PolicyVisitor {
 macro_rules! registry {
     (nonpreemptive: $($name:literal => $build:path,)* preemptive: $($pname:literal => $pbuild:path,)*) => {
         /// Builds the policy that a canonical description (name and parameters) asks for, and hands it to the employer.
-        pub fn dispatch<E: PolicyVisitor>(spec: &Map<String, Value>, system: &System, employer: E) -> Result<E::Output, String> {
+        pub fn dispatch<V: PolicyVisitor>(spec: &Map<String, Value>, system: &System, visitor: V) -> Result<V::Output, Error> {
             match spec.get("name").and_then(Value::as_str) {
-                $(Some($name) => Ok(employer.visit($build(&Parameters { spec, system })?)),)*
-                $(Some($pname) => Ok(employer.visit_preemptive($pbuild(&Parameters { spec, system })?)),)*
-                other => Err(format!("policy {other:?} is not known to the core; known are {:?}", NAMES)),
+                $(Some($name) => Ok(visitor.visit($build(&Parameters { spec, system })?)),)*
+                $(Some($pname) => Ok(visitor.visit_preemptive($pbuild(&Parameters { spec, system })?)),)*
+                name => Err(Error::argument("policy name", name, format!("one of {NAMES:?}"))),
             }
         }
 
@@ -233,8 +234,15 @@ impl Parameters<'_> {
     }
 
     /// A parameter, or an error that names it.
-    pub fn get<T: serde::de::DeserializeOwned>(&self, key: &str) -> Result<T, String> {
-        let value = self.spec.get(key).cloned().unwrap_or(Value::Null);
-        T::deserialize(value).map_err(|error| format!("policy parameter {key}: {error}"))
+    pub fn get<T: serde::de::DeserializeOwned>(&self, key: &'static str) -> Result<T, Error> {
+        let value = self.spec.get(key).unwrap_or(&Value::Null);
+        T::deserialize(value).map_err(|error| Error::Specification(format!("policy parameter {key}: {error}")))
+    }
+
+    /// The position of a parameter among its allowed values.
+    fn choose<const N: usize>(&self, key: &'static str, allowed: [&str; N]) -> Result<usize, Error> {
+        let given: String = self.get(key)?;
+        let position = allowed.iter().position(|&each| each == given);
+        position.ok_or_else(|| Error::argument(key, given, format!("one of {allowed:?}")))
     }
 }

@@ -11,6 +11,7 @@
 
 use super::random_numbers::RandomNumbers;
 use super::{Choice, Parameters, Policy, View};
+use crate::error::Error;
 use crate::station::Station;
 
 /// nMSR.
@@ -28,20 +29,23 @@ pub struct Nmsr {
 }
 
 impl Nmsr {
-    pub(super) fn build(parameters: &Parameters<'_>) -> Result<Self, String> {
+    pub(super) fn build(parameters: &Parameters<'_>) -> Result<Self, Error> {
         let system = parameters.system();
         let given: Vec<Vec<u32>> = parameters.get("schedules")?;
         let times: Vec<f64> = parameters.get("times")?;
         if given.is_empty() || given.len() != times.len() || !times.iter().all(|&time| time > 0.0) {
-            return Err("policy nmsr needs schedules, and as many times above 0".into());
+            return Err(Error::argument("times", times, "positive, and as many as schedules, at least one"));
         }
         let mut schedules = Vec::with_capacity(given.len());
         for (schedule, time) in given.into_iter().zip(times) {
             let counts: Option<Vec<u32>> = system.given.iter().map(|&class| schedule.get(class).copied()).collect();
-            let Some(counts) = counts else { return Err("a schedule has a number for each class".into()) };
+            let Some(counts) = counts else {
+                return Err(Error::argument("schedule", schedule, "one number for each class"));
+            };
             let used: u64 = counts.iter().zip(&system.classes).map(|(&n, c)| u64::from(n) * u64::from(c.need)).sum();
             if used > u64::from(system.servers) {
-                return Err(format!("schedule {schedule:?} needs {used} servers; there are {}", system.servers));
+                let allowed = format!("jobs that need at most {} servers, not {used}", system.servers);
+                return Err(Error::argument("schedule", schedule, allowed));
             }
             schedules.push((counts, time));
         }

@@ -17,6 +17,7 @@ use std::collections::VecDeque;
 
 use super::random_numbers::RandomNumbers;
 use super::{Choice, Parameters, Policy, View};
+use crate::error::Error;
 use crate::station::Station;
 
 /// Exponent of the logarithm, and share of the longest queue, in the weight of a class.
@@ -75,11 +76,12 @@ pub struct RandomizedTimers {
 }
 
 impl RandomizedTimers {
-    pub(super) fn build(parameters: &Parameters<'_>) -> Result<Self, String> {
+    pub(super) fn build(parameters: &Parameters<'_>) -> Result<Self, Error> {
         let system = parameters.system();
         let (rate, means): (f64, Vec<f64>) = (parameters.get("rate")?, parameters.get("means")?);
         if !(rate > 0.0 && means.iter().all(|&mean| mean > 0.0)) || means.len() != system.classes.len() {
-            return Err("policy randomized-timers needs a rate above 0, and a mean size above 0 for each class".into());
+            let allowed = "a positive rate, and a positive mean size for each class";
+            return Err(Error::argument("rate and means", (rate, means), allowed));
         }
         let timer = |(class, &given): (usize, &usize)| TimerClass {
             need: system.classes[class].need,

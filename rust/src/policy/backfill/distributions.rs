@@ -8,6 +8,7 @@ use std::sync::Arc;
 use super::departures::Departures;
 use super::{Backfill, Choice, Drain, Parameters, View};
 use crate::book::Slot;
+use crate::error::Error;
 use crate::station::{Bits, Station};
 
 /// Harmonic numbers that are kept; beyond, the asymptotic series is as exact as a float.
@@ -80,7 +81,7 @@ impl ByDistributions {
 }
 
 impl Backfill for ByDistributions {
-    fn build(parameters: &Parameters<'_>) -> Result<Self, String> {
+    fn build(parameters: &Parameters<'_>) -> Result<Self, Error> {
         let system = parameters.system();
         let classes = system.classes.len();
         let read = |key| {
@@ -88,7 +89,7 @@ impl Backfill for ByDistributions {
             let values: Vec<Option<f64>> = parameters.get(key)?;
             let positive = values.iter().flatten().all(|&value| value >= 0.0);
             if values.len() != classes || !positive {
-                return Err(format!("policy parameter {key} must hold {classes} numbers of at least 0, one a class"));
+                return Err(Error::argument(key, values, "one number of at least 0 for each class"));
             }
             Ok(system.given.iter().map(|&given| values[given].unwrap_or(f64::INFINITY)).collect::<Vec<f64>>())
         };
@@ -167,7 +168,7 @@ impl Backfill for ByDistributions {
         self.count(view.station, class, jobs - 1, jobs);
     }
 
-    fn restore(&mut self, view: View<'_>) -> Result<(), String> {
+    fn restore(&mut self, view: View<'_>) -> Result<(), Error> {
         self.departures.clear();
         self.known = None;
         for class in 0..view.station.classes() as u32 {

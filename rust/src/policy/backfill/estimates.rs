@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 
 use super::{Backfill, Choice, Drain, Parameters, View};
 use crate::book::Slot;
+use crate::error::Error;
 use crate::policy::Sight;
 use crate::policy::estimates::EstimatedEnds;
 
@@ -27,7 +28,7 @@ fn horizon(ends: &EstimatedEnds, view: View<'_>, drain: Drain) -> f64 {
 impl Backfill for ByEstimates {
     const SIGHT: Sight = Sight::Jobs;
 
-    fn build(parameters: &Parameters<'_>) -> Result<Self, String> {
+    fn build(parameters: &Parameters<'_>) -> Result<Self, Error> {
         Ok(Self { ends: EstimatedEnds::default(), shortest: vec![BTreeSet::new(); parameters.system().classes.len()] })
     }
 
@@ -84,7 +85,9 @@ impl Backfill for ByEstimates {
         self.ends.remove(job.start + job.expected, slot, view.station.need(class));
     }
 
-    fn restore(&mut self, _: View<'_>) -> Result<(), String> {
-        Err("backfilling by estimates looks at estimated sizes, which a state does not hold".into())
+    fn restore(&mut self, _: View<'_>) -> Result<(), Error> {
+        Err(Error::Unsupported(
+            "policy with backfilling by estimates uses estimated sizes, which a state does not contain",
+        ))
     }
 }
