@@ -6,10 +6,10 @@ use std::collections::VecDeque;
 pub type Slot = u32;
 
 /// No job.
-pub const NOBODY: Slot = u32::MAX;
+pub const NO_JOB: Slot = u32::MAX;
 
 /// Number of a record that is not in use.
-const GONE: u64 = u64::MAX;
+const UNUSED: u64 = u64::MAX;
 
 /// A job in the system: one line of the cache.
 #[derive(Clone, Debug)]
@@ -38,7 +38,7 @@ struct Link {
     previous: Slot,
 }
 
-const LOOSE: Link = Link { next: NOBODY, previous: NOBODY };
+const UNLINKED: Link = Link { next: NO_JOB, previous: NO_JOB };
 
 /// A chain of jobs, oldest first.
 #[derive(Clone, Copy, Debug)]
@@ -51,17 +51,17 @@ impl Chain {
     /// Its first job.
     #[inline]
     pub fn first(self) -> Option<Slot> {
-        (self.first != NOBODY).then_some(self.first)
+        (self.first != NO_JOB).then_some(self.first)
     }
 
     /// Its last job.
     #[inline]
     pub fn last(self) -> Option<Slot> {
-        (self.last != NOBODY).then_some(self.last)
+        (self.last != NO_JOB).then_some(self.last)
     }
 }
 
-const EMPTY: Chain = Chain { first: NOBODY, last: NOBODY };
+const EMPTY: Chain = Chain { first: NO_JOB, last: NO_JOB };
 
 /// Which of a job's two links a chain uses: that of its lane, or that of the overall order.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -72,7 +72,7 @@ enum Via {
 
 /// A job that waits in a book that is not listed: no more than it takes to enter it when it starts.
 #[derive(Clone, Copy, Debug)]
-struct Ticket {
+struct QueuedJob {
     arrival: f64,
     size: f64,
     number: u64,
@@ -80,11 +80,11 @@ struct Ticket {
 
 /// All jobs present.
 ///
-/// Where nobody looks at single jobs (the book is not *listed*), those that wait are tickets in plain queues, a third of
+/// Where nobody looks at single jobs (the book is not *listed*), those that wait are queues in plain queues, a third of
 /// the size and side by side in memory, and only those in service have a record.
 #[derive(Clone, Debug)]
 pub struct Book {
-    tickets: Vec<VecDeque<Ticket>>,
+    queues: Vec<VecDeque<QueuedJob>>,
     jobs: Vec<Job>,
     /// Taken in the order in which they were given back: jobs that arrive one after the other then lie close together.
     unused: VecDeque<Slot>,
@@ -98,7 +98,7 @@ impl Book {
     /// An empty book with that many lanes (one a class, or one a level). `listed` asks for the overall order as well.
     pub fn new(lanes: usize, listed: bool) -> Self {
         Self {
-            tickets: vec![VecDeque::new(); if listed { 0 } else { lanes }],
+            queues: vec![VecDeque::new(); if listed { 0 } else { lanes }],
             jobs: Vec::new(),
             unused: VecDeque::new(),
             lanes: vec![EMPTY; lanes],
@@ -123,7 +123,7 @@ impl Book {
     /// Number of jobs present.
     #[inline]
     pub fn len(&self) -> usize {
-        self.jobs.len() - self.unused.len() + self.tickets.iter().map(VecDeque::len).sum::<usize>()
+        self.jobs.len() - self.unused.len() + self.queues.iter().map(VecDeque::len).sum::<usize>()
     }
 
     /// Nobody is present.
@@ -152,25 +152,25 @@ impl Book {
     /// The job behind in its lane.
     #[inline]
     pub fn next_in_lane(&self, slot: Slot) -> Option<Slot> {
-        Some(self.jobs[slot as usize].links[0].next).filter(|&s| s != NOBODY)
+        Some(self.jobs[slot as usize].links[0].next).filter(|&s| s != NO_JOB)
     }
 
     /// The job before in its lane.
     #[inline]
     pub fn previous_in_lane(&self, slot: Slot) -> Option<Slot> {
-        Some(self.jobs[slot as usize].links[0].previous).filter(|&s| s != NOBODY)
+        Some(self.jobs[slot as usize].links[0].previous).filter(|&s| s != NO_JOB)
     }
 
     /// The job behind in the order (or among those in service).
     #[inline]
     pub fn next(&self, slot: Slot) -> Option<Slot> {
-        Some(self.jobs[slot as usize].links[1].next).filter(|&s| s != NOBODY)
+        Some(self.jobs[slot as usize].links[1].next).filter(|&s| s != NO_JOB)
     }
 
     /// The job before in the order (or among those in service).
     #[inline]
     pub fn previous(&self, slot: Slot) -> Option<Slot> {
-        Some(self.jobs[slot as usize].links[1].previous).filter(|&s| s != NOBODY)
+        Some(self.jobs[slot as usize].links[1].previous).filter(|&s| s != NO_JOB)
     }
 
     /// Walks a chain of the overall order or of the jobs in service.
@@ -178,17 +178,17 @@ impl Book {
         std::iter::successors(chain.first(), |&slot| self.next(slot)).map(|slot| (slot, self.job(slot)))
     }
 
-    /// A job arrives and waits behind the others of its class. Gives its place if the book is listed, else [`NOBODY`].
+    /// A job arrives and waits behind the others of its class. Gives its place if the book is listed, else [`NO_JOB`].
     #[inline]
     pub fn queue(&mut self, class: u32, number: u64, arrival: f64, size: f64, expected: f64) -> Slot {
         if self.listed {
             return self.enter(class, class as usize, number, arrival, size, expected);
         }
-        self.tickets[class as usize].push_back(Ticket { arrival, size, number });
-        NOBODY
+        self.queues[class as usize].push_back(QueuedJob { arrival, size, number });
+        NO_JOB
     }
 
-    /// The head of line of a class, if the book is listed, else [`NOBODY`].
+    /// The head of line of a class, if the book is listed, else [`NO_JOB`].
     #[inline]
     pub fn head(&self, class: u32) -> Slot {
         self.lanes[class as usize].first
@@ -200,7 +200,7 @@ impl Book {
         if self.listed {
             return self.lane(class as usize).first().map(|slot| self.job(slot).number);
         }
-        self.tickets[class as usize].front().map(|ticket| ticket.number)
+        self.queues[class as usize].front().map(|job| job.number)
     }
 
     /// A waiting job of a class is in service from now on: the one at `slot`, or the head of line of a book that is not
@@ -211,7 +211,7 @@ impl Book {
             self.begin(class as usize, slot);
             return slot;
         }
-        let Some(Ticket { arrival, size, number }) = self.tickets[class as usize].pop_front() else { return NOBODY };
+        let Some(QueuedJob { arrival, size, number }) = self.queues[class as usize].pop_front() else { return NO_JOB };
         self.record(class, number, arrival, size, size)
     }
 
@@ -228,7 +228,7 @@ impl Book {
 
     #[inline]
     fn record(&mut self, class: u32, number: u64, arrival: f64, size: f64, expected: f64) -> Slot {
-        let job = Job { arrival, size, expected, start: f64::NAN, number, class, stamp: 0, links: [LOOSE; 2] };
+        let job = Job { arrival, size, expected, start: f64::NAN, number, class, stamp: 0, links: [UNLINKED; 2] };
         if let Some(slot) = self.unused.pop_front() {
             self.jobs[slot as usize] = job;
             slot
@@ -269,18 +269,18 @@ impl Book {
 
     #[inline]
     fn erase(&mut self, slot: Slot) {
-        self.jobs[slot as usize].number = GONE;
+        self.jobs[slot as usize].number = UNUSED;
         self.unused.push_back(slot);
     }
 
     /// Per class, the times since the arrival of the jobs present, added up.
     pub fn ages(&self, classes: usize, now: f64) -> Vec<f64> {
         let mut ages = vec![0.0; classes];
-        for job in self.jobs.iter().filter(|job| job.number != GONE) {
+        for job in self.jobs.iter().filter(|job| job.number != UNUSED) {
             ages[job.class as usize] += now - job.arrival;
         }
-        for (class, tickets) in self.tickets.iter().enumerate() {
-            ages[class] += tickets.iter().map(|ticket| now - ticket.arrival).sum::<f64>();
+        for (class, queues) in self.queues.iter().enumerate() {
+            ages[class] += queues.iter().map(|job| now - job.arrival).sum::<f64>();
         }
         ages
     }
@@ -289,8 +289,8 @@ impl Book {
 #[inline]
 fn append(jobs: &mut [Job], chain: &mut Chain, via: Via, slot: Slot) {
     let last = chain.last;
-    jobs[slot as usize].links[via as usize] = Link { next: NOBODY, previous: last };
-    if last == NOBODY {
+    jobs[slot as usize].links[via as usize] = Link { next: NO_JOB, previous: last };
+    if last == NO_JOB {
         chain.first = slot;
     } else {
         jobs[last as usize].links[via as usize].next = slot;
@@ -301,12 +301,12 @@ fn append(jobs: &mut [Job], chain: &mut Chain, via: Via, slot: Slot) {
 #[inline]
 fn detach(jobs: &mut [Job], chain: &mut Chain, via: Via, slot: Slot) {
     let Link { next, previous } = jobs[slot as usize].links[via as usize];
-    if previous == NOBODY {
+    if previous == NO_JOB {
         chain.first = next;
     } else {
         jobs[previous as usize].links[via as usize].next = next;
     }
-    if next == NOBODY {
+    if next == NO_JOB {
         chain.last = previous;
     } else {
         jobs[next as usize].links[via as usize].previous = previous;

@@ -7,6 +7,7 @@ pub mod book;
 pub mod calendar;
 pub mod counters;
 pub mod engine;
+pub mod error;
 pub mod explore;
 pub mod policy;
 pub mod random;

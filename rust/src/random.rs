@@ -1,5 +1,6 @@
 //! Random streams, size laws and arrival processes.
 
+use crate::error::Error;
 use rand::{RngExt, SeedableRng};
 use rand_distr::{Distribution, Exp1, Gamma, LogNormal, Pareto, Weibull};
 use rand_xoshiro::Xoshiro256PlusPlus;
@@ -33,11 +34,11 @@ pub fn uniform(rng: &mut Stream) -> f64 {
     rng.random()
 }
 
-/// Law of a job size or of the time between two arrivals, by its natural parameters.
+/// DistributionSpec of a job size or of the time between two arrivals, by its natural parameters.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(tag = "distribution", rename_all = "snake_case", deny_unknown_fields)]
 #[allow(missing_docs, reason = "the parameters are those of the model file and documented there")]
-pub enum Law {
+pub enum DistributionSpec {
     Exponential {
         mean: f64,
     },
@@ -127,42 +128,50 @@ fn pick(cumulated: &[f64], u: f64) -> usize {
 
 impl Sampler {
     /// Prepares a law; an error names the parameter that the law does not allow.
-    pub fn new(law: &Law) -> Result<Self, String> {
-        let bad = |what: &dyn std::fmt::Display| format!("size law {law:?}: {what}");
-        let positive = |name: &str, value: f64| {
+    pub fn new(spec: &DistributionSpec) -> Result<Self, Error> {
+        let invalid = |allowed: String| Error::argument("distribution", spec, allowed);
+        let positive = |name: &'static str, value: f64| {
             if value.is_finite() && value > 0.0 {
                 Ok(value)
             } else {
-                Err(format!("{name} is {value}; it must be finite and positive"))
+                Err(Error::argument(name, value, "finite and positive"))
             }
         };
-        Ok(match law {
-            Law::Exponential { mean } => Self::Exponential(positive("mean", *mean)?),
-            Law::Deterministic { value } => Self::Deterministic(positive("value", *value)?),
-            Law::Uniform { low, high } => Self::Uniform(*low, positive("high - low", high - low)?),
-            Law::Erlang { phases, mean } => {
+        Ok(match spec {
+            DistributionSpec::Exponential { mean } => Self::Exponential(positive("mean", *mean)?),
+            DistributionSpec::Deterministic { value } => Self::Deterministic(positive("value", *value)?),
+            DistributionSpec::Uniform { low, high } => Self::Uniform(*low, positive("high - low", high - low)?),
+            DistributionSpec::Erlang { phases, mean } => {
                 let n = f64::from(*phases);
-                Self::Gamma(Gamma::new(n, mean / n).map_err(|e| bad(&e))?)
+                Self::Gamma(Gamma::new(n, mean / n).map_err(|e| invalid(e.to_string()))?)
             }
-            Law::Gamma { shape, scale } => Self::Gamma(Gamma::new(*shape, *scale).map_err(|e| bad(&e))?),
-            Law::Hyperexponential { probabilities, rates } => {
+            DistributionSpec::Gamma { shape, scale } => {
+                Self::Gamma(Gamma::new(*shape, *scale).map_err(|e| invalid(e.to_string()))?)
+            }
+            DistributionSpec::Hyperexponential { probabilities, rates } => {
                 if probabilities.len() != rates.len() || rates.is_empty() {
-                    return Err(bad(&"as many probabilities as rates are needed, at least one"));
+                    return Err(invalid("given with as many probabilities as rates, at least one".into()));
                 }
                 let means = rates.iter().map(|&r| positive("rate", r).map(|r| 1.0 / r)).collect::<Result<_, _>>()?;
                 Self::Hyperexponential(cumulated(probabilities), means)
             }
-            Law::LogNormal { mu, sigma } => Self::LogNormal(LogNormal::new(*mu, *sigma).map_err(|e| bad(&e))?),
-            Law::Weibull { shape, scale } => Self::Weibull(Weibull::new(*scale, *shape).map_err(|e| bad(&e))?),
-            Law::Pareto { shape, scale } => Self::Pareto(Pareto::new(*scale, *shape).map_err(|e| bad(&e))?),
-            Law::BoundedPareto { shape, low, high } => {
+            DistributionSpec::LogNormal { mu, sigma } => {
+                Self::LogNormal(LogNormal::new(*mu, *sigma).map_err(|e| invalid(e.to_string()))?)
+            }
+            DistributionSpec::Weibull { shape, scale } => {
+                Self::Weibull(Weibull::new(*scale, *shape).map_err(|e| invalid(e.to_string()))?)
+            }
+            DistributionSpec::Pareto { shape, scale } => {
+                Self::Pareto(Pareto::new(*scale, *shape).map_err(|e| invalid(e.to_string()))?)
+            }
+            DistributionSpec::BoundedPareto { shape, low, high } => {
                 let (shape, low) = (positive("shape", *shape)?, positive("low", *low)?);
                 positive("high - low", high - low)?;
                 Self::BoundedPareto(low.powf(-shape), high.powf(-shape), -1.0 / shape)
             }
-            Law::Empirical { values, weights } => {
+            DistributionSpec::Empirical { values, weights } => {
                 if values.len() != weights.len() || values.is_empty() {
-                    return Err(bad(&"as many weights as values are needed, at least one"));
+                    return Err(invalid("given with as many weights as values, at least one".into()));
                 }
                 Self::Empirical(cumulated(weights), values.clone())
             }
@@ -181,9 +190,9 @@ impl Sampler {
                 let phase = pick(cumulated, uniform(rng));
                 means[phase] * exponential(rng)
             }
-            Self::LogNormal(law) => law.sample(rng),
-            Self::Weibull(law) => law.sample(rng),
-            Self::Pareto(law) => law.sample(rng),
+            Self::LogNormal(distribution) => distribution.sample(rng),
+            Self::Weibull(distribution) => distribution.sample(rng),
+            Self::Pareto(distribution) => distribution.sample(rng),
             // inverse of the distribution function: x^-a is uniform between low^-a and high^-a
             Self::BoundedPareto(low, high, power) => (low - uniform(rng) * (low - high)).powf(*power),
             Self::Empirical(cumulated, values) => values[pick(cumulated, uniform(rng))],
@@ -197,19 +206,19 @@ impl Sampler {
 #[allow(missing_docs, reason = "the parameters are those of the model file and documented there")]
 pub enum Process {
     Poisson { rate: f64 },
-    Renewal { interarrival: Law },
+    Renewal { interarrival: DistributionSpec },
     Mmpp { rates: Vec<f64>, switching: Vec<Vec<f64>> },
 }
 
 /// An arrival process in motion: gives the times of its arrivals one after the other.
 #[derive(Clone, Debug)]
 pub struct Arrivals {
-    kind: Kind,
+    state: ProcessState,
     now: f64,
 }
 
 #[derive(Clone, Debug)]
-enum Kind {
+enum ProcessState {
     Poisson {
         mean: f64,
     },
@@ -226,31 +235,35 @@ enum Kind {
 
 impl Arrivals {
     /// Starts the process at time 0; a modulated one in a phase drawn from nothing but its first (the warm-up forgets it).
-    pub fn new(process: &Process) -> Result<Self, String> {
-        let kind = match process {
-            Process::Poisson { rate } => Kind::Poisson { mean: 1.0 / rate },
-            Process::Renewal { interarrival } => Kind::Renewal { gap: Sampler::new(interarrival)? },
+    pub fn new(process: &Process) -> Result<Self, Error> {
+        let state = match process {
+            Process::Poisson { rate } => ProcessState::Poisson { mean: 1.0 / rate },
+            Process::Renewal { interarrival } => ProcessState::Renewal { gap: Sampler::new(interarrival)? },
             Process::Mmpp { rates, switching } => {
                 let n = rates.len();
                 if n == 0 || switching.len() != n || switching.iter().any(|row| row.len() != n) {
-                    return Err(format!("an MMPP with {n} rates needs a {n} x {n} matrix of switching rates"));
+                    return Err(Error::argument(
+                        "switching",
+                        switching,
+                        format!("a matrix of {n} x {n} rates, at least 1 x 1"),
+                    ));
                 }
                 let mut switching = switching.clone();
                 for (i, row) in switching.iter_mut().enumerate() {
                     row[i] = 0.0;
                 }
-                Kind::Mmpp { rates: rates.clone(), switching, phase: 0 }
+                ProcessState::Mmpp { rates: rates.clone(), switching, phase: 0 }
             }
         };
-        Ok(Self { kind, now: 0.0 })
+        Ok(Self { state, now: 0.0 })
     }
 
     /// Time of the next arrival (infinite when a modulated process has stopped for ever).
     pub fn advance(&mut self, rng: &mut Stream) -> f64 {
-        match &mut self.kind {
-            Kind::Poisson { mean } => self.now += *mean * exponential(rng),
-            Kind::Renewal { gap } => self.now += gap.draw(rng),
-            Kind::Mmpp { rates, switching, phase } => loop {
+        match &mut self.state {
+            ProcessState::Poisson { mean } => self.now += *mean * exponential(rng),
+            ProcessState::Renewal { gap } => self.now += gap.draw(rng),
+            ProcessState::Mmpp { rates, switching, phase } => loop {
                 let leave: f64 = switching[*phase].iter().sum();
                 let total = leave + rates[*phase];
                 self.now += exponential(rng) / total;

@@ -3,7 +3,8 @@
 //! This is the same policy code that the loops run; the exact chain of a small system and a live scheduler use it.
 
 use crate::book::{Book, Slot};
-use crate::policy::{Choice, Employer, Policy, Preemptive, View};
+use crate::error::Error;
+use crate::policy::{Choice, Policy, PolicyVisitor, Preemptive, View};
 use crate::station::Station;
 use crate::system::System;
 
@@ -20,33 +21,24 @@ pub struct State {
     pub policy: Vec<i64>,
 }
 
-/// A mistake in a call, or of the policy.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum StepError {
-    /// What was given, what is allowed.
-    Call(String),
-    /// The policy's answer cannot be carried out.
-    Policy(Choice),
-}
-
 /// A system under a policy, moved by hand.
 pub trait Steps: Send + Sync {
     /// Time passes, seconds; it does not go back.
-    fn wait_until(&mut self, now: f64) -> Result<(), StepError>;
+    fn wait_until(&mut self, now: f64) -> Result<(), Error>;
     /// Jobs arrive in one instant; gives their numbers, and those of the jobs that start.
-    fn arrive(&mut self, classes: &[u32], estimates: &[f64]) -> Result<(Vec<u64>, Vec<u64>), StepError>;
+    fn arrive(&mut self, classes: &[u32], estimates: &[f64]) -> Result<(Vec<u64>, Vec<u64>), Error>;
     /// Jobs in service complete in one instant; gives the numbers of the jobs that start.
-    fn complete(&mut self, jobs: &[u64]) -> Result<Vec<u64>, StepError>;
+    fn complete(&mut self, jobs: &[u64]) -> Result<Vec<u64>, Error>;
     /// The job of a class in service that started first.
     fn first_running(&self, class: u32) -> Option<u64>;
     /// The policy is asked once more; gives the numbers of the jobs that start.
-    fn ask(&mut self) -> Result<Vec<u64>, StepError>;
+    fn ask(&mut self) -> Result<Vec<u64>, Error>;
     /// When the policy wants to be asked although nothing happens, seconds.
     fn wake_at(&mut self) -> f64;
     /// The state.
     fn state(&self) -> State;
     /// Puts the system into a state; the jobs there get new numbers.
-    fn restore(&mut self, state: &State) -> Result<(), StepError>;
+    fn restore(&mut self, state: &State) -> Result<(), Error>;
     /// The counts.
     fn station(&self) -> &Station;
     /// Numbers, classes of the jobs waiting (in order of arrival), and of those in service (in order of start).
@@ -110,37 +102,37 @@ impl<P: Policy> Stepper<P> {
         number
     }
 
-    fn check_class(&self, class: u32) -> Result<(), StepError> {
+    fn check_class(&self, class: u32) -> Result<(), Error> {
         let classes = self.station.classes();
         if (class as usize) < classes {
             return Ok(());
         }
-        Err(StepError::Call(format!("there is no class {class}; classes are 0 to {}", classes - 1)))
+        Err(Error::argument("class", class, format!("from 0 to {}", classes - 1)))
     }
 }
 
 impl<P: Policy> Steps for Stepper<P> {
-    fn wait_until(&mut self, now: f64) -> Result<(), StepError> {
+    fn wait_until(&mut self, now: f64) -> Result<(), Error> {
         if !now.is_finite() || now < self.station.now() {
             let here = self.station.now();
-            return Err(StepError::Call(format!("time {now} is not allowed; it must be finite and not before {here}")));
+            return Err(Error::argument("time", now, format!("finite and at least {here}")));
         }
         self.station.set_now(now);
         Ok(())
     }
 
-    fn arrive(&mut self, classes: &[u32], estimates: &[f64]) -> Result<(Vec<u64>, Vec<u64>), StepError> {
+    fn arrive(&mut self, classes: &[u32], estimates: &[f64]) -> Result<(Vec<u64>, Vec<u64>), Error> {
         classes.iter().try_for_each(|&class| self.check_class(class))?;
         let numbers = classes.iter().zip(estimates).map(|(&class, &estimate)| self.enter(class, estimate)).collect();
         Ok((numbers, self.ask()?))
     }
 
-    fn complete(&mut self, jobs: &[u64]) -> Result<Vec<u64>, StepError> {
+    fn complete(&mut self, jobs: &[u64]) -> Result<Vec<u64>, Error> {
         let mut slots = Vec::with_capacity(jobs.len());
         for (i, job) in jobs.iter().enumerate() {
             match self.numbers.get(job) {
                 Some(&slot) if !self.book.job(slot).start.is_nan() && !jobs[..i].contains(job) => slots.push(slot),
-                _ => return Err(StepError::Call(format!("job {job} is not in service"))),
+                _ => return Err(Error::argument("job", job, "a job in service, given once")),
             }
         }
         for (&slot, job) in slots.iter().zip(jobs) {
@@ -159,7 +151,7 @@ impl<P: Policy> Steps for Stepper<P> {
         self.book.walk(self.book.running()).find(|(_, job)| job.class == class).map(|(_, job)| job.number)
     }
 
-    fn ask(&mut self) -> Result<Vec<u64>, StepError> {
+    fn ask(&mut self) -> Result<Vec<u64>, Error> {
         let mut started = Vec::new();
         loop {
             let choice = self.policy.next(View { station: &self.station, book: &self.book });
@@ -169,10 +161,10 @@ impl<P: Policy> Steps for Stepper<P> {
                 Choice::Job(slot) => Some(slot),
                 Choice::Fault => None,
             };
-            let Some(slot) = slot else { return Err(StepError::Policy(choice)) };
+            let Some(slot) = slot else { return Err(Error::Answer(choice)) };
             let class = self.book.job(slot).class;
             if !self.station.can_start(class) {
-                return Err(StepError::Policy(choice));
+                return Err(Error::Answer(choice));
             }
             if P::HOOKS {
                 self.policy.starting(View { station: &self.station, book: &self.book }, class, slot);
@@ -197,21 +189,22 @@ impl<P: Policy> Steps for Stepper<P> {
         }
     }
 
-    fn restore(&mut self, state: &State) -> Result<(), StepError> {
-        let call = |what: String| Err(StepError::Call(what));
+    fn restore(&mut self, state: &State) -> Result<(), Error> {
         let classes = self.station.classes();
         if state.waiting.len() != classes || state.running.len() != classes {
-            return call(format!("a state has {classes} counts of jobs waiting and as many in service"));
+            let given = (&state.waiting, &state.running);
+            return Err(Error::argument("waiting and running", given, format!("{classes} counts each")));
         }
         let used: u64 =
             state.running.iter().zip(&self.system.classes).map(|(&n, c)| u64::from(n) * u64::from(c.need)).sum();
         if used > u64::from(self.system.servers) {
-            return call(format!("the jobs in service need {used} servers; there are {}", self.system.servers));
+            let allowed = format!("jobs that need at most {} servers, not {used}", self.system.servers);
+            return Err(Error::argument("running", &state.running, allowed));
         }
         let order = match &state.order {
             Some(order) => order.clone(),
             None if self.remembers_order() => {
-                return call("this policy looks at the order of arrival, so the state must give it".into());
+                return Err(Error::argument("order", None::<()>, "given, since this policy uses the order of arrival"));
             }
             None => (0..).zip(&state.waiting).flat_map(|(class, &n)| std::iter::repeat_n(class, n as usize)).collect(),
         };
@@ -221,7 +214,7 @@ impl<P: Policy> Steps for Stepper<P> {
             counts[class as usize] += 1;
         }
         if counts != state.waiting {
-            return call("the order of arrival does not hold the jobs waiting".into());
+            return Err(Error::argument("order", order, "the classes of the waiting jobs in order of arrival"));
         }
         let mut new = Self::new(&self.system, self.fresh.clone());
         new.next = self.next;
@@ -237,7 +230,7 @@ impl<P: Policy> Steps for Stepper<P> {
             new.enter(class, f64::NAN);
         }
         let (policy, view) = (&mut self.fresh.clone(), new.view());
-        policy.restore(&state.policy, view).map_err(StepError::Call)?;
+        policy.restore(&state.policy, view)?;
         new.policy = policy.clone();
         *self = new;
         Ok(())
@@ -255,19 +248,19 @@ impl<P: Policy> Steps for Stepper<P> {
 
 /// Puts a policy to work step by step.
 #[derive(Clone, Copy)]
-pub struct ByHand<'a>(pub &'a System);
+pub struct StepperBuilder<'a>(pub &'a System);
 
-impl Employer for ByHand<'_> {
-    type Output = Result<Box<dyn Steps>, String>;
+impl PolicyVisitor for StepperBuilder<'_> {
+    type Output = Result<Box<dyn Steps>, Error>;
 
-    fn employ<P: Policy + 'static>(self, policy: P) -> Self::Output {
+    fn visit<P: Policy + 'static>(self, policy: P) -> Self::Output {
         if P::RANDOM {
-            return Err("step by step access is for policies that draw no random numbers".into());
+            return Err(Error::Unsupported("step-by-step access requires a policy without random numbers"));
         }
         Ok(Box::new(Stepper::new(self.0, policy)))
     }
 
-    fn employ_preemptive<P: Preemptive + 'static>(self, _: P) -> Self::Output {
-        Err("step by step access is for nonpreemptive policies".into())
+    fn visit_preemptive<P: Preemptive + 'static>(self, _: P) -> Self::Output {
+        Err(Error::Unsupported("step-by-step access requires a nonpreemptive policy"))
     }
 }

@@ -5,15 +5,16 @@
 
 use serde::Deserialize;
 
-use crate::random::{Law, Process};
+use crate::error::Error;
+use crate::random::{DistributionSpec, Process};
 
 /// A class as written in a model file.
 #[derive(Clone, Debug, Deserialize)]
 pub struct ClassSpec {
     /// Servers that a job holds.
     pub need: u32,
-    /// Law of the job size.
-    pub size: Law,
+    /// DistributionSpec of the job size.
+    pub size: DistributionSpec,
     /// Arrival process.
     pub arrivals: Process,
 }
@@ -39,15 +40,17 @@ pub struct System {
 }
 
 impl System {
-    /// Sorts and checks; the sentence of an error is for the person who wrote the system.
-    pub fn new(spec: SystemSpec) -> Result<Self, String> {
+    /// Checks the specification and sorts the classes by need.
+    pub fn new(spec: SystemSpec) -> Result<Self, Error> {
         if spec.servers == 0 || spec.classes.is_empty() {
-            return Err("a system needs at least one server and one class".into());
+            let given = (spec.servers, spec.classes.len());
+            return Err(Error::argument("servers and classes", given, "at least one server and one class"));
         }
         if let Some(class) = spec.classes.iter().find(|c| c.need == 0 || c.need > spec.servers) {
-            return Err(format!(
-                "a class needs {} servers; allowed are 1 to {}, the servers of the system",
-                class.need, spec.servers
+            return Err(Error::argument(
+                "need",
+                class.need,
+                format!("from 1 to {}, the servers of the system", spec.servers),
             ));
         }
         let mut given: Vec<usize> = (0..spec.classes.len()).collect();

@@ -4,12 +4,11 @@ use numpy::{IntoPyArray, PyArray1, PyArray2, PyArrayMethods};
 use pyo3::prelude::*;
 use serde_json::{Map, Value};
 
+use super::parse;
 use super::policy::{Fault, PythonPolicy};
-use super::refuse;
-use super::step::blamed;
-use crate::explore::{ByBreadth, Explore, Orders};
-use crate::policy::{Employer, employ};
-use crate::step::StepError;
+use crate::error::Error;
+use crate::explore::{ExplorationBuilder, ExplorationSettings, Explore};
+use crate::policy::{PolicyVisitor, dispatch};
 use crate::system::{System, SystemSpec};
 
 type Vector<'py, T> = Bound<'py, PyArray1<T>>;
@@ -27,20 +26,10 @@ pub struct Explorer {
 struct Spec {
     system: SystemSpec,
     policy: Map<String, Value>,
-    /// As in [`Orders`], classes in the user's numbering.
+    /// As in [`ExplorationSettings`], classes in the user's numbering.
     region: Vec<Vec<f64>>,
     shares: Vec<f64>,
     every_order: bool,
-}
-
-impl Explorer {
-    fn error(&self, error: StepError) -> PyErr {
-        match (error, self.fault.take()) {
-            (_, Some(blame)) => blamed(blame),
-            (StepError::Call(what), None) => refuse(what),
-            (StepError::Policy(choice), None) => refuse(format!("answered {choice:?}, which cannot be carried out")),
-        }
-    }
 }
 
 #[pymethods]
@@ -48,31 +37,31 @@ impl Explorer {
     #[new]
     #[pyo3(signature = (spec, policy=None))]
     fn new(spec: &str, policy: Option<Py<PyAny>>) -> PyResult<Self> {
-        let spec: Spec =
-            serde_json::from_str(spec).map_err(|e| refuse(format!("the core cannot read its orders: {e}")))?;
-        let system = System::new(spec.system).map_err(refuse)?;
+        let spec: Spec = parse(spec)?;
+        let system = System::new(spec.system)?;
         let classes = system.given.len();
         if spec.shares.len() != classes || spec.region.iter().any(|row| row.len() != classes + 1) {
-            return Err(refuse("the core cannot read its orders: shares and regions must fit the classes".into()));
+            let allowed = format!("one number for each of the {classes} classes, and one more in rows of the region");
+            return Err(Error::argument("shares and region", (spec.shares, spec.region), allowed).into());
         }
-        let orders = Orders {
+        let settings = ExplorationSettings {
             region: spec.region.iter().map(|row| inside(&system, row)).collect(),
             shares: inside(&system, &spec.shares),
             every_order: spec.every_order,
         };
         let fault = Fault::default();
-        let work = ByBreadth { system: &system, orders, trusted: policy.is_some() };
+        let builder = ExplorationBuilder { system: &system, settings, trusted: policy.is_some() };
         let explore = match &policy {
-            None => employ(&spec.policy, &system, work).map_err(refuse)?,
-            Some(object) => work.employ(PythonPolicy::new(object, &system, &fault)),
+            None => dispatch(&spec.policy, &system, builder)?,
+            Some(object) => builder.visit(PythonPolicy::new(object, &system, &fault)),
         };
-        Ok(Self { explore: explore.map_err(refuse)?, given: system.given.clone(), inner: system.inner(), fault })
+        Ok(Self { explore: explore?, given: system.given.clone(), inner: system.inner(), fault })
     }
 
     /// Explores that many states more; false if there were no more to explore.
     fn advance(&mut self, py: Python<'_>, states: usize) -> PyResult<bool> {
         let explore = &mut self.explore;
-        py.detach(|| explore.advance(states)).map_err(|e| self.error(e))
+        py.detach(|| explore.advance(states)).map_err(|error| self.fault.exception(error))
     }
 
     /// States known, and explored.
@@ -86,7 +75,7 @@ impl Explorer {
         &mut self,
         py: Python<'py>,
     ) -> (Vector<'py, u64>, Vector<'py, u32>, Vector<'py, u32>, Vector<'py, f64>) {
-        let mut jumps = self.explore.take_jumps();
+        let mut jumps = self.explore.take_transitions();
         let classes = self.given.len();
         for event in &mut jumps.event {
             let class = *event as usize;

@@ -9,24 +9,31 @@ use std::sync::{Condvar, Mutex};
 use std::time::Duration;
 
 use numpy::{IntoPyArray, PyArray1, PyArrayMethods, PyReadonlyArray1};
-use pyo3::exceptions::PyValueError;
+use pyo3::exceptions::{PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
-use pyo3::types::PyDict;
+use pyo3::types::{PyDict, PyTuple};
+use serde::de::DeserializeOwned;
 
-use crate::counters::{METRICS, OVERALL, PER_CLASS};
+use crate::counters::{CLASS_COLUMNS, METRICS, OVERALL, PER_CLASS, PHASE_COLUMNS, PHASES, SYSTEM_COLUMNS};
 use crate::engine::{self, Loop, Run, Signals, Spec, Stop, Trace};
-use crate::policy::{Employer, NAMES, employ};
+use crate::error::Error;
+use crate::policy::{NAMES, PolicyVisitor, dispatch};
 use crate::system::System;
 use policy::{Fault, PythonPolicy};
 
-fn refuse(message: String) -> PyErr {
-    PyValueError::new_err(message)
+impl From<Error> for PyErr {
+    /// `ValueError` for a mistake of the caller or of a policy, `RuntimeError` for a fault of the core.
+    fn from(error: Error) -> Self {
+        let message = error.to_string();
+        match error {
+            Error::Invariant(_) | Error::Panic => PyRuntimeError::new_err(message),
+            _ => PyValueError::new_err(message),
+        }
+    }
 }
 
-fn parse(spec: &str) -> PyResult<(Spec, System)> {
-    let spec: Spec = serde_json::from_str(spec).map_err(|e| refuse(format!("the core cannot read its orders: {e}")))?;
-    let system = System::new(spec.system.clone()).map_err(refuse)?;
-    Ok((spec, system))
+fn parse<T: DeserializeOwned>(spec: &str) -> Result<T, Error> {
+    Ok(serde_json::from_str(spec)?)
 }
 
 fn reason(stop: Stop) -> &'static str {
@@ -57,16 +64,19 @@ impl Simulation {
     fn new(py: Python<'_>, spec: &str, policy: Option<Py<PyAny>>) -> PyResult<Self> {
         // the first array loads what NumPy lends to C: not in the middle of a run, where Ctrl-C would make it panic
         PyArray1::<f64>::zeros(py, 0, false);
-        let (spec, system) = parse(spec)?;
+        let spec: Spec = parse(spec)?;
+        let system = System::new(spec.system.clone())?;
         let fault = Fault::default();
-        let hired = (0..spec.replications).map(|replication| {
-            let hire = spec.hire(&system, replication);
+        let runs = (0..spec.replications).map(|replication| {
+            let builder = spec.run_builder(&system, replication);
             match &policy {
-                None => employ(&spec.policy, &system, hire)?,
-                Some(object) => hire.employ(PythonPolicy::new(object, &system, &fault).hurried(system.servers)),
+                None => dispatch(&spec.policy, &system, builder)?,
+                Some(object) => {
+                    builder.visit(PythonPolicy::new(object, &system, &fault).with_idle_limit(system.servers))
+                }
             }
         });
-        let runs = hired.collect::<Result<_, _>>().map_err(refuse)?;
+        let runs = runs.collect::<Result<_, Error>>()?;
         Ok(Self { runs, system, fault })
     }
 
@@ -83,9 +93,10 @@ impl Simulation {
         Ok(stops.into_iter().map(reason).collect())
     }
 
-    /// What the policy or the debug mode found wrong: a sentence, and the exception behind it, if any.
+    /// Message and exception of a custom policy that failed, or the message of the debug mode's check that failed.
     fn fault(&self) -> Option<(String, Option<Py<PyAny>>)> {
-        self.fault.take().or_else(|| self.runs.iter().find_map(|run| run.failure()).map(|what| (what, None)))
+        let violation = || self.runs.iter().find_map(|run| run.violation()).map(|error| (error.to_string(), None));
+        self.fault.take().map(|failure| (failure.message, failure.cause)).or_else(violation)
     }
 
     /// Per replication the largest relative gap in Little's law over classes: area under the number in system against time spent.
@@ -100,8 +111,11 @@ impl Simulation {
     /// The measurements of one replication, classes in the user's order; unless `full`, only rows and totals.
     #[pyo3(signature = (replication, full=true))]
     fn counters<'py>(&mut self, py: Python<'py>, replication: usize, full: bool) -> PyResult<Bound<'py, PyDict>> {
-        let run =
-            self.runs.get_mut(replication).ok_or_else(|| refuse(format!("there is no replication {replication}")))?;
+        let replications = self.runs.len();
+        let run = self
+            .runs
+            .get_mut(replication)
+            .ok_or_else(|| Error::argument("replication", replication, format!("below {replications}")))?;
         let phases = run.phases().cloned();
         let counters = run.counters();
         let inner = self.system.inner();
@@ -148,8 +162,8 @@ fn histograms<'py>(
     inner: &[u32],
 ) -> PyResult<Vec<Bound<'py, PyDict>>> {
     let segments = counters.segments();
-    let mut all = Vec::with_capacity(METRICS);
-    for metric in 0..METRICS {
+    let mut all = Vec::with_capacity(METRICS.len());
+    for metric in 0..METRICS.len() {
         let (mut low, mut end) = (u64::MAX, 0);
         for record in segments.iter().flatten() {
             let histogram = &record[metric];
@@ -205,10 +219,10 @@ fn drive(
             loop {
                 // asked before the stops are looked for: a worker that has ended well has left them
                 let ended = worker.is_finished();
-                let guard = finished.lock().map_err(|_| refuse("a thread of the core has died".into()))?;
+                let guard = finished.lock().map_err(|_| Error::Panic)?;
                 let (mut guard, _) = over
                     .wait_timeout_while(guard, Duration::from_millis(50), |finished| finished.is_none())
-                    .map_err(|_| refuse("a thread of the core has died".into()))?;
+                    .map_err(|_| Error::Panic)?;
                 let stops = guard.take();
                 drop(guard);
                 let looked = Python::attach(|py| {
@@ -225,8 +239,8 @@ fn drive(
                     return failure.map_or(Ok(stops), Err);
                 }
                 if ended {
-                    let _ = worker.join(); // what it died of has been printed
-                    return Err(refuse("a thread of the core has died".into()));
+                    let _ = worker.join(); // the message of the panic has been printed
+                    return Err(Error::Panic.into());
                 }
             }
         })
@@ -251,38 +265,43 @@ fn replay<'py>(
     progress: Option<Py<PyAny>>,
 ) -> PyResult<(Bound<'py, PyArray1<f64>>, Bound<'py, PyArray1<f64>>, Bound<'py, PyArray1<u64>>)> {
     #[derive(serde::Deserialize)]
-    struct Short {
+    struct ReplaySpec {
         system: crate::system::SystemSpec,
         policy: serde_json::Map<String, serde_json::Value>,
         #[serde(default)]
         seed: u64,
     }
-    let short: Short =
-        serde_json::from_str(spec).map_err(|e| refuse(format!("the core cannot read its orders: {e}")))?;
-    let system = System::new(short.system).map_err(refuse)?;
+    let replayed: ReplaySpec = parse(spec)?;
+    let system = System::new(replayed.system)?;
     let inner = system.inner();
     let class = cls.as_slice()?.iter().map(|&c| inner.get(c as usize).copied().ok_or(c));
     let trace = Trace {
         arrival: arrival.as_slice()?.to_vec(),
-        class: class.collect::<Result<_, _>>().map_err(|c| refuse(format!("there is no class {c}")))?,
+        class: class
+            .collect::<Result<_, _>>()
+            .map_err(|c| Error::argument("cls", c, format!("from 0 to {}", inner.len() - 1)))?,
         size: size.as_slice()?.to_vec(),
         estimate: estimate.as_ref().unwrap_or(&size).as_slice()?.to_vec(),
     };
     let jobs = trace.arrival.len();
-    if [trace.class.len(), trace.size.len(), trace.estimate.len()] != [jobs; 3] {
-        return Err(refuse("arrival, cls, size and estimate must be of one length".into()));
+    let lengths = [trace.class.len(), trace.size.len(), trace.estimate.len()];
+    if lengths != [jobs; 3] {
+        return Err(
+            Error::argument("length of cls, size and estimate", lengths, format!("{jobs}, as of arrival")).into()
+        );
     }
     if !trace.arrival.is_sorted() || trace.arrival.first().is_some_and(|&t| t < 0.0) {
-        return Err(refuse("arrival times must be sorted and not negative".into()));
+        return Err(Error::argument("arrival", trace.arrival, "sorted and not negative").into());
     }
-    if trace.size.iter().chain(&trace.estimate).any(|&size| !(size.is_finite() && size >= 0.0)) {
-        return Err(refuse("sizes and estimates must be finite and not negative".into()));
+    let invalid = trace.size.iter().chain(&trace.estimate).find(|&&size| !(size.is_finite() && size >= 0.0));
+    if let Some(size) = invalid {
+        return Err(Error::argument("size or estimate", size, "finite and not negative").into());
     }
     let spec = Spec {
         system: crate::system::SystemSpec { servers: system.servers, classes: Vec::new() },
-        policy: short.policy,
+        policy: replayed.policy,
         engine: Loop::Events,
-        seed: short.seed,
+        seed: replayed.seed,
         replications: 1,
         block_jobs: (jobs as u64).div_ceil(256),
         trajectory: 0,
@@ -290,19 +309,19 @@ fn replay<'py>(
         crowd: u64::MAX,
         debug,
     };
-    let mut hire = spec.hire(&system, 0);
-    hire.trace = Some(trace);
+    let mut builder = spec.run_builder(&system, 0);
+    builder.trace = Some(trace);
     let fault = Fault::default();
     let run = match &policy {
-        None => employ(&spec.policy, &system, hire).map_err(refuse)?,
-        Some(object) => hire.employ(PythonPolicy::new(object, &system, &fault)),
+        None => dispatch(&spec.policy, &system, builder)?,
+        Some(object) => builder.visit(PythonPolicy::new(object, &system, &fault)),
     };
-    let mut runs = [run.map_err(refuse)?];
+    let mut runs = [run?];
     let stop = drive(py, &mut runs, u64::MAX, 1, progress.as_ref())?[0];
     let [mut run] = runs;
     if matches!(stop, Stop::Fault | Stop::Broken) {
-        let unfit = || run.failure().unwrap_or_else(|| "the policy gave an answer that does not fit".into());
-        return Err(fault.take().map_or_else(|| refuse(unfit()), step::blamed));
+        let error = run.violation().unwrap_or(Error::Unsupported("policy answer is not a waiting job that fits"));
+        return Err(fault.exception(error));
     }
     let schedule = run.schedule().unwrap_or_default();
     Ok((schedule.start.into_pyarray(py), schedule.end.into_pyarray(py), schedule.order.into_pyarray(py)))
@@ -311,6 +330,7 @@ fn replay<'py>(
 #[pymodule]
 #[pyo3(name = "_core")]
 fn core(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    let py = module.py();
     module.add_class::<Simulation>()?;
     module.add_class::<step::Stepper>()?;
     module.add_class::<explore::Explorer>()?;
@@ -318,6 +338,11 @@ fn core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<policy::ViewedJob>()?;
     module.add_function(wrap_pyfunction!(replay, module)?)?;
     module.add("POLICIES", NAMES.to_vec())?;
+    module.add("CLASS_COLUMNS", PyTuple::new(py, CLASS_COLUMNS)?)?;
+    module.add("SYSTEM_COLUMNS", PyTuple::new(py, SYSTEM_COLUMNS)?)?;
+    module.add("PHASES", PyTuple::new(py, PHASES)?)?;
+    module.add("PHASE_COLUMNS", PyTuple::new(py, PHASE_COLUMNS)?)?;
+    module.add("METRICS", PyTuple::new(py, METRICS)?)?;
     module.add("PER_CLASS", PER_CLASS)?;
     module.add("OVERALL", OVERALL)?;
     module.add("VERSION", env!("CARGO_PKG_VERSION"))

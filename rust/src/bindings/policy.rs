@@ -2,32 +2,55 @@
 
 use std::sync::{Arc, Mutex};
 
-use pyo3::exceptions::PyValueError;
+use pyo3::exceptions::{PyException, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyTuple};
 
-use crate::policy::{Choice, Policy, Sight};
+use crate::error::Error;
+use crate::policy::{self, Choice, Policy, Sight};
 use crate::system::System;
 
 /// Jobs that wait while nobody has ever started, at least, until a policy in a simulation is taken to be idle for good.
 const IDLE_JOBS: u32 = 1000;
 
-/// A sentence about what went wrong, and the exception behind it.
-pub type Blame = (String, Option<Py<PyAny>>);
+/// A message that names the policy, and the exception that it raised.
+pub struct Failure {
+    pub message: String,
+    pub cause: Option<Py<PyAny>>,
+}
 
-/// What went wrong in a policy written in Python.
+impl From<Failure> for PyErr {
+    /// A `ValueError` raised from the exception of the policy; Ctrl-C stays what it is.
+    fn from(failure: Failure) -> Self {
+        Python::attach(|py| match failure.cause.map(|cause| PyErr::from_value(cause.into_bound(py))) {
+            Some(cause) if !cause.is_instance_of::<PyException>(py) => cause,
+            cause => {
+                let error = PyErr::from(Error::Policy(failure.message));
+                error.set_cause(py, cause);
+                error
+            }
+        })
+    }
+}
+
+/// The first failure of a custom policy, shared by its copies.
 #[derive(Clone, Default)]
-pub struct Fault(Arc<Mutex<Option<Blame>>>);
+pub struct Fault(Arc<Mutex<Option<Failure>>>);
 
 impl Fault {
-    /// The first thing that went wrong, handed over once.
-    pub fn take(&self) -> Option<Blame> {
+    /// The failure, handed over once.
+    pub fn take(&self) -> Option<Failure> {
         self.0.lock().ok().and_then(|mut fault| fault.take())
     }
 
-    fn put(&self, what: String, error: Option<Py<PyAny>>) {
+    /// The exception of the policy if it failed, else that of the core's error.
+    pub fn exception(&self, error: Error) -> PyErr {
+        self.take().map_or_else(|| error.into(), PyErr::from)
+    }
+
+    fn set(&self, message: String, cause: Option<Py<PyAny>>) {
         if let Ok(mut fault) = self.0.lock() {
-            fault.get_or_insert((what, error));
+            fault.get_or_insert(Failure { message, cause });
         }
     }
 }
@@ -110,7 +133,7 @@ pub struct PythonPolicy {
     remembers_order: bool,
     timers: bool,
     /// Jobs that may wait before the first one starts; none if that is up to whoever drives the policy.
-    patience: Option<u32>,
+    idle_limit: Option<u32>,
     /// A `random.Random`, once there is a seed.
     generator: Option<Py<PyAny>>,
 }
@@ -145,7 +168,7 @@ impl PythonPolicy {
                 sees_jobs: attribute(bound, "sees_jobs").unwrap_or(false),
                 remembers_order: attribute(bound, "remembers_order").unwrap_or(true),
                 timers: bound.hasattr("wake_at").unwrap_or(false),
-                patience: None,
+                idle_limit: None,
                 generator: None,
             };
             policy.object = policy.copied(py, object);
@@ -155,22 +178,22 @@ impl PythonPolicy {
 
     /// Blames the policy if it never starts anybody, rather than fill the system to its limit. Ten jobs a server may be
     /// waited for, and a policy that asks to be woken may wait for as long as it likes.
-    pub fn hurried(self, servers: u32) -> Self {
-        let patience = servers.saturating_mul(10).max(IDLE_JOBS);
-        Self { patience: (!self.timers).then_some(patience), ..self }
+    pub fn with_idle_limit(self, servers: u32) -> Self {
+        let idle_limit = servers.saturating_mul(10).max(IDLE_JOBS);
+        Self { idle_limit: (!self.timers).then_some(idle_limit), ..self }
     }
 
     /// The policy starts nobody now.
-    fn waits(&self, view: crate::policy::View<'_>) -> Choice {
+    fn waits(&self, view: policy::View<'_>) -> Choice {
         let station = view.station;
-        let Some(patience) = self.patience.filter(|_| station.free() == station.servers()) else {
+        let Some(idle_limit) = self.idle_limit.filter(|_| station.free() == station.servers()) else {
             return Choice::Wait;
         };
         let waiting: u64 = self.inner.iter().map(|&class| u64::from(station.waiting(class))).sum();
-        if waiting < u64::from(patience) {
+        if waiting < u64::from(idle_limit) {
             return Choice::Wait;
         }
-        self.blame("has started nobody so far, though jobs wait and all servers are free", view, None);
+        self.report("has not started a job, although jobs wait and all servers are free", view, None);
         Choice::Fault
     }
 
@@ -178,7 +201,7 @@ impl PythonPolicy {
         match deep_copy(py, object) {
             Ok(copy) => Some(copy),
             Err(error) => {
-                self.fault.put(
+                self.fault.set(
                     format!("policy {} cannot be copied: {error}", self.name),
                     Some(error.into_value(py).into_any()),
                 );
@@ -191,7 +214,7 @@ impl PythonPolicy {
         Ok(PyTuple::new(py, values)?.unbind())
     }
 
-    fn view(&self, py: Python<'_>, view: crate::policy::View<'_>) -> PyResult<View> {
+    fn view(&self, py: Python<'_>, view: policy::View<'_>) -> PyResult<View> {
         let (station, book) = (view.station, view.book);
         let counts = |f: &dyn Fn(u32) -> u32| Self::tuple(py, self.inner.iter().map(|&class| f(class)).collect());
         let heads =
@@ -222,7 +245,7 @@ impl PythonPolicy {
         })
     }
 
-    fn blame(&self, what: &str, view: crate::policy::View<'_>, error: Option<Py<PyAny>>) {
+    fn report(&self, what: &str, view: policy::View<'_>, error: Option<Py<PyAny>>) {
         let station = view.station;
         let counts = |f: &dyn Fn(u32) -> u32| self.inner.iter().map(|&class| f(class)).collect::<Vec<_>>();
         let state = format!(
@@ -234,10 +257,10 @@ impl PythonPolicy {
             counts(&|class| station.waiting(class)),
             counts(&|class| station.running(class)),
         );
-        self.fault.put(format!("policy {} {what}; the state was: {state}", self.name), error);
+        self.fault.set(format!("policy {} {what}; the state was: {state}", self.name), error);
     }
 
-    fn call<'py>(&self, py: Python<'py>, method: &str, view: crate::policy::View<'_>) -> PyResult<Bound<'py, PyAny>> {
+    fn call<'py>(&self, py: Python<'py>, method: &str, view: policy::View<'_>) -> PyResult<Bound<'py, PyAny>> {
         let seen = self.view(py, view)?;
         match &self.object {
             Some(object) => object.bind(py).call_method1(method, (seen,)),
@@ -246,7 +269,7 @@ impl PythonPolicy {
     }
 
     /// Carries out only answers that fit.
-    fn read(&self, answer: &Bound<'_, PyAny>, view: crate::policy::View<'_>) -> Result<Choice, &'static str> {
+    fn read(&self, answer: &Bound<'_, PyAny>, view: policy::View<'_>) -> Result<Choice, &'static str> {
         if answer.is_none() {
             return Ok(Choice::Wait);
         }
@@ -255,19 +278,19 @@ impl PythonPolicy {
             let job = job.get();
             let waits = view.book.walk(view.book.order()).any(|(slot, j)| slot == job.slot && j.number == job.number);
             if !waits {
-                return Err("which does not wait");
+                return Err("a job that is not waiting");
             }
             (self.inner[job.cls], Choice::Job(job.slot))
         } else if whole(answer) {
             let class = answer.extract::<usize>().ok().and_then(|class| self.inner.get(class));
             let class =
-                *class.ok_or("which is no class; allowed are None, the index of a class, or a job of view.queue")?;
+                *class.ok_or("which is not a class; allowed are None, the index of a class, or a job of view.queue")?;
             (class, Choice::Head(class))
         } else {
             return Err("which is not allowed; allowed are None, the index of a class, or a job of view.queue");
         };
         if station.waiting(class) == 0 {
-            return Err("a class that nobody waits in");
+            return Err("a class without waiting jobs");
         }
         if station.need(class) > station.free() {
             return Err("a job that does not fit");
@@ -287,7 +310,7 @@ impl Clone for PythonPolicy {
             sees_jobs: self.sees_jobs,
             remembers_order: self.remembers_order,
             timers: self.timers,
-            patience: self.patience,
+            idle_limit: self.idle_limit,
             generator: self.generator.as_ref().and_then(|generator| self.copied(py, generator)),
         })
     }
@@ -303,9 +326,7 @@ impl Policy for PythonPolicy {
         });
         match made {
             Ok(generator) => self.generator = Some(generator),
-            Err(error) => {
-                self.fault.put(format!("policy {} cannot be given a random generator: {error}", self.name), None)
-            }
+            Err(error) => self.fault.set(format!("policy {} has no random generator: {error}", self.name), None),
         }
     }
 
@@ -317,29 +338,29 @@ impl Policy for PythonPolicy {
         self.remembers_order
     }
 
-    fn next(&mut self, view: crate::policy::View<'_>) -> Choice {
+    fn next(&mut self, view: policy::View<'_>) -> Choice {
         Python::attach(|py| match self.call(py, "start", view) {
             Err(error) => {
                 let what = format!("raised {error}");
-                self.blame(&what, view, Some(error.into_value(py).into_any()));
+                self.report(&what, view, Some(error.into_value(py).into_any()));
                 Choice::Fault
             }
             Ok(answer) => match self.read(&answer, view) {
                 Ok(Choice::Wait) => self.waits(view),
                 Ok(choice) => {
-                    self.patience = None;
+                    self.idle_limit = None;
                     choice
                 }
                 Err(why) => {
-                    let shown = answer.repr().map_or_else(|_| "something".into(), |repr| repr.to_string());
-                    self.blame(&format!("answered {shown}, {why}"), view, None);
+                    let shown = answer.repr().map_or_else(|_| "an object without repr".into(), |repr| repr.to_string());
+                    self.report(&format!("answered {shown}, {why}"), view, None);
                     Choice::Fault
                 }
             },
         })
     }
 
-    fn wake_at(&mut self, view: crate::policy::View<'_>) -> f64 {
+    fn wake_at(&mut self, view: policy::View<'_>) -> f64 {
         Python::attach(|py| {
             if !self.timers {
                 return f64::INFINITY;
@@ -350,12 +371,12 @@ impl Policy for PythonPolicy {
             match time {
                 Ok(time) if time > view.station.now() => time,
                 Ok(time) => {
-                    self.blame(&format!("asked to be woken at {time}, which is not in the future"), view, None);
+                    self.report(&format!("returned {time} from wake_at, which is not in the future"), view, None);
                     f64::NEG_INFINITY
                 }
                 Err(error) => {
                     let what = format!("raised {error} in wake_at");
-                    self.blame(&what, view, Some(error.into_value(py).into_any()));
+                    self.report(&what, view, Some(error.into_value(py).into_any()));
                     f64::NEG_INFINITY
                 }
             }
@@ -371,7 +392,7 @@ impl Policy for PythonPolicy {
                 None => Vec::new(),
                 Some(Ok(state)) => state,
                 Some(Err(error)) => {
-                    self.fault.put(
+                    self.fault.set(
                         format!("policy {} failed to save: {error}", self.name),
                         Some(error.into_value(py).into_any()),
                     );
@@ -381,16 +402,17 @@ impl Policy for PythonPolicy {
         })
     }
 
-    fn restore(&mut self, state: &[i64], _: crate::policy::View<'_>) -> Result<(), String> {
+    fn restore(&mut self, state: &[i64], _: policy::View<'_>) -> Result<(), Error> {
         Python::attach(|py| {
             let object = self.object.as_ref().map(|object| object.bind(py));
             match object.filter(|o| o.hasattr("restore").unwrap_or(false)) {
                 None if state.is_empty() => Ok(()),
-                None => Err(format!("policy {} has no method restore for its state {state:?}", self.name)),
-                Some(object) => object
-                    .call_method1("restore", (state.to_vec(),))
-                    .map(|_| ())
-                    .map_err(|error| format!("policy {} failed to restore {state:?}: {error}", self.name)),
+                None => {
+                    Err(Error::Policy(format!("policy {} has no method restore for its state {state:?}", self.name)))
+                }
+                Some(object) => object.call_method1("restore", (state.to_vec(),)).map(|_| ()).map_err(|error| {
+                    Error::Policy(format!("policy {} failed to restore {state:?}: {error}", self.name))
+                }),
             }
         })
     }

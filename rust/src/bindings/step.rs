@@ -1,13 +1,13 @@
 //! A policy step by step, from Python.
 
-use pyo3::exceptions::{PyException, PyValueError};
 use pyo3::prelude::*;
 use serde_json::{Map, Value};
 
-use super::policy::{Blame, Fault, PythonPolicy};
-use super::refuse;
-use crate::policy::{Employer, Policy, employ};
-use crate::step::{ByHand, State, StepError, Steps};
+use super::parse;
+use super::policy::{Fault, PythonPolicy};
+use crate::error::Error;
+use crate::policy::{Policy, PolicyVisitor, dispatch};
+use crate::step::{State, StepperBuilder, Steps};
 use crate::system::{System, SystemSpec};
 
 /// Counts waiting and in service per class, classes of the waiting jobs in order of arrival, the policy's own state.
@@ -30,57 +30,26 @@ struct Spec {
     seed: u64,
 }
 
-/// What a policy written in Python did wrong, as an exception; an interruption is no mistake and stays what it is.
-pub(super) fn blamed((what, cause): Blame) -> PyErr {
-    Python::attach(|py| {
-        let cause = cause.map(|cause| PyErr::from_value(cause.into_bound(py)));
-        match cause {
-            Some(cause) if !cause.is_instance_of::<PyException>(py) => cause,
-            cause => {
-                let error = PyValueError::new_err(what);
-                error.set_cause(py, cause);
-                error
-            }
-        }
-    })
-}
-
 impl Stepper {
-    fn error(&self, error: StepError) -> PyErr {
-        match error {
-            StepError::Call(what) => refuse(what),
-            StepError::Policy(choice) => match self.fault.take() {
-                None => refuse(format!("the policy answered {choice:?}, which cannot be carried out")),
-                Some(blame) => blamed(blame),
-            },
-        }
-    }
-
-    /// The value, unless the policy has failed on the way to it.
-    fn sound<T>(&self, value: T) -> PyResult<T> {
-        match self.fault.take() {
-            None => Ok(value),
-            Some(blame) => Err(blamed(blame)),
-        }
+    /// The value, unless the policy failed while it was computed.
+    fn checked<T>(&self, value: T) -> PyResult<T> {
+        self.fault.take().map_or(Ok(value), |report| Err(report.into()))
     }
 
     fn class(&self, class: usize) -> PyResult<u32> {
         let classes = self.inner.len();
-        let class = self.inner.get(class).copied();
-        class.ok_or_else(|| refuse(format!("there is no such class; classes are 0 to {}", classes - 1)))
+        let known = self.inner.get(class).copied();
+        known.ok_or_else(|| Error::argument("class", class, format!("from 0 to {}", classes - 1)).into())
     }
 
-    fn users<T: Copy>(&self, values: &[T]) -> Vec<T> {
+    fn user_order(&self, values: &[u32]) -> Vec<u32> {
         self.inner.iter().map(|&class| values[class as usize]).collect()
     }
 
-    fn cores<T: Copy>(&self, values: &[T]) -> PyResult<Vec<T>> {
+    fn core_order(&self, name: &'static str, values: &[u32]) -> PyResult<Vec<u32>> {
         if values.len() != self.given.len() {
-            return Err(refuse(format!(
-                "a state has {} counts of jobs waiting and as many in service, not {}",
-                self.given.len(),
-                values.len()
-            )));
+            let allowed = format!("{} counts, one for each class", self.given.len());
+            return Err(Error::argument(name, values, allowed).into());
         }
         Ok(self.given.iter().map(|&given| values[given]).collect())
     }
@@ -91,32 +60,31 @@ impl Stepper {
     #[new]
     #[pyo3(signature = (spec, policy=None))]
     fn new(spec: &str, policy: Option<Py<PyAny>>) -> PyResult<Self> {
-        let spec: Spec =
-            serde_json::from_str(spec).map_err(|e| refuse(format!("the core cannot read its orders: {e}")))?;
-        let system = System::new(spec.system).map_err(refuse)?;
+        let spec: Spec = parse(spec)?;
+        let system = System::new(spec.system)?;
         let fault = Fault::default();
         let steps = match &policy {
-            None => employ(&spec.policy, &system, ByHand(&system)).map_err(refuse)?,
+            None => dispatch(&spec.policy, &system, StepperBuilder(&system))?,
             Some(object) => {
                 let mut policy = PythonPolicy::new(object, &system, &fault);
                 policy.seed((spec.seed, 0));
-                ByHand(&system).employ(policy)
+                StepperBuilder(&system).visit(policy)
             }
         };
-        Ok(Self { steps: steps.map_err(refuse)?, given: system.given.clone(), inner: system.inner(), fault })
+        Ok(Self { steps: steps?, given: system.given.clone(), inner: system.inner(), fault })
     }
 
     fn wait_until(&mut self, now: f64) -> PyResult<()> {
-        self.steps.wait_until(now).map_err(|e| self.error(e))
+        self.steps.wait_until(now).map_err(|error| self.fault.exception(error))
     }
 
     fn arrive(&mut self, classes: Vec<usize>, estimates: Vec<f64>) -> PyResult<(Vec<u64>, Vec<u64>)> {
         let classes = classes.into_iter().map(|class| self.class(class)).collect::<PyResult<Vec<_>>>()?;
-        self.steps.arrive(&classes, &estimates).map_err(|e| self.error(e))
+        self.steps.arrive(&classes, &estimates).map_err(|error| self.fault.exception(error))
     }
 
     fn complete(&mut self, jobs: Vec<u64>) -> PyResult<Vec<u64>> {
-        self.steps.complete(&jobs).map_err(|e| self.error(e))
+        self.steps.complete(&jobs).map_err(|error| self.fault.exception(error))
     }
 
     fn first_running(&self, cls: usize) -> PyResult<Option<u64>> {
@@ -124,12 +92,12 @@ impl Stepper {
     }
 
     fn ask(&mut self) -> PyResult<Vec<u64>> {
-        self.steps.ask().map_err(|e| self.error(e))
+        self.steps.ask().map_err(|error| self.fault.exception(error))
     }
 
     fn wake_at(&mut self) -> PyResult<f64> {
         let time = self.steps.wake_at();
-        self.sound(time)
+        self.checked(time)
     }
 
     #[getter]
@@ -145,15 +113,19 @@ impl Stepper {
     fn state(&self) -> PyResult<Parts> {
         let state = self.steps.state();
         let order = state.order.map(|order| order.iter().map(|&class| self.given[class as usize]).collect());
-        self.sound((self.users(&state.waiting), self.users(&state.running), order, state.policy))
+        self.checked((self.user_order(&state.waiting), self.user_order(&state.running), order, state.policy))
     }
 
     fn restore(&mut self, state: Parts) -> PyResult<()> {
         let (waiting, running, order, policy) = state;
         let order = order.map(|order| order.into_iter().map(|class| self.class(class)).collect::<PyResult<_>>());
-        let state =
-            State { waiting: self.cores(&waiting)?, running: self.cores(&running)?, order: order.transpose()?, policy };
-        self.steps.restore(&state).map_err(|e| self.error(e))
+        let state = State {
+            waiting: self.core_order("waiting", &waiting)?,
+            running: self.core_order("running", &running)?,
+            order: order.transpose()?,
+            policy,
+        };
+        self.steps.restore(&state).map_err(|error| self.fault.exception(error))
     }
 
     /// Numbers and classes of the jobs waiting (in order of arrival) and in service (in order of start).

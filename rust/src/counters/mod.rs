@@ -8,18 +8,39 @@ mod phases;
 mod trajectory;
 
 pub use histogram::{Histogram, Scale};
-pub use phases::{PHASES, Phases};
+pub use phases::{PHASE_COLUMNS, PHASES, Phases};
 pub use trajectory::Trajectory;
 
 use crate::station::Station;
 
-/// Quantities of a job whose sums and distributions are kept.
-pub const METRICS: usize = 4;
-/// Numbers a class contributes to the row of a block: completions, arrivals, sum and sum of squares of each metric, area
-/// under the number in system, area under the number waiting.
-pub const PER_CLASS: usize = 2 + 2 * METRICS + 2;
-/// Numbers about the whole system in the row of a block: duration, idle servers while jobs wait times time, number in system at the end.
-pub const OVERALL: usize = 3;
+/// Quantities of a job: their sums and distributions are kept.
+pub const METRICS: [&str; 4] = ["response_time", "waiting_time", "slowdown", "bounded_slowdown"];
+/// Columns of a class in the row of a block. `_squared` is a sum of squares; an area is an integral over time.
+pub const CLASS_COLUMNS: [&str; 12] = [
+    "completions",
+    "arrivals",
+    "response_time",
+    "response_time_squared",
+    "waiting_time",
+    "waiting_time_squared",
+    "slowdown",
+    "slowdown_squared",
+    "bounded_slowdown",
+    "bounded_slowdown_squared",
+    "area_in_system",
+    "area_waiting",
+];
+/// Columns of the whole system, which follow those of the classes: duration of the block in seconds, integral of the
+/// idle servers while jobs wait, jobs in the system at the end of the block.
+pub const SYSTEM_COLUMNS: [&str; 3] = ["duration", "wasted", "in_system_at_end"];
+/// Number of columns of a class.
+pub const PER_CLASS: usize = CLASS_COLUMNS.len();
+/// Number of columns of the whole system.
+pub const OVERALL: usize = SYSTEM_COLUMNS.len();
+
+const RESPONSE_TIME: usize = 2;
+const AREA_IN_SYSTEM: usize = 10;
+const IN_SYSTEM_AT_END: usize = 2;
 
 /// Completions of a class in a segment up to which its next distributions start without a range.
 const FEW: u64 = 100;
@@ -41,13 +62,13 @@ pub struct Plan {
 struct Record {
     completions: u64,
     arrivals: u64,
-    sums: [f64; METRICS],
-    squares: [f64; METRICS],
+    sums: [f64; METRICS.len()],
+    squares: [f64; METRICS.len()],
     /// Sum over changes of the number in system (waiting) of change times time since the block began.
     present_shift: f64,
     waiting_shift: f64,
     /// Of the segment that is running.
-    histograms: [Histogram; METRICS],
+    histograms: [Histogram; METRICS.len()],
     /// Completions of the segment that is running, up to this block.
     before: u64,
 }
@@ -57,13 +78,13 @@ impl Record {
     fn clear(&mut self) {
         self.before += self.completions;
         (self.completions, self.arrivals) = (0, 0);
-        (self.sums, self.squares) = ([0.0; METRICS], [0.0; METRICS]);
+        (self.sums, self.squares) = ([0.0; METRICS.len()], [0.0; METRICS.len()]);
         (self.present_shift, self.waiting_shift) = (0.0, 0.0);
     }
 
     /// A new segment begins; gives the distributions of the one that ends. Where jobs are few it is cheaper to find the range
     /// again than to clear and merge all of it.
-    fn next_segment(&mut self) -> [Histogram; METRICS] {
+    fn next_segment(&mut self) -> [Histogram; METRICS.len()] {
         let few = std::mem::take(&mut self.before) < FEW;
         let fresh = self.histograms.each_ref().map(|old| if few { Histogram::default() } else { old.emptied() });
         std::mem::replace(&mut self.histograms, fresh)
@@ -71,19 +92,19 @@ impl Record {
 
     /// Counts values until one is outside the range of its distribution; gives how many were counted.
     #[inline(always)]
-    fn count(&mut self, values: [f64; METRICS], scale: Scale) -> usize {
+    fn count(&mut self, values: [f64; METRICS.len()], scale: Scale) -> usize {
         for (metric, (histogram, value)) in self.histograms.iter_mut().zip(values).enumerate() {
             // of the quantities only the waiting time is often zero
             if !(histogram.add_inside(value, scale) || metric == 1 && histogram.add_zero(value)) {
                 return metric;
             }
         }
-        METRICS
+        METRICS.len()
     }
 
     /// Counts the values from that metric on, and widens the ranges of their distributions.
     #[cold]
-    fn widen(&mut self, first: usize, values: [f64; METRICS], scale: Scale) {
+    fn widen(&mut self, first: usize, values: [f64; METRICS.len()], scale: Scale) {
         for (histogram, value) in self.histograms.iter_mut().zip(values).skip(first) {
             histogram.add(value, scale);
         }
@@ -91,7 +112,7 @@ impl Record {
 }
 
 /// The distributions of one segment, per class.
-type Segment = Vec<[Histogram; METRICS]>;
+type Segment = Vec<[Histogram; METRICS.len()]>;
 
 /// All measurements of one replication.
 #[derive(Clone, Debug)]
@@ -226,7 +247,7 @@ impl Counters {
             record.squares[metric] += value * value;
         }
         let counted = record.count(values, self.scale);
-        if counted < METRICS {
+        if counted < METRICS.len() {
             record.widen(counted, values, self.scale);
         }
         self.completed += 1;
@@ -283,7 +304,7 @@ impl Counters {
 
     fn merge(&mut self) {
         let width = self.width();
-        let in_system = self.classes.len() * PER_CLASS + OVERALL - 1;
+        let in_system = self.classes.len() * PER_CLASS + IN_SYSTEM_AT_END;
         let merged = self.rows.chunks_exact(2 * width).flat_map(|pair| {
             (0..width).map(move |i| if i == in_system { pair[width + i] } else { pair[i] + pair[width + i] })
         });
@@ -317,7 +338,7 @@ impl Counters {
     }
 
     /// Histograms per segment, class and metric; the segment that is running last (if anything completed in it).
-    pub fn segments(&self) -> Vec<Vec<&[Histogram; METRICS]>> {
+    pub fn segments(&self) -> Vec<Vec<&[Histogram; METRICS.len()]>> {
         let mut segments: Vec<Vec<_>> = self.closed_segments.iter().map(|segment| segment.iter().collect()).collect();
         if self.classes.iter().any(|record| record.histograms[0].total() > 0) {
             segments.push(self.classes.iter().map(|record| &record.histograms).collect());
@@ -342,11 +363,25 @@ impl Counters {
                 let at = class * PER_CLASS;
                 let (mut area, mut spent) = (0.0, *age);
                 for row in rows.chunks_exact(width) {
-                    spent += row[at + 2];
-                    area += row[at + PER_CLASS - 2];
+                    spent += row[at + RESPONSE_TIME];
+                    area += row[at + AREA_IN_SYSTEM];
                 }
                 (area - spent).abs() / area.max(spent).max(f64::MIN_POSITIVE)
             })
             .fold(0.0, f64::max)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn columns_are_where_they_are_read() {
+        for (metric, sums) in METRICS.iter().zip(CLASS_COLUMNS[RESPONSE_TIME..].chunks_exact(2)) {
+            assert_eq!(sums, [metric.to_string(), format!("{metric}_squared")]);
+        }
+        assert_eq!(CLASS_COLUMNS[AREA_IN_SYSTEM], "area_in_system");
+        assert_eq!(SYSTEM_COLUMNS[IN_SYSTEM_AT_END], "in_system_at_end");
     }
 }

@@ -1,7 +1,9 @@
 //! How long the phases of a policy last.
 
-/// Number of phases: 0 (nobody there), and the four of the paper.
-pub const PHASES: usize = 5;
+/// Phases of MSFQ: an empty system, then the four phases of the paper.
+pub const PHASES: [&str; 5] = ["empty", "heavies", "lights_full", "lights", "drain"];
+/// Columns of a phase, which follow those of the system: completed phases, sum and sum of squares of their durations.
+pub const PHASE_COLUMNS: [&str; 3] = ["visits", "duration", "duration_squared"];
 
 #[derive(Clone, Copy, Debug, Default)]
 struct Tally {
@@ -15,16 +17,16 @@ struct Tally {
 pub struct Phases {
     current: usize,
     since: f64,
-    tallies: [Tally; PHASES],
+    tallies: [Tally; PHASES.len()],
 }
 
 impl Phases {
-    /// Numbers in a row: count, sum and sum of squares of the durations of each phase.
-    pub const WIDTH: usize = 3 * PHASES;
+    /// Numbers in a row.
+    pub const WIDTH: usize = PHASES.len() * PHASE_COLUMNS.len();
 
     /// Starts in a phase at time 0.
     pub fn new(phase: usize) -> Self {
-        Self { current: phase, since: 0.0, tallies: [Tally::default(); PHASES] }
+        Self { current: phase, since: 0.0, tallies: [Tally::default(); PHASES.len()] }
     }
 
     /// The phase that is on.
@@ -52,7 +54,7 @@ impl Phases {
 
     /// Forgets the durations counted.
     pub fn clear(&mut self) {
-        self.tallies = [Tally::default(); PHASES];
+        self.tallies = [Tally::default(); PHASES.len()];
     }
 
     /// The durations counted.

@@ -1,6 +1,6 @@
 //! The loop for any sizes, any arrivals and any policy: completions to come stand in a calendar.
 
-use super::{Frame, Orders, Source, Step, Stop};
+use super::{EventLoop, LoopState, RunSettings, Source, Stop};
 use crate::book::{Book, Slot};
 use crate::calendar::Calendar;
 use crate::counters::{Counters, Phases};
@@ -29,7 +29,7 @@ impl Schedule {
 /// One replication.
 #[derive(Clone)]
 pub struct Events<P> {
-    frame: Frame,
+    state: LoopState,
     policy: P,
     book: Book,
     source: Source,
@@ -41,15 +41,15 @@ pub struct Events<P> {
 
 impl<P: Policy> Events<P> {
     /// An empty system at time 0; the schedule of the first `kept` jobs is kept.
-    pub fn new(system: &System, mut policy: P, source: Source, orders: Orders, kept: Option<usize>) -> Self {
+    pub fn new(system: &System, mut policy: P, source: Source, settings: RunSettings, kept: Option<usize>) -> Self {
         let classes = system.classes.len();
         let sight = policy.sight();
         let phases = policy.phases().is_some();
         let station = Station::new(system, sight >= Sight::Heads);
         let first = source.next_time().max(f64::MIN_POSITIVE);
-        let counters = Counters::new(classes, orders.plan, phases, first);
+        let counters = Counters::new(classes, settings.plan, phases, first);
         Self {
-            frame: Frame::new(station, counters, orders),
+            state: LoopState::new(station, counters, settings),
             policy,
             book: Book::new(classes, sight == Sight::Jobs),
             source,
@@ -62,13 +62,13 @@ impl<P: Policy> Events<P> {
 
     #[inline]
     fn arrive(&mut self, now: f64) {
-        let number = self.frame.counters.arrived();
+        let number = self.state.counters.arrived();
         let job = self.source.take();
         let slot = self.book.queue(job.class, number, now, job.size, job.estimate);
-        self.frame.station.arrive(job.class, number);
-        self.frame.counters.arrive(job.class, now);
+        self.state.station.arrive(job.class, number);
+        self.state.counters.arrive(job.class, now);
         if P::HOOKS {
-            self.policy.arrived(View { station: &self.frame.station, book: &self.book }, job.class, slot);
+            self.policy.arrived(View { station: &self.state.station, book: &self.book }, job.class, slot);
         }
     }
 
@@ -77,24 +77,24 @@ impl<P: Policy> Events<P> {
         let job = self.book.job(slot);
         let (class, arrival, start, size, number) = (job.class, job.arrival, job.start, job.size, job.number);
         if P::ENDS {
-            self.policy.ended(View { station: &self.frame.station, book: &self.book }, class, slot);
+            self.policy.ended(View { station: &self.state.station, book: &self.book }, class, slot);
         }
-        self.frame.station.complete(class);
+        self.state.station.complete(class);
         self.book.leave(slot);
         if let Some(schedule) = &mut self.schedule {
             schedule.end[number as usize] = now;
         }
-        self.frame.counters.complete(class, now, now - arrival, start - arrival, size);
+        self.state.counters.complete(class, now, now - arrival, start - arrival, size);
     }
 
     #[inline]
     fn decide(&mut self, now: f64) -> bool {
         loop {
-            let choice = self.policy.next(View { station: &self.frame.station, book: &self.book });
+            let choice = self.policy.next(View { station: &self.state.station, book: &self.book });
             let (class, slot) = match choice {
                 Choice::Wait => return true,
-                Choice::Head(class) if self.frame.station.can_start(class) => (class, self.book.head(class)),
-                Choice::Job(slot) if self.frame.station.can_start(self.book.job(slot).class) => {
+                Choice::Head(class) if self.state.station.can_start(class) => (class, self.book.head(class)),
+                Choice::Job(slot) if self.state.station.can_start(self.book.job(slot).class) => {
                     (self.book.job(slot).class, slot)
                 }
                 _ => return false,
@@ -105,12 +105,12 @@ impl<P: Policy> Events<P> {
 
     #[inline]
     fn start(&mut self, class: u32, slot: Slot, now: f64, in_order: bool) {
-        if self.frame.orders.debug {
-            let permitted = self.policy.permits(View { station: &self.frame.station, book: &self.book }, class, slot);
-            self.frame.check_rule(class, permitted);
+        if self.state.settings.debug {
+            let permitted = self.policy.permits(View { station: &self.state.station, book: &self.book }, class, slot);
+            self.state.check_rule(class, permitted);
         }
         if P::HOOKS {
-            self.policy.starting(View { station: &self.frame.station, book: &self.book }, class, slot);
+            self.policy.starting(View { station: &self.state.station, book: &self.book }, class, slot);
         }
         let slot = self.book.serve(class, slot);
         let job = self.book.job_mut(slot);
@@ -118,22 +118,22 @@ impl<P: Policy> Events<P> {
         self.calendar.push(now + job.size, slot);
         let number = job.number;
         let book = &self.book;
-        self.frame.station.start(class, || book.head_number(class));
-        self.frame.counters.start(class, now);
+        self.state.station.start(class, || book.head_number(class));
+        self.state.counters.start(class, now);
         if let Some(schedule) = &mut self.schedule {
             schedule.start[number as usize] = now;
             schedule.order.push(number);
         }
-        if self.frame.orders.debug && in_order {
-            self.frame.check_order(class, number, &mut self.last_start[class as usize]);
+        if self.state.settings.debug && in_order {
+            self.state.check_order(class, number, &mut self.last_start[class as usize]);
         }
     }
 }
 
-impl<P: Policy + 'static> Step for Events<P> {
+impl<P: Policy + 'static> EventLoop for Events<P> {
     #[inline]
-    fn frame(&self) -> &Frame {
-        &self.frame
+    fn state(&self) -> &LoopState {
+        &self.state
     }
 
     /// One instant: all its completions, then all its arrivals, then the decisions.
@@ -145,13 +145,13 @@ impl<P: Policy + 'static> Step for Events<P> {
                 return Some(Stop::Empty);
             }
             now = self.wake;
-            self.frame.wakings += 1;
+            self.state.wake_ups += 1;
         }
         if now == f64::INFINITY {
             return Some(if self.book.is_empty() { Stop::Empty } else { Stop::Stuck });
         }
-        self.frame.counters.clock(&self.frame.station, now);
-        self.frame.station.set_now(now);
+        self.state.counters.clock(&self.state.station, now);
+        self.state.station.set_now(now);
         while self.calendar.next_time() <= now {
             let Some((slot, _)) = self.calendar.pop() else { break };
             self.complete(slot, now);
@@ -163,7 +163,7 @@ impl<P: Policy + 'static> Step for Events<P> {
             return Some(Stop::Fault);
         }
         if P::TIMERS {
-            self.wake = self.policy.wake_at(View { station: &self.frame.station, book: &self.book });
+            self.wake = self.policy.wake_at(View { station: &self.state.station, book: &self.book });
             if self.wake <= now {
                 return Some(Stop::Fault);
             }
@@ -173,11 +173,11 @@ impl<P: Policy + 'static> Step for Events<P> {
 
     #[cold]
     fn check(&mut self) {
-        self.frame.balance(self.book.len(), self.calendar.len());
+        self.state.balance(self.book.len(), self.calendar.len());
     }
 
     fn close(&mut self) {
-        self.frame.counters.close(&self.frame.station, self.policy.phases());
+        self.state.counters.close(&self.state.station, self.policy.phases());
     }
 
     fn phases(&mut self) -> Option<&mut Phases> {
@@ -185,7 +185,7 @@ impl<P: Policy + 'static> Step for Events<P> {
     }
 
     fn ages(&self) -> Vec<f64> {
-        self.book.ages(self.frame.station.classes(), self.frame.station.now())
+        self.book.ages(self.state.station.classes(), self.state.station.now())
     }
 
     fn schedule(&mut self) -> Option<Schedule> {

@@ -3,18 +3,19 @@
 //! response times included: which job of the class completes is independent of their ages.
 
 use super::service::{Rates, Service};
-use super::{Frame, Orders, Step, Stop};
-use crate::book::{Book, NOBODY};
+use super::{EventLoop, LoopState, RunSettings, Stop};
+use crate::book::{Book, NO_JOB};
 use crate::counters::{Counters, Phases};
+use crate::error::Error;
 use crate::policy::{Choice, Policy, Sight, View};
-use crate::random::{Law, Process, Stream, exponential, streams, uniform};
+use crate::random::{DistributionSpec, Process, Stream, exponential, streams, uniform};
 use crate::station::Station;
 use crate::system::System;
 
 /// One replication.
 #[derive(Clone)]
 pub struct Jumps<P, S> {
-    frame: Frame,
+    state: LoopState,
     policy: P,
     book: Book,
     rng: Stream,
@@ -27,25 +28,25 @@ pub struct Jumps<P, S> {
 
 impl<P: Policy, S: Service> Jumps<P, S> {
     /// An empty system at time 0. Refused unless all sizes are exponential and all arrivals Poisson.
-    pub fn new(system: &System, mut policy: P, orders: Orders) -> Result<Self, String> {
+    pub fn new(system: &System, mut policy: P, settings: RunSettings) -> Result<Self, Error> {
         let rates: Vec<Rates> = system
             .classes
             .iter()
             .map(|spec| match (&spec.size, &spec.arrivals) {
-                (&Law::Exponential { mean }, &Process::Poisson { rate }) => Ok((rate, mean)),
-                _ => {
-                    Err("the loop \"jumps\" is for exponential sizes and Poisson arrivals; use \"events\"".to_string())
-                }
+                (&DistributionSpec::Exponential { mean }, &Process::Poisson { rate }) => Ok((rate, mean)),
+                _ => Err(Error::Unsupported(
+                    "engine \"jumps\" requires exponential sizes and Poisson arrivals; use \"events\"",
+                )),
             })
             .collect::<Result<_, _>>()?;
         let arrival_rate = rates.iter().map(|rates| rates.0).sum();
-        let (seed, replication) = orders.seed;
+        let (seed, replication) = settings.seed;
         let [rng] = streams(seed, replication);
         let phases = policy.phases().is_some();
         let station = Station::new(system, policy.sight() >= Sight::Heads);
-        let counters = Counters::new(rates.len(), orders.plan, phases, 1.0 / arrival_rate);
+        let counters = Counters::new(rates.len(), settings.plan, phases, 1.0 / arrival_rate);
         Ok(Self {
-            frame: Frame::new(station, counters, orders),
+            state: LoopState::new(station, counters, settings),
             policy,
             book: Book::new(0, false),
             rng,
@@ -59,18 +60,18 @@ impl<P: Policy, S: Service> Jumps<P, S> {
     #[inline]
     fn arrive(&mut self, x: f64, now: f64) {
         let class = self.service.next_class(x, &mut self.rng);
-        let short = !P::HOOKS && !self.frame.orders.debug;
-        if short && self.policy.admits(&self.frame.station, class) {
+        let short = !P::HOOKS && !self.state.settings.debug;
+        if short && self.policy.admits(&self.state.station, class) {
             self.service.admit(class, now);
-            self.frame.station.admit(class);
-            self.frame.counters.admit(class, now);
+            self.state.station.admit(class);
+            self.state.counters.admit(class, now);
             return;
         }
         self.service.queue(class, now);
-        self.frame.station.arrive(class, now.to_bits());
-        self.frame.counters.arrive(class, now);
+        self.state.station.arrive(class, now.to_bits());
+        self.state.counters.arrive(class, now);
         if P::HOOKS {
-            self.policy.arrived(View { station: &self.frame.station, book: &self.book }, class, NOBODY);
+            self.policy.arrived(View { station: &self.state.station, book: &self.book }, class, NO_JOB);
         }
     }
 
@@ -79,17 +80,17 @@ impl<P: Policy, S: Service> Jumps<P, S> {
     fn complete(&mut self, x: f64, now: f64) {
         let (class, (arrival, start)) = self.service.complete(x, &mut self.rng);
         if P::ENDS {
-            self.policy.ended(View { station: &self.frame.station, book: &self.book }, class, NOBODY);
+            self.policy.ended(View { station: &self.state.station, book: &self.book }, class, NO_JOB);
         }
-        self.frame.station.complete(class);
-        self.frame.counters.complete(class, now, now - arrival, start - arrival, now - start);
+        self.state.station.complete(class);
+        self.state.counters.complete(class, now, now - arrival, start - arrival, now - start);
     }
 
     /// Asks the policy until nobody starts any more. False if an answer cannot be carried out.
     #[inline]
     fn decide(&mut self, now: f64) -> bool {
         loop {
-            match self.policy.next(View { station: &self.frame.station, book: &self.book }) {
+            match self.policy.next(View { station: &self.state.station, book: &self.book }) {
                 Choice::Wait => return true,
                 Choice::Head(class) if self.start(class, now) => {}
                 _ => return false,
@@ -101,7 +102,7 @@ impl<P: Policy, S: Service> Jumps<P, S> {
     /// seldom goes round more than twice, and would otherwise begin by loading all that a start needs.
     #[inline(never)]
     fn start(&mut self, class: u32, now: f64) -> bool {
-        if self.frame.orders.debug {
+        if self.state.settings.debug {
             return self.start_checked(class, now);
         }
         self.begin(class, now).is_some()
@@ -110,32 +111,32 @@ impl<P: Policy, S: Service> Jumps<P, S> {
     /// The same, in the debug mode.
     #[cold]
     fn start_checked(&mut self, class: u32, now: f64) -> bool {
-        let view = View { station: &self.frame.station, book: &self.book };
-        let permitted = self.policy.permits(view, class, NOBODY);
-        self.frame.check_rule(class, permitted);
+        let view = View { station: &self.state.station, book: &self.book };
+        let permitted = self.policy.permits(view, class, NO_JOB);
+        self.state.check_rule(class, permitted);
         let Some(arrival) = self.begin(class, now) else { return false };
-        self.frame.check_order(class, arrival, &mut self.last_start[class as usize]);
+        self.state.check_order(class, arrival, &mut self.last_start[class as usize]);
         true
     }
 
     /// The head of line of a class starts; gives its arrival.
     #[inline(always)]
     fn begin(&mut self, class: u32, now: f64) -> Option<f64> {
-        if P::HOOKS && self.frame.station.can_start(class) {
-            self.policy.starting(View { station: &self.frame.station, book: &self.book }, class, NOBODY);
+        if P::HOOKS && self.state.station.can_start(class) {
+            self.policy.starting(View { station: &self.state.station, book: &self.book }, class, NO_JOB);
         }
-        if !self.frame.station.start(class, || self.service.second(class).map(f64::to_bits)) {
+        if !self.state.station.start(class, || self.service.second(class).map(f64::to_bits)) {
             return None;
         }
-        self.frame.counters.start(class, now);
+        self.state.counters.start(class, now);
         self.service.start(class, now)
     }
 }
 
-impl<P: Policy + 'static, S: Service> Step for Jumps<P, S> {
+impl<P: Policy + 'static, S: Service> EventLoop for Jumps<P, S> {
     #[inline]
-    fn frame(&self) -> &Frame {
-        &self.frame
+    fn state(&self) -> &LoopState {
+        &self.state
     }
 
     /// One event, from the passing of time to the last decision.
@@ -143,18 +144,18 @@ impl<P: Policy + 'static, S: Service> Step for Jumps<P, S> {
     fn step(&mut self) -> Option<Stop> {
         let total = self.arrival_rate + self.service.total();
         let (wait, place) = (exponential(&mut self.rng), uniform(&mut self.rng));
-        let mut now = self.frame.station.now() + wait / total;
+        let mut now = self.state.station.now() + wait / total;
         let woken = P::TIMERS && self.wake <= now;
         if woken {
             now = self.wake;
-            self.frame.wakings += 1;
+            self.state.wake_ups += 1;
         }
-        self.frame.counters.clock(&self.frame.station, now);
-        self.frame.station.set_now(now);
+        self.state.counters.clock(&self.state.station, now);
+        self.state.station.set_now(now);
         if !woken {
             let x = place * total;
             // rounding may leave a rate of completions where nobody is in service
-            if x < self.arrival_rate || self.frame.station.free() == self.frame.station.servers() {
+            if x < self.arrival_rate || self.state.station.free() == self.state.station.servers() {
                 self.arrive(x, now);
             } else {
                 self.complete(x - self.arrival_rate, now);
@@ -164,7 +165,7 @@ impl<P: Policy + 'static, S: Service> Step for Jumps<P, S> {
             return Some(Stop::Fault);
         }
         if P::TIMERS {
-            self.wake = self.policy.wake_at(View { station: &self.frame.station, book: &self.book });
+            self.wake = self.policy.wake_at(View { station: &self.state.station, book: &self.book });
             if self.wake <= now {
                 return Some(Stop::Fault);
             }
@@ -175,11 +176,11 @@ impl<P: Policy + 'static, S: Service> Step for Jumps<P, S> {
     #[cold]
     fn check(&mut self) {
         let present = self.service.present().count();
-        self.frame.balance(present, self.service.in_service());
+        self.state.balance(present, self.service.in_service());
     }
 
     fn close(&mut self) {
-        self.frame.counters.close(&self.frame.station, self.policy.phases());
+        self.state.counters.close(&self.state.station, self.policy.phases());
     }
 
     fn refresh(&mut self) {
@@ -191,8 +192,8 @@ impl<P: Policy + 'static, S: Service> Step for Jumps<P, S> {
     }
 
     fn ages(&self) -> Vec<f64> {
-        let now = self.frame.station.now();
-        let mut ages = vec![0.0; self.frame.station.classes()];
+        let now = self.state.station.now();
+        let mut ages = vec![0.0; self.state.station.classes()];
         for (class, arrival) in self.service.present() {
             ages[class as usize] += now - arrival;
         }

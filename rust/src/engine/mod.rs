@@ -2,19 +2,19 @@
 //! that stop jobs. All feed the same counters.
 
 mod events;
-mod groups;
 mod jumps;
 mod preemptive;
+mod rate_groups;
 mod run;
 mod scan;
 mod service;
 mod source;
 
 pub use events::{Events, Schedule};
-pub use groups::Groups;
 pub use jumps::Jumps;
 pub use preemptive::PreemptiveEvents;
-use run::{Frame, Step};
+pub use rate_groups::RateGroups;
+use run::{EventLoop, LoopState};
 pub use run::{Run, Signals, Stop};
 pub use scan::{SCAN, Scan};
 pub use source::{Source, Trace};
@@ -23,7 +23,8 @@ use serde::Deserialize;
 use serde_json::{Map, Value};
 
 use crate::counters::Plan;
-use crate::policy::{Employer, Policy, Preemptive, Sight, employ};
+use crate::error::Error;
+use crate::policy::{Policy, PolicyVisitor, Preemptive, Sight, dispatch};
 use crate::system::{System, SystemSpec};
 
 /// Which loop.
@@ -64,7 +65,7 @@ pub struct Spec {
 
 /// What an engine is told besides system and policy.
 #[derive(Clone, Copy, Debug)]
-pub struct Orders {
+pub struct RunSettings {
     /// What is measured.
     pub plan: Plan,
     /// Most jobs in the system.
@@ -77,22 +78,22 @@ pub struct Orders {
 
 /// Puts policies to work on one replication of a spec.
 #[derive(Clone)]
-pub struct Hire<'a> {
+pub struct RunBuilder<'a> {
     /// The system.
     pub system: &'a System,
     /// Which loop.
     pub engine: Loop,
-    /// Further orders.
-    pub orders: Orders,
+    /// Further settings.
+    pub settings: RunSettings,
     /// A trace that takes the place of the random arrivals, its schedule to be kept.
     pub trace: Option<Trace>,
 }
 
-impl Hire<'_> {
+impl RunBuilder<'_> {
     /// The source of jobs, and of how many the schedule is kept.
-    fn source(&mut self) -> Result<(Source, Option<usize>), String> {
+    fn source(&mut self) -> Result<(Source, Option<usize>), Error> {
         match self.trace.take() {
-            None => Ok((Source::random(self.system, self.orders.seed)?, None)),
+            None => Ok((Source::random(self.system, self.settings.seed)?, None)),
             Some(trace) => {
                 let jobs = trace.arrival.len();
                 Ok((Source::Trace { trace, next: 0 }, Some(jobs)))
@@ -101,51 +102,51 @@ impl Hire<'_> {
     }
 }
 
-impl Employer for Hire<'_> {
-    type Output = Result<Box<dyn Run>, String>;
+impl PolicyVisitor for RunBuilder<'_> {
+    type Output = Result<Box<dyn Run>, Error>;
 
-    fn employ<P: Policy + 'static>(mut self, mut policy: P) -> Self::Output {
-        policy.seed(self.orders.seed);
+    fn visit<P: Policy + 'static>(mut self, mut policy: P) -> Self::Output {
+        policy.seed(self.settings.seed);
         match self.engine {
             Loop::Jumps if policy.sight() == Sight::Jobs => {
-                Err("the loop \"jumps\" is for policies that look at counts and heads of line; this one looks at single jobs".into())
+                Err(Error::Unsupported("engine \"jumps\" requires a policy that does not look at single jobs"))
             }
             Loop::Jumps if self.system.classes.len() <= SCAN => {
-                Ok(Box::new(Jumps::<P, Scan>::new(self.system, policy, self.orders)?))
+                Ok(Box::new(Jumps::<P, Scan>::new(self.system, policy, self.settings)?))
             }
-            Loop::Jumps => Ok(Box::new(Jumps::<P, Groups>::new(self.system, policy, self.orders)?)),
+            Loop::Jumps => Ok(Box::new(Jumps::<P, RateGroups>::new(self.system, policy, self.settings)?)),
             Loop::Events => {
                 let (source, kept) = self.source()?;
-                Ok(Box::new(Events::new(self.system, policy, source, self.orders, kept)))
+                Ok(Box::new(Events::new(self.system, policy, source, self.settings, kept)))
             }
         }
     }
 
-    fn employ_preemptive<P: Preemptive + 'static>(mut self, policy: P) -> Self::Output {
+    fn visit_preemptive<P: Preemptive + 'static>(mut self, policy: P) -> Self::Output {
         if self.engine == Loop::Jumps {
-            return Err("the loop \"jumps\" is for nonpreemptive policies".into());
+            return Err(Error::Unsupported("engine \"jumps\" requires a nonpreemptive policy"));
         }
         let (source, kept) = self.source()?;
-        Ok(Box::new(PreemptiveEvents::new(self.system, policy, source, self.orders, kept)))
+        Ok(Box::new(PreemptiveEvents::new(self.system, policy, source, self.settings, kept)))
     }
 }
 
 /// The replications of a spec.
-pub fn replications(spec: &Spec, system: &System) -> Result<Vec<Box<dyn Run>>, String> {
-    (0..spec.replications).map(|r| employ(&spec.policy, system, spec.hire(system, r))?).collect()
+pub fn replications(spec: &Spec, system: &System) -> Result<Vec<Box<dyn Run>>, Error> {
+    (0..spec.replications).map(|r| dispatch(&spec.policy, system, spec.run_builder(system, r))?).collect()
 }
 
 impl Spec {
-    /// Orders for a replication.
-    pub fn hire<'a>(&self, system: &'a System, replication: u32) -> Hire<'a> {
+    /// RunSettings for a replication.
+    pub fn run_builder<'a>(&self, system: &'a System, replication: u32) -> RunBuilder<'a> {
         let plan = Plan {
             block_jobs: self.block_jobs.max(1),
             // one path is drawn, not one a replication
             trajectory: if replication == 0 { self.trajectory } else { 0 },
             slowdown_bound: self.slowdown_bound,
         };
-        let orders = Orders { plan, crowd: self.crowd, debug: self.debug, seed: (self.seed, replication) };
-        Hire { system, engine: self.engine, orders, trace: None }
+        let settings = RunSettings { plan, crowd: self.crowd, debug: self.debug, seed: (self.seed, replication) };
+        RunBuilder { system, engine: self.engine, settings, trace: None }
     }
 }
 

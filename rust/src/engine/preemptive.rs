@@ -1,7 +1,7 @@
 //! The loop for preemptive policies. A job that is stopped keeps what it has done; stopping costs nothing.
 
 use super::events::Schedule;
-use super::{Frame, Orders, Source, Step, Stop};
+use super::{EventLoop, LoopState, RunSettings, Source, Stop};
 use crate::book::{Book, Slot};
 use crate::calendar::Calendar;
 use crate::counters::{Counters, Phases};
@@ -12,7 +12,7 @@ use crate::system::System;
 /// One replication.
 #[derive(Clone)]
 pub struct PreemptiveEvents<P> {
-    frame: Frame,
+    state: LoopState,
     policy: P,
     /// Lanes are levels of need, or classes; jobs stay in the queues until they complete.
     book: Book,
@@ -28,13 +28,13 @@ const STOPPED: u32 = 0;
 
 impl<P: Preemptive> PreemptiveEvents<P> {
     /// An empty system at time 0; the schedule of the first `kept` jobs is kept.
-    pub fn new(system: &System, policy: P, source: Source, orders: Orders, kept: Option<usize>) -> Self {
+    pub fn new(system: &System, policy: P, source: Source, settings: RunSettings, kept: Option<usize>) -> Self {
         let station = Station::new(system, false);
         let first = source.next_time().max(f64::MIN_POSITIVE);
-        let counters = Counters::new(system.classes.len(), orders.plan, false, first);
+        let counters = Counters::new(system.classes.len(), settings.plan, false, first);
         Self {
             book: Book::new(if P::LANES_OF_CLASSES { station.classes() } else { station.level_needs().len() }, true),
-            frame: Frame::new(station, counters, orders),
+            state: LoopState::new(station, counters, settings),
             policy,
             source,
             calendar: Calendar::default(),
@@ -46,33 +46,33 @@ impl<P: Preemptive> PreemptiveEvents<P> {
 
     #[inline]
     fn lane(&self, class: u32) -> usize {
-        if P::LANES_OF_CLASSES { class as usize } else { self.frame.station.level(class) }
+        if P::LANES_OF_CLASSES { class as usize } else { self.state.station.level(class) }
     }
 
     #[inline]
     fn arrive(&mut self, now: f64) {
-        let number = self.frame.counters.arrived();
+        let number = self.state.counters.arrived();
         let job = self.source.take();
         let lane = self.lane(job.class);
         let slot = self.book.enter(job.class, lane, number, now, job.size, job.size);
-        self.frame.station.arrive(job.class, number);
-        self.frame.counters.arrive(job.class, now);
-        self.policy.arrived(View { station: &self.frame.station, book: &self.book }, slot);
+        self.state.station.arrive(job.class, number);
+        self.state.counters.arrive(job.class, now);
+        self.policy.arrived(View { station: &self.state.station, book: &self.book }, slot);
     }
 
     #[inline]
     fn complete(&mut self, slot: Slot, now: f64) {
         let job = self.book.job(slot);
         let (class, response, size, number) = (job.class, now - job.arrival, job.size, job.number);
-        self.policy.completed(View { station: &self.frame.station, book: &self.book }, slot);
-        self.frame.station.complete(class);
+        self.policy.completed(View { station: &self.state.station, book: &self.book }, slot);
+        self.state.station.complete(class);
         self.running -= 1;
         self.book.leave_queued(self.lane(class), slot);
         if let Some(schedule) = &mut self.schedule {
             schedule.end[number as usize] = now;
         }
         // rounding of the remaining sizes must not make it negative
-        self.frame.counters.complete(class, now, response, (response - size).max(0.0), size);
+        self.state.counters.complete(class, now, response, (response - size).max(0.0), size);
     }
 
     fn pause(&mut self, slot: Slot, now: f64) {
@@ -80,8 +80,8 @@ impl<P: Preemptive> PreemptiveEvents<P> {
         job.expected = (job.expected - (now - job.start)).max(0.0);
         job.stamp = STOPPED;
         let class = job.class;
-        self.frame.station.pause(class);
-        self.frame.counters.pause(class, now);
+        self.state.station.pause(class);
+        self.state.counters.pause(class, now);
         self.running -= 1;
     }
 
@@ -90,8 +90,8 @@ impl<P: Preemptive> PreemptiveEvents<P> {
         job.start = now;
         job.stamp = self.calendar.push(now + job.expected, slot);
         let (class, number) = (job.class, job.number);
-        self.frame.station.start(class, || None);
-        self.frame.counters.start(class, now);
+        self.state.station.start(class, || None);
+        self.state.counters.start(class, now);
         self.running += 1;
         if let Some(schedule) = &mut self.schedule
             && schedule.start[number as usize].is_nan()
@@ -105,7 +105,7 @@ impl<P: Preemptive> PreemptiveEvents<P> {
     #[inline]
     fn decide(&mut self, now: f64) -> bool {
         let mut changes = std::mem::take(&mut self.changes);
-        self.policy.serve(View { station: &self.frame.station, book: &self.book }, &mut changes);
+        self.policy.serve(View { station: &self.state.station, book: &self.book }, &mut changes);
         for change in &changes {
             if let Change::Pause(slot) = *change {
                 self.pause(slot, now);
@@ -114,7 +114,7 @@ impl<P: Preemptive> PreemptiveEvents<P> {
         let mut fits = true;
         for change in &changes {
             if let Change::Run(slot) = *change {
-                fits &= self.frame.station.can_start(self.book.job(slot).class);
+                fits &= self.state.station.can_start(self.book.job(slot).class);
                 if fits {
                     self.run(slot, now);
                 }
@@ -142,10 +142,10 @@ impl<P: Preemptive> PreemptiveEvents<P> {
     }
 }
 
-impl<P: Preemptive + 'static> Step for PreemptiveEvents<P> {
+impl<P: Preemptive + 'static> EventLoop for PreemptiveEvents<P> {
     #[inline]
-    fn frame(&self) -> &Frame {
-        &self.frame
+    fn state(&self) -> &LoopState {
+        &self.state
     }
 
     #[inline]
@@ -154,8 +154,8 @@ impl<P: Preemptive + 'static> Step for PreemptiveEvents<P> {
         if now == f64::INFINITY {
             return Some(if self.book.is_empty() { Stop::Empty } else { Stop::Stuck });
         }
-        self.frame.counters.clock(&self.frame.station, now);
-        self.frame.station.set_now(now);
+        self.state.counters.clock(&self.state.station, now);
+        self.state.station.set_now(now);
         while self.next_completion() <= now {
             let Some((slot, _)) = self.calendar.pop() else { break };
             self.complete(slot, now);
@@ -171,11 +171,11 @@ impl<P: Preemptive + 'static> Step for PreemptiveEvents<P> {
 
     #[cold]
     fn check(&mut self) {
-        self.frame.balance(self.book.len(), self.running);
+        self.state.balance(self.book.len(), self.running);
     }
 
     fn close(&mut self) {
-        self.frame.counters.close(&self.frame.station, None);
+        self.state.counters.close(&self.state.station, None);
     }
 
     fn phases(&mut self) -> Option<&mut Phases> {
@@ -183,7 +183,7 @@ impl<P: Preemptive + 'static> Step for PreemptiveEvents<P> {
     }
 
     fn ages(&self) -> Vec<f64> {
-        self.book.ages(self.frame.station.classes(), self.frame.station.now())
+        self.book.ages(self.state.station.classes(), self.state.station.now())
     }
 
     fn schedule(&mut self) -> Option<Schedule> {

@@ -2,8 +2,9 @@
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
-use super::{Orders, Schedule};
+use super::{RunSettings, Schedule};
 use crate::counters::{Counters, Phases};
+use crate::error::Error;
 use crate::station::Station;
 
 /// Why a run stopped.
@@ -61,34 +62,36 @@ pub trait Run: Send + Sync {
     /// The schedule of a trace, if it was kept; it is handed over once.
     fn schedule(&mut self) -> Option<Schedule>;
     /// What the debug mode found, if a check failed.
-    fn failure(&self) -> Option<String>;
+    fn violation(&self) -> Option<Error>;
 }
 
 /// What every loop has.
 #[derive(Clone)]
-pub(super) struct Frame {
+pub(super) struct LoopState {
     pub station: Station,
     pub counters: Counters,
-    pub orders: Orders,
+    pub settings: RunSettings,
     /// Times that the policy was asked only because it wanted to be.
-    pub wakings: u64,
-    pub failure: Option<String>,
+    pub wake_ups: u64,
+    pub violation: Option<Error>,
 }
 
-impl Frame {
-    pub fn new(station: Station, counters: Counters, orders: Orders) -> Self {
-        Self { station, counters, orders, wakings: 0, failure: None }
+impl LoopState {
+    pub fn new(station: Station, counters: Counters, settings: RunSettings) -> Self {
+        Self { station, counters, settings, wake_ups: 0, violation: None }
     }
 
     /// Checks the counts against the jobs found present and in service.
     pub fn balance(&mut self, present: usize, in_service: usize) {
         let (used, free) = (self.station.recount(), self.station.free());
         if used + u64::from(free) != u64::from(self.station.servers()) {
-            self.failure = Some(format!("{used} servers in use and {free} free"));
+            self.violation = Some(Error::Invariant(format!("{used} servers in use and {free} free")));
         } else if present as u64 != self.counters.present() {
-            self.failure = Some(format!("{present} jobs present, {} counted", self.counters.present()));
+            self.violation =
+                Some(Error::Invariant(format!("{present} jobs present, {} counted", self.counters.present())));
         } else if present as u64 != self.station.total_waiting() + in_service as u64 {
-            self.failure = Some("jobs waiting and in service are not those present".into());
+            self.violation =
+                Some(Error::Invariant("jobs waiting and in service do not add up to the jobs present".into()));
         }
     }
 
@@ -97,7 +100,8 @@ impl Frame {
     pub fn check_order<K: PartialOrd>(&mut self, class: u32, key: K, last: &mut K) {
         if key < *last {
             let now = self.station.now();
-            self.failure = Some(format!("class {class} was not served in order of arrival at time {now}"));
+            self.violation =
+                Some(Error::Invariant(format!("class {class} was not served in order of arrival at time {now}")));
         }
         *last = key;
     }
@@ -107,18 +111,20 @@ impl Frame {
     pub fn check_rule(&mut self, class: u32, permitted: bool) {
         if !permitted {
             let now = self.station.now();
-            self.failure = Some(format!("the rule of the policy forbids the start of class {class} at time {now}"));
+            self.violation = Some(Error::Invariant(format!(
+                "the rule of the policy forbids the start of class {class} at time {now}"
+            )));
         }
     }
 }
 
 /// What makes a loop.
-pub(super) trait Step: Send + Sync {
-    fn frame(&self) -> &Frame;
+pub(super) trait EventLoop: Send + Sync {
+    fn state(&self) -> &LoopState;
     /// One event, or an instant with all its events, and the decisions that follow. Gives a reason only if the loop must
     /// stop.
     fn step(&mut self) -> Option<Stop>;
-    /// Checks the state, and leaves what it finds wrong in the frame (debug mode).
+    /// Checks the state, and leaves what it finds wrong in the state (debug mode).
     fn check(&mut self);
     /// A block of the measurements ends.
     fn close(&mut self);
@@ -133,10 +139,10 @@ pub(super) trait Step: Send + Sync {
 
 /// A chunk of steps, until `target` jobs have completed in all. Gives the reason if they end before.
 #[inline]
-fn chunk<L: Step>(run: &mut L, target: u64) -> Option<Stop> {
+fn chunk<L: EventLoop>(run: &mut L, target: u64) -> Option<Stop> {
     run.refresh();
-    let Frame { counters, orders, .. } = run.frame();
-    let &Orders { crowd, debug, .. } = orders;
+    let LoopState { counters, settings, .. } = run.state();
+    let &RunSettings { crowd, debug, .. } = settings;
     let mut mark = counters.block_end().min(target);
     if counters.completed() >= target {
         return Some(Stop::Done);
@@ -148,11 +154,11 @@ fn chunk<L: Step>(run: &mut L, target: u64) -> Option<Stop> {
         }
         if debug {
             run.check();
-            if run.frame().failure.is_some() {
+            if run.state().violation.is_some() {
                 return Some(Stop::Broken);
             }
         }
-        let counters = &run.frame().counters;
+        let counters = &run.state().counters;
         if counters.present() > crowd {
             return Some(Stop::Crowded);
         }
@@ -160,7 +166,7 @@ fn chunk<L: Step>(run: &mut L, target: u64) -> Option<Stop> {
             if counters.completed() >= counters.block_end() {
                 run.close();
             }
-            let counters = &run.frame().counters;
+            let counters = &run.state().counters;
             if counters.completed() >= target {
                 return Some(Stop::Done);
             }
@@ -170,12 +176,12 @@ fn chunk<L: Step>(run: &mut L, target: u64) -> Option<Stop> {
     None
 }
 
-impl<L: Step> Run for L {
+impl<L: EventLoop> Run for L {
     fn advance(&mut self, completed: u64, signals: &Signals) -> Stop {
         loop {
-            let before = self.frame().counters.completed();
+            let before = self.state().counters.completed();
             let stop = chunk(self, completed);
-            let interrupted = signals.report(self.frame().counters.completed() - before);
+            let interrupted = signals.report(self.state().counters.completed() - before);
             if let Some(stop) = stop {
                 return stop;
             }
@@ -186,31 +192,31 @@ impl<L: Step> Run for L {
     }
 
     fn counters(&self) -> &Counters {
-        &self.frame().counters
+        &self.state().counters
     }
 
     fn station(&self) -> &Station {
-        &self.frame().station
+        &self.state().station
     }
 
     fn phases(&mut self) -> Option<&mut Phases> {
-        Step::phases(self)
+        EventLoop::phases(self)
     }
 
     fn events(&self) -> u64 {
-        let Frame { counters, wakings, .. } = self.frame();
-        counters.arrived() + counters.completed() + wakings
+        let LoopState { counters, wake_ups, .. } = self.state();
+        counters.arrived() + counters.completed() + wake_ups
     }
 
     fn ages(&self) -> Vec<f64> {
-        Step::ages(self)
+        EventLoop::ages(self)
     }
 
     fn schedule(&mut self) -> Option<Schedule> {
-        Step::schedule(self)
+        EventLoop::schedule(self)
     }
 
-    fn failure(&self) -> Option<String> {
-        self.frame().failure.clone()
+    fn violation(&self) -> Option<Error> {
+        self.state().violation.clone()
     }
 }

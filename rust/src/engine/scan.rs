@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use super::service::{Rates, Service, Turn};
+use super::service::{InService, Rates, Service};
 use crate::random::Stream;
 
 /// Most classes whose rates are scanned.
@@ -20,7 +20,7 @@ pub struct Scan {
     completions: [f64; TABLE],
     /// Class at each place, by falling arrival rate.
     order: [u32; TABLE],
-    lanes: [Lane; SCAN],
+    jobs_by_class: [ClassJobs; SCAN],
     classes: usize,
     total: f64,
 }
@@ -28,10 +28,10 @@ pub struct Scan {
 /// The jobs of a class.
 #[derive(Clone, Debug, Default)]
 #[repr(align(128))]
-struct Lane {
+struct ClassJobs {
     /// Arrivals of those that wait, oldest first.
     waiting: VecDeque<f64>,
-    jobs: Vec<Turn>,
+    jobs: Vec<InService>,
     /// Completions per second of one job, and its inverse.
     rate: f64,
     mean: f64,
@@ -41,11 +41,11 @@ struct Lane {
 
 impl Scan {
     #[inline(always)]
-    fn serve(&mut self, class: u32, turn: Turn) {
-        let lane = &mut self.lanes[class as usize % SCAN];
-        lane.jobs.push(turn);
-        self.completions[lane.place % TABLE] = f64::from(lane.jobs.len() as u32) * lane.rate;
-        self.total += lane.rate;
+    fn serve(&mut self, class: u32, times: InService) {
+        let class_jobs = &mut self.jobs_by_class[class as usize % SCAN];
+        class_jobs.jobs.push(times);
+        self.completions[class_jobs.place % TABLE] = f64::from(class_jobs.jobs.len() as u32) * class_jobs.rate;
+        self.total += class_jobs.rate;
     }
 
     /// The place at which rounding carries a scan beyond the last class.
@@ -70,18 +70,18 @@ impl Service for Scan {
     fn new(rates: &[Rates]) -> Self {
         let mut by_rate: Vec<(u32, f64)> = (0..).zip(rates.iter().map(|rates| rates.0)).collect();
         by_rate.sort_by(|a, b| b.1.total_cmp(&a.1));
-        let mut lanes: [Lane; SCAN] = Default::default();
-        for (lane, &(_, mean)) in lanes.iter_mut().zip(rates) {
-            (lane.rate, lane.mean) = (1.0 / mean, mean);
+        let mut jobs_by_class: [ClassJobs; SCAN] = Default::default();
+        for (class_jobs, &(_, mean)) in jobs_by_class.iter_mut().zip(rates) {
+            (class_jobs.rate, class_jobs.mean) = (1.0 / mean, mean);
         }
         let (mut arrivals, mut completions) = ([f64::INFINITY; TABLE], [f64::INFINITY; TABLE]);
         let mut order = [0; TABLE];
         for (place, &(class, rate)) in by_rate.iter().enumerate() {
-            lanes[class as usize].place = place;
+            jobs_by_class[class as usize].place = place;
             (arrivals[place], completions[place], order[place]) = (rate, 0.0, class);
         }
         arrivals[rates.len() - 1] = f64::INFINITY;
-        Self { arrivals, completions, order, lanes, classes: rates.len(), total: 0.0 }
+        Self { arrivals, completions, order, jobs_by_class, classes: rates.len(), total: 0.0 }
     }
 
     #[inline(always)]
@@ -91,7 +91,7 @@ impl Service for Scan {
 
     #[inline(always)]
     fn queue(&mut self, class: u32, now: f64) {
-        self.lanes[class as usize % SCAN].waiting.push_back(now);
+        self.jobs_by_class[class as usize % SCAN].waiting.push_back(now);
     }
 
     #[inline(always)]
@@ -101,29 +101,29 @@ impl Service for Scan {
 
     #[inline(always)]
     fn start(&mut self, class: u32, now: f64) -> Option<f64> {
-        let arrival = self.lanes[class as usize % SCAN].waiting.pop_front()?;
+        let arrival = self.jobs_by_class[class as usize % SCAN].waiting.pop_front()?;
         self.serve(class, (arrival, now));
         Some(arrival)
     }
 
     #[inline]
     fn second(&self, class: u32) -> Option<f64> {
-        self.lanes[class as usize % SCAN].waiting.get(1).copied()
+        self.jobs_by_class[class as usize % SCAN].waiting.get(1).copied()
     }
 
     #[inline(always)]
-    fn complete(&mut self, x: f64, _: &mut Stream) -> (u32, Turn) {
+    fn complete(&mut self, x: f64, _: &mut Stream) -> (u32, InService) {
         let (mut place, mut rest) = scan(&self.completions, x);
         if place == self.classes {
             (place, rest) = (self.last_busy(), 0.0);
         }
         let class = self.order[place % TABLE];
-        let lane = &mut self.lanes[class as usize % SCAN];
-        let index = ((rest * lane.mean) as u32 as usize).min(lane.jobs.len() - 1);
-        let turn = lane.jobs.swap_remove(index);
-        self.completions[place % TABLE] = f64::from(lane.jobs.len() as u32) * lane.rate;
-        self.total -= lane.rate;
-        (class, turn)
+        let class_jobs = &mut self.jobs_by_class[class as usize % SCAN];
+        let index = ((rest * class_jobs.mean) as u32 as usize).min(class_jobs.jobs.len() - 1);
+        let times = class_jobs.jobs.swap_remove(index);
+        self.completions[place % TABLE] = f64::from(class_jobs.jobs.len() as u32) * class_jobs.rate;
+        self.total -= class_jobs.rate;
+        (class, times)
     }
 
     #[inline]
@@ -136,12 +136,12 @@ impl Service for Scan {
     }
 
     fn in_service(&self) -> usize {
-        self.lanes.iter().map(|lane| lane.jobs.len()).sum()
+        self.jobs_by_class.iter().map(|class_jobs| class_jobs.jobs.len()).sum()
     }
 
     fn present(&self) -> impl Iterator<Item = (u32, f64)> {
-        (0..).zip(&self.lanes).flat_map(|(class, lane)| {
-            let arrivals = lane.waiting.iter().chain(lane.jobs.iter().map(|(arrival, _)| arrival));
+        (0..).zip(&self.jobs_by_class).flat_map(|(class, class_jobs)| {
+            let arrivals = class_jobs.waiting.iter().chain(class_jobs.jobs.iter().map(|(arrival, _)| arrival));
             arrivals.map(move |&arrival| (class, arrival))
         })
     }

@@ -5,7 +5,7 @@ use rand_distr::weighted::WeightedAliasIndex;
 use crate::random::Stream;
 
 /// A job in service: arrival and start, seconds.
-pub type Turn = (f64, f64);
+pub type InService = (f64, f64);
 
 /// Arrival rate (jobs per second) and mean size (seconds) of a class.
 pub type Rates = (f64, f64);
@@ -26,7 +26,7 @@ pub trait Service: Clone + Send + Sync {
     fn second(&self, class: u32) -> Option<f64>;
     /// A job completes and is gone: any one in service, in proportion to its rate; `x` is uniform on [`Service::total`].
     /// Somebody must be in service.
-    fn complete(&mut self, x: f64, rng: &mut Stream) -> (u32, Turn);
+    fn complete(&mut self, x: f64, rng: &mut Stream) -> (u32, InService);
     /// Completions per second, all jobs in service together.
     fn total(&self) -> f64;
     /// Sums up afresh, which keeps rounding from piling up.
@@ -45,7 +45,7 @@ pub fn alias(weights: impl Iterator<Item = f64>) -> WeightedAliasIndex<f64> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{Groups, Scan};
+    use super::super::{RateGroups, Scan};
     use super::*;
     use crate::random::{streams, uniform};
 
@@ -75,9 +75,9 @@ mod tests {
         let mut seen = [[0u32; 9]; 5];
         for _ in 0..draws {
             let x = uniform(&mut rng) * service.total();
-            let (class, turn) = service.complete(x, &mut rng);
-            seen[class as usize][turn.1 as usize] += 1;
-            start(&mut service, class, turn.1, &mut rng);
+            let (class, times) = service.complete(x, &mut rng);
+            seen[class as usize][times.1 as usize] += 1;
+            start(&mut service, class, times.1, &mut rng);
         }
         for (class, &count) in counts.iter().enumerate() {
             for (i, &times) in seen[class].iter().enumerate() {
@@ -97,6 +97,6 @@ mod tests {
 
     #[test]
     fn groups_draw_in_proportion() {
-        check::<Groups>();
+        check::<RateGroups>();
     }
 }

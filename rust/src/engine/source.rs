@@ -1,5 +1,6 @@
 //! Where jobs come from: random arrival processes, or a trace.
 
+use crate::error::Error;
 use crate::random::{Arrivals, Process, Sampler, Stream, exponential, streams};
 use crate::station::Heads;
 use crate::system::System;
@@ -70,7 +71,7 @@ pub enum Source {
 
 impl Source {
     /// The arrival processes and size laws of a system.
-    pub fn random(system: &System, (seed, replication): (u64, u32)) -> Result<Self, String> {
+    pub fn random(system: &System, (seed, replication): (u64, u32)) -> Result<Self, Error> {
         let sizes = system.classes.iter().map(|c| Sampler::new(&c.size)).collect::<Result<Vec<_>, _>>()?;
         let rates: Option<Vec<f64>> = system
             .classes

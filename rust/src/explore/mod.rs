@@ -1,26 +1,26 @@
-//! All states of a system under a policy that lie within a region, and the jumps between them: the Markov chain of Poisson
+//! All states of a system under a policy that lie within a region, and the transitions between them: the Markov chain of Poisson
 //! arrivals and exponential sizes, found by asking the policy what starts after each event in each state.
 //!
 //! Two things keep the order of arrival, where a policy looks at it, from being one state for each order. Of a policy with a
 //! *window* only the jobs in it have a class; those behind are a number, and the class of one is drawn when it comes into the
 //! window. That is exact: the class of a job is independent of all that happened before somebody looks at it. Other
-//! policies say which orders have the same future ([`Policy::forget_order`]).
+//! policies say which settings have the same future ([`Policy::forget_order`]).
 
-mod desk;
+mod chain_stepper;
 
 use std::hash::Hasher;
 
 use hashbrown::HashTable;
 use rustc_hash::FxHasher;
 
-use crate::policy::{Employer, Policy, Preemptive, Sight};
-use crate::step::StepError;
+use crate::error::Error;
+use crate::policy::{Policy, PolicyVisitor, Preemptive, Sight};
 use crate::system::System;
-use desk::Desk;
+use chain_stepper::ChainStepper;
 
 /// What an exploration is asked for.
 #[derive(Clone, Debug)]
-pub struct Orders {
+pub struct ExplorationSettings {
     /// Jobs may be present as long as `sum weights[class] * number <= 1` in each row; one more weight is for those behind
     /// the window.
     pub region: Vec<Vec<f64>>,
@@ -30,9 +30,9 @@ pub struct Orders {
     pub every_order: bool,
 }
 
-/// The jumps found: those out of state `i` are `ends[i - 1]..ends[i]`.
+/// The transitions found: those out of state `i` are `ends[i - 1]..ends[i]`.
 #[derive(Clone, Debug, Default)]
-pub struct Jumps {
+pub struct Transitions {
     /// One number a state.
     pub ends: Vec<u64>,
     /// The state that follows.
@@ -57,11 +57,11 @@ pub struct Counts {
 /// An exploration, breadth first from the empty state.
 pub trait Explore: Send + Sync {
     /// Explores that many states more; false if there were no more to explore.
-    fn advance(&mut self, states: usize) -> Result<bool, StepError>;
+    fn advance(&mut self, states: usize) -> Result<bool, Error>;
     /// States known, and explored.
     fn progress(&self) -> (usize, usize);
-    /// The jumps found, handed over.
-    fn take_jumps(&mut self) -> Jumps;
+    /// The transitions found, handed over.
+    fn take_transitions(&mut self) -> Transitions;
     /// The jobs in each state known.
     fn counts(&self) -> Counts;
 }
@@ -69,7 +69,7 @@ pub trait Explore: Send + Sync {
 /// The states known, as words in a row: jobs in service and waiting per class, jobs behind the window, the policy's state
 /// and its length, the order of arrival.
 #[derive(Default)]
-struct Atlas {
+struct StateTable {
     words: Vec<u32>,
     starts: Vec<usize>,
     index: HashTable<u32>,
@@ -83,7 +83,7 @@ fn hash(words: &[u32]) -> u64 {
     hasher.finish()
 }
 
-impl Atlas {
+impl StateTable {
     fn state(&self, at: usize) -> &[u32] {
         let end = self.starts.get(at + 1).copied().unwrap_or(self.words.len());
         &self.words[self.starts[at]..end]
@@ -109,118 +109,119 @@ impl Atlas {
 }
 
 /// An exploration of a policy.
-struct Explorer<P> {
-    desk: Desk<P>,
-    orders: Orders,
-    atlas: Atlas,
-    jumps: Jumps,
+struct Exploration<P> {
+    stepper: ChainStepper<P>,
+    settings: ExplorationSettings,
+    table: StateTable,
+    transitions: Transitions,
     explored: usize,
     /// Scratch: the state explored, and a state reached.
     here: Vec<u32>,
     there: Vec<u32>,
 }
 
-impl<P: Policy> Explorer<P> {
-    fn new(system: &System, policy: P, orders: Orders) -> Self {
-        let mut desk = Desk::new(system, policy, &orders);
-        let mut atlas = Atlas::default();
+impl<P: Policy> Exploration<P> {
+    fn new(system: &System, policy: P, settings: ExplorationSettings) -> Self {
+        let mut stepper = ChainStepper::new(system, policy, &settings);
+        let mut table = StateTable::default();
         let mut there = Vec::new();
-        desk.write(&mut there);
-        atlas.place(&there);
-        Self { desk, orders, atlas, jumps: Jumps::default(), explored: 0, here: Vec::new(), there }
+        stepper.write(&mut there);
+        table.place(&there);
+        Self { stepper, settings, table, transitions: Transitions::default(), explored: 0, here: Vec::new(), there }
     }
 
     /// Whether one more job of a class (or behind the window) is within the region.
     fn has_room(&self, class: usize) -> bool {
-        self.orders.region.iter().all(|weights| {
-            let sum: f64 = weights.iter().enumerate().map(|(class, &w)| w * f64::from(self.desk.present(class))).sum();
+        self.settings.region.iter().all(|weights| {
+            let sum: f64 =
+                weights.iter().enumerate().map(|(class, &w)| w * f64::from(self.stepper.present(class))).sum();
             sum + weights[class] <= 1.0 + 1e-9
         })
     }
 
-    fn explore(&mut self) -> Result<(), StepError> {
-        let classes = self.orders.shares.len();
+    fn explore(&mut self) -> Result<(), Error> {
+        let classes = self.settings.shares.len();
         self.here.clear();
-        self.here.extend_from_slice(self.atlas.state(self.explored));
-        self.desk.read(&self.here)?;
+        self.here.extend_from_slice(self.table.state(self.explored));
+        self.stepper.read(&self.here)?;
         let open: Vec<bool> = (0..=classes).map(|class| self.has_room(class)).collect();
-        if self.desk.is_full() {
+        if self.stepper.is_full() {
             if open[classes] {
-                self.desk.arrive_behind();
+                self.stepper.arrive_behind();
                 self.record(2 * classes, 1.0);
             }
         } else {
             for class in (0..classes).filter(|&class| open[class]) {
-                self.desk.read(&self.here)?;
-                self.desk.enter(class as u32);
+                self.stepper.read(&self.here)?;
+                self.stepper.enter(class as u32);
                 self.settle(class, 1.0)?;
             }
         }
         for class in 0..classes {
             if self.here[class] > 0 {
-                self.desk.read(&self.here)?;
-                self.desk.complete(class as u32);
+                self.stepper.read(&self.here)?;
+                self.stepper.complete(class as u32);
                 self.settle(classes + class, 1.0)?;
             }
         }
-        self.jumps.ends.push(self.jumps.to.len() as u64);
+        self.transitions.ends.push(self.transitions.to.len() as u64);
         self.explored += 1;
         Ok(())
     }
 
     /// Starts whom the policy wants; a job that comes into the window may be of any class.
-    fn settle(&mut self, event: usize, share: f64) -> Result<(), StepError> {
-        while self.desk.start_one()? {
-            if !self.desk.may_reveal() {
+    fn settle(&mut self, event: usize, share: f64) -> Result<(), Error> {
+        while self.stepper.start_one()? {
+            if !self.stepper.may_reveal() {
                 continue;
             }
-            for class in 0..self.orders.shares.len() {
-                let kept = self.desk.clone();
-                self.desk.reveal(class as u32);
-                self.settle(event, share * self.orders.shares[class])?;
-                self.desk = kept;
+            for class in 0..self.settings.shares.len() {
+                let kept = self.stepper.clone();
+                self.stepper.reveal(class as u32);
+                self.settle(event, share * self.settings.shares[class])?;
+                self.stepper = kept;
             }
             return Ok(());
         }
-        self.desk.check_asleep()?;
+        self.stepper.check_asleep()?;
         self.record(event, share);
         Ok(())
     }
 
     fn record(&mut self, event: usize, share: f64) {
-        self.desk.write(&mut self.there);
-        self.jumps.to.push(self.atlas.place(&self.there));
-        self.jumps.event.push(event as u32);
-        if self.desk.has_window() {
-            self.jumps.share.push(share);
+        self.stepper.write(&mut self.there);
+        self.transitions.to.push(self.table.place(&self.there));
+        self.transitions.event.push(event as u32);
+        if self.stepper.has_window() {
+            self.transitions.share.push(share);
         }
     }
 }
 
-impl<P: Policy> Explore for Explorer<P> {
-    fn advance(&mut self, states: usize) -> Result<bool, StepError> {
+impl<P: Policy> Explore for Exploration<P> {
+    fn advance(&mut self, states: usize) -> Result<bool, Error> {
         for _ in 0..states {
-            if self.explored == self.atlas.starts.len() {
+            if self.explored == self.table.starts.len() {
                 return Ok(false);
             }
             self.explore()?;
         }
-        Ok(self.explored < self.atlas.starts.len())
+        Ok(self.explored < self.table.starts.len())
     }
 
     fn progress(&self) -> (usize, usize) {
-        (self.atlas.starts.len(), self.explored)
+        (self.table.starts.len(), self.explored)
     }
 
-    fn take_jumps(&mut self) -> Jumps {
-        std::mem::take(&mut self.jumps)
+    fn take_transitions(&mut self) -> Transitions {
+        std::mem::take(&mut self.transitions)
     }
 
     fn counts(&self) -> Counts {
-        let classes = self.orders.shares.len();
+        let classes = self.settings.shares.len();
         let mut counts = Counts::default();
-        for at in 0..self.atlas.starts.len() {
-            let state = self.atlas.state(at);
+        for at in 0..self.table.starts.len() {
+            let state = self.table.state(at);
             counts.running.extend_from_slice(&state[..classes]);
             counts.waiting.extend_from_slice(&state[classes..2 * classes]);
             counts.behind.push(state[2 * classes]);
@@ -230,30 +231,30 @@ impl<P: Policy> Explore for Explorer<P> {
 }
 
 /// Puts a policy to work for an exploration.
-pub struct ByBreadth<'a> {
+pub struct ExplorationBuilder<'a> {
     /// Who is served.
     pub system: &'a System,
     /// What is asked for.
-    pub orders: Orders,
+    pub settings: ExplorationSettings,
     /// The policy says that it looks at single jobs, but it is known not to.
     pub trusted: bool,
 }
 
-impl Employer for ByBreadth<'_> {
-    type Output = Result<Box<dyn Explore>, String>;
+impl PolicyVisitor for ExplorationBuilder<'_> {
+    type Output = Result<Box<dyn Explore>, Error>;
 
-    fn employ<P: Policy + 'static>(self, policy: P) -> Self::Output {
+    fn visit<P: Policy + 'static>(self, policy: P) -> Self::Output {
         if P::RANDOM {
-            return Err("draws random numbers, of which its states tell nothing".into());
+            return Err(Error::Unsupported("draws random numbers, which are not part of its states"));
         }
         let single = policy.sight() == Sight::Jobs && policy.remembers_order() && policy.window().is_none();
         if single && !self.trusted {
-            return Err("looks at single jobs, so that its states cannot be counted".into());
+            return Err(Error::Unsupported("looks at single jobs, so that its states cannot be counted"));
         }
-        Ok(Box::new(Explorer::new(self.system, policy, self.orders)))
+        Ok(Box::new(Exploration::new(self.system, policy, self.settings)))
     }
 
-    fn employ_preemptive<P: Preemptive + 'static>(self, _: P) -> Self::Output {
-        Err("is preemptive".into())
+    fn visit_preemptive<P: Preemptive + 'static>(self, _: P) -> Self::Output {
+        Err(Error::Unsupported("is preemptive"))
     }
 }

@@ -8,6 +8,7 @@
 use super::backfill::{Backfill, Drain};
 use super::{Choice, Parameters, Policy, Sight, View};
 use crate::book::Slot;
+use crate::error::Error;
 
 /// Adaptive Quickswap.
 #[derive(Clone)]
@@ -17,7 +18,7 @@ pub struct AdaptiveQuickswap<B> {
 }
 
 impl<B: Backfill> AdaptiveQuickswap<B> {
-    pub(super) fn build(parameters: &Parameters<'_>) -> Result<Self, String> {
+    pub(super) fn build(parameters: &Parameters<'_>) -> Result<Self, Error> {
         Ok(Self { draining: false, backfill: B::build(parameters)? })
     }
 }
@@ -78,11 +79,11 @@ impl<B: Backfill> Policy for AdaptiveQuickswap<B> {
         vec![self.draining.into()]
     }
 
-    fn restore(&mut self, state: &[i64], view: View<'_>) -> Result<(), String> {
+    fn restore(&mut self, state: &[i64], view: View<'_>) -> Result<(), Error> {
         self.draining = match state {
             [0] => false,
             [1] => true,
-            _ => return Err(format!("Adaptive Quickswap's state is (0,) or (1,), not {state:?}")),
+            _ => return Err(Error::argument("policy state", state, "(0,) or (1,)")),
         };
         self.backfill.restore(view)
     }

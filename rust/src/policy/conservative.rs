@@ -22,12 +22,13 @@
 
 use std::collections::BTreeSet;
 
-use super::estimates::{Needs, Profile, until};
+use super::estimates::{NeedIndex, Profile, until};
 use super::{Choice, Parameters, Policy, Sight, View};
 use crate::book::{Job, Slot};
+use crate::error::Error;
 
 /// Of a job that is no suspect.
-const NOWHERE: (f64, f64) = (f64::INFINITY, 0.0);
+const NO_INTERVAL: (f64, f64) = (f64::INFINITY, 0.0);
 
 /// Conservative.
 #[derive(Clone)]
@@ -36,40 +37,40 @@ pub struct Conservative {
     /// Reservation of each waiting job, seconds, by slot.
     reserved: Vec<f64>,
     /// The same in order: time (bits of seconds, which are in the order of their values), number of the job, slot.
-    agenda: BTreeSet<(u64, u64, Slot)>,
+    reservations: BTreeSet<(u64, u64, Slot)>,
     /// Jobs that have no reservation yet, in order of arrival.
-    fresh: Vec<Slot>,
+    unreserved: Vec<Slot>,
     /// The jobs that have one, by need.
-    needs: Needs,
+    needs: NeedIndex,
     /// The jobs that may be earlier than their reservation, in order of arrival: number, slot.
-    suspects: BTreeSet<(u64, Slot)>,
+    candidates: BTreeSet<(u64, Slot)>,
     /// From when and until when servers have become free for each of them, seconds, by slot.
-    risen: Vec<(f64, f64)>,
+    freed: Vec<(f64, f64)>,
     /// Jobs have arrived or ended since all that follows from it was decided.
-    stirred: bool,
+    changed: bool,
 }
 
 impl Conservative {
-    pub(super) fn build(parameters: &Parameters<'_>) -> Result<Self, String> {
+    pub(super) fn build(parameters: &Parameters<'_>) -> Result<Self, Error> {
         let servers = parameters.system().servers;
         Ok(Self {
             profile: Profile::new(servers),
-            needs: Needs::new(servers),
+            needs: NeedIndex::new(servers),
             reserved: Vec::new(),
-            agenda: BTreeSet::new(),
-            fresh: Vec::new(),
-            suspects: BTreeSet::new(),
-            risen: Vec::new(),
-            stirred: false,
+            reservations: BTreeSet::new(),
+            unreserved: Vec::new(),
+            candidates: BTreeSet::new(),
+            freed: Vec::new(),
+            changed: false,
         })
     }
 
     /// Gives a job that has no reservation the earliest one.
-    fn place(&mut self, slot: Slot, job: &Job, need: u32, now: f64) {
+    fn reserve(&mut self, slot: Slot, job: &Job, need: u32, now: f64) {
         let time =
             self.profile.earliest(now, need, job.expected, f64::INFINITY, f64::INFINITY).unwrap_or(f64::INFINITY);
-        self.profile.take(time, until(time, job.expected), need);
-        self.agenda.insert((time.to_bits(), job.number, slot));
+        self.profile.reserve(time, until(time, job.expected), need);
+        self.reservations.insert((time.to_bits(), job.number, slot));
         self.needs.insert(need, job.number, slot);
         self.reserved[slot as usize] = time;
     }
@@ -78,9 +79,9 @@ impl Conservative {
     ///
     /// As long as nothing becomes free nobody can be earlier, since everybody has the earliest reservation. So the time for
     /// which a job could be served now, but not before, has a part in which enough servers are free just now.
-    fn note(&mut self, from: f64, to: f64, need: u32) {
-        let Some(latest) = self.agenda.last().map(|&(time, ..)| f64::from_bits(time)) else { return };
-        let Self { profile, needs, reserved, risen, suspects, .. } = self;
+    fn note_freed(&mut self, from: f64, to: f64, need: u32) {
+        let Some(latest) = self.reservations.last().map(|&(time, ..)| f64::from_bits(time)) else { return };
+        let Self { profile, needs, reserved, freed, candidates, .. } = self;
         profile.risen(
             from,
             to.min(latest),
@@ -89,9 +90,9 @@ impl Conservative {
             |low, high, begin, end| {
                 for (number, slot) in needs.between(low, high) {
                     if reserved[slot as usize] > begin {
-                        let (first, last) = &mut risen[slot as usize];
+                        let (first, last) = &mut freed[slot as usize];
                         if *last == 0.0 {
-                            suspects.insert((number, slot));
+                            candidates.insert((number, slot));
                         }
                         (*first, *last) = (first.min(begin), last.max(end));
                     }
@@ -105,45 +106,46 @@ impl Conservative {
     fn compress(&mut self, view: View<'_>) {
         let now = view.station.now();
         let mut next = 0;
-        while let Some(&(number, slot)) = self.suspects.range((next, 0)..).next().or_else(|| self.suspects.first()) {
-            self.suspects.remove(&(number, slot));
+        while let Some(&(number, slot)) = self.candidates.range((next, 0)..).next().or_else(|| self.candidates.first())
+        {
+            self.candidates.remove(&(number, slot));
             let job = view.book.job(slot);
-            self.hasten(slot, job, view.station.need(job.class), now);
+            self.move_earlier(slot, job, view.station.need(job.class), now);
             next = number + 1;
         }
     }
 
     /// Gives a job an earlier reservation, if it can be had.
-    fn hasten(&mut self, slot: Slot, job: &Job, need: u32, now: f64) {
+    fn move_earlier(&mut self, slot: Slot, job: &Job, need: u32, now: f64) {
         let old = self.reserved[slot as usize];
-        let (first, last) = std::mem::replace(&mut self.risen[slot as usize], NOWHERE);
-        // whatever ends before the first place that has risen is in vain; the sum that says so is rounded
+        let (first, last) = std::mem::replace(&mut self.freed[slot as usize], NO_INTERVAL);
+        // whatever ends before the first place that has freed is in vain; the sum that says so is rounded
         let from = now.max(first - job.expected - 4.0 * f64::EPSILON * first);
         // from its reservation on its own servers are free, once it has given them back
         let Some(time) = self.profile.earliest(from, need, job.expected, old, last) else { return };
         let (end, before) = (until(time, job.expected), until(old, job.expected));
-        self.profile.take(time, end.min(old), need);
-        self.profile.give(end.max(old), before, need);
-        self.agenda.remove(&(old.to_bits(), job.number, slot));
-        self.agenda.insert((time.to_bits(), job.number, slot));
+        self.profile.reserve(time, end.min(old), need);
+        self.profile.release(end.max(old), before, need);
+        self.reservations.remove(&(old.to_bits(), job.number, slot));
+        self.reservations.insert((time.to_bits(), job.number, slot));
         self.reserved[slot as usize] = time;
-        self.note(end.max(old), before, need);
+        self.note_freed(end.max(old), before, need);
     }
 
     /// Forgets all reservations.
     #[cold]
-    fn start_afresh(&mut self, view: View<'_>) {
+    fn reset(&mut self, view: View<'_>) {
         let now = view.station.now();
-        self.agenda.clear();
+        self.reservations.clear();
         self.profile.clear(now);
         for (_, job) in view.book.walk(view.book.running()) {
-            self.profile.take(now, until(job.start, job.expected), view.station.need(job.class));
+            self.profile.reserve(now, until(job.start, job.expected), view.station.need(job.class));
         }
-        self.fresh.clear();
-        self.fresh.extend(view.book.walk(view.book.order()).map(|(slot, _)| slot));
+        self.unreserved.clear();
+        self.unreserved.extend(view.book.walk(view.book.order()).map(|(slot, _)| slot));
         self.needs.clear();
-        self.suspects.clear();
-        self.risen.fill(NOWHERE);
+        self.candidates.clear();
+        self.freed.fill(NO_INTERVAL);
     }
 }
 
@@ -159,19 +161,20 @@ impl Policy for Conservative {
     #[inline]
     fn next(&mut self, view: View<'_>) -> Choice {
         let (free, now) = (view.station.free(), view.station.now());
-        if self.stirred && self.agenda.first().is_some_and(|&(time, ..)| f64::from_bits(time) < now) {
-            self.start_afresh(view);
+        if self.changed && self.reservations.first().is_some_and(|&(time, ..)| f64::from_bits(time) < now) {
+            self.reset(view);
         }
-        self.stirred = false;
+        self.changed = false;
         self.compress(view);
         self.profile.forget(now);
-        for place in 0..self.fresh.len() {
-            let slot = self.fresh[place];
+        for place in 0..self.unreserved.len() {
+            let slot = self.unreserved[place];
             let job = view.book.job(slot);
-            self.place(slot, job, view.station.need(job.class), now);
+            self.reserve(slot, job, view.station.need(job.class), now);
         }
-        self.fresh.clear();
-        let due = self.agenda.range((now.to_bits(), 0, 0)..).take_while(|&&(time, ..)| f64::from_bits(time) <= now);
+        self.unreserved.clear();
+        let due =
+            self.reservations.range((now.to_bits(), 0, 0)..).take_while(|&&(time, ..)| f64::from_bits(time) <= now);
         let mut fitting = due.filter(|&&(.., slot)| view.station.need(view.book.job(slot).class) <= free);
         fitting.next().map_or(Choice::Wait, |&(.., slot)| Choice::Job(slot))
     }
@@ -180,17 +183,17 @@ impl Policy for Conservative {
     fn arrived(&mut self, _: View<'_>, _: u32, slot: Slot) {
         if self.reserved.len() <= slot as usize {
             self.reserved.resize(slot as usize + 1, f64::NAN);
-            self.risen.resize(slot as usize + 1, NOWHERE);
+            self.freed.resize(slot as usize + 1, NO_INTERVAL);
         }
         self.reserved[slot as usize] = f64::NAN;
-        self.fresh.push(slot);
-        self.stirred = true;
+        self.unreserved.push(slot);
+        self.changed = true;
     }
 
     #[inline]
     fn starting(&mut self, view: View<'_>, class: u32, slot: Slot) {
         let number = view.book.job(slot).number;
-        self.agenda.remove(&(self.reserved[slot as usize].to_bits(), number, slot));
+        self.reservations.remove(&(self.reserved[slot as usize].to_bits(), number, slot));
         self.needs.remove(view.station.need(class), number, slot);
     }
 
@@ -200,20 +203,20 @@ impl Policy for Conservative {
         let end = until(job.start, job.expected);
         if end > now {
             let need = view.station.need(class);
-            self.profile.give(now, end, need);
-            self.note(now, end, need);
+            self.profile.release(now, end, need);
+            self.note_freed(now, end, need);
         }
-        self.stirred = true;
+        self.changed = true;
     }
 
     /// The next reservation to come.
     #[inline]
     fn wake_at(&mut self, view: View<'_>) -> f64 {
         let later = (view.station.now().to_bits() + 1, 0, 0);
-        self.agenda.range(later..).next().map_or(f64::INFINITY, |&(time, ..)| f64::from_bits(time))
+        self.reservations.range(later..).next().map_or(f64::INFINITY, |&(time, ..)| f64::from_bits(time))
     }
 
-    fn restore(&mut self, _: &[i64], _: View<'_>) -> Result<(), String> {
-        Err("policy conservative looks at estimated sizes, which a state does not hold".into())
+    fn restore(&mut self, _: &[i64], _: View<'_>) -> Result<(), Error> {
+        Err(Error::Unsupported("policy conservative uses estimated sizes, which a state does not contain"))
     }
 }

@@ -6,9 +6,10 @@
 //! The sums that the smaller needs can reach stand in bitsets, one a level; a level with many members enters as members in
 //! bundles of 1, 2, 4 and so on. That is only looked at where the largest needs first do not fill the servers.
 
-use super::fronts::Fronts;
+use super::served_prefixes::ServedPrefixes;
 use super::{Change, Parameters, Preemptive, View};
-use crate::book::{NOBODY, Slot};
+use crate::book::{NO_JOB, Slot};
+use crate::error::Error;
 
 #[derive(Clone, Copy)]
 struct Level {
@@ -23,7 +24,7 @@ struct Level {
 pub struct DivisorFilling {
     servers: u32,
     levels: Vec<Level>,
-    fronts: Fronts,
+    prefixes: ServedPrefixes,
     /// Jobs in M.
     members: u32,
     /// The youngest of them.
@@ -35,19 +36,23 @@ pub struct DivisorFilling {
 }
 
 impl DivisorFilling {
-    pub(super) fn build(parameters: &Parameters<'_>) -> Result<Self, String> {
+    pub(super) fn build(parameters: &Parameters<'_>) -> Result<Self, Error> {
         let servers = parameters.system().servers;
         let mut needs: Vec<u32> = parameters.system().classes.iter().map(|c| c.need).collect();
         needs.dedup();
         if let Some(need) = needs.iter().find(|&&need| !servers.is_multiple_of(need)) {
-            return Err(format!("DivisorFilling is for needs that divide the {servers} servers; {need} does not"));
+            return Err(Error::argument(
+                "need",
+                need,
+                format!("a divisor of the {servers} servers under DivisorFilling"),
+            ));
         }
         Ok(Self {
             servers,
-            fronts: Fronts::new(needs.len()),
+            prefixes: ServedPrefixes::new(needs.len()),
             levels: needs.iter().map(|&need| Level { need, members: 0, target: 0 }).collect(),
             members: 0,
-            last: NOBODY,
+            last: NO_JOB,
             sums: Vec::new(),
             words: servers as usize / 64 + 1,
         })
@@ -115,24 +120,24 @@ fn add_shifted(row: &mut [u64], shift: usize) {
 impl Preemptive for DivisorFilling {
     #[inline]
     fn arrived(&mut self, view: View<'_>, slot: Slot) {
-        self.fronts.arrived(view.station.level(view.book.job(slot).class), slot);
+        self.prefixes.arrived(view.station.level(view.book.job(slot).class), slot);
     }
 
     #[inline]
     fn completed(&mut self, view: View<'_>, slot: Slot) {
         // a job in service is a member
         let at = view.station.level(view.book.job(slot).class);
-        self.fronts.completed(at);
+        self.prefixes.completed(at);
         self.levels[at].members -= 1;
         self.members -= 1;
         if self.last == slot {
-            self.last = view.book.previous(slot).unwrap_or(NOBODY);
+            self.last = view.book.previous(slot).unwrap_or(NO_JOB);
         }
     }
 
     fn serve(&mut self, view: View<'_>, changes: &mut Vec<Change>) {
         while self.members < self.servers {
-            let next = if self.last == NOBODY { view.book.order().first() } else { view.book.next(self.last) };
+            let next = if self.last == NO_JOB { view.book.order().first() } else { view.book.next(self.last) };
             let Some(slot) = next else { break };
             self.levels[view.station.level(view.book.job(slot).class)].members += 1;
             self.members += 1;
@@ -142,7 +147,7 @@ impl Preemptive for DivisorFilling {
             self.best_sum();
         }
         for (at, level) in self.levels.iter().enumerate() {
-            self.fronts.serve(view, at, level.target, changes);
+            self.prefixes.serve(view, at, level.target, changes);
         }
     }
 }

@@ -3,20 +3,21 @@
 //! that fits now and that either is estimated to end no later than the shadow or needs no more than the extra servers. A job
 //! beyond its estimated end is taken to end now.
 
-use super::estimates::{Ends, Line};
+use super::estimates::{EstimatedEnds, QueueTree};
 use super::{Choice, Parameters, Policy, Sight, View};
 use crate::book::Slot;
+use crate::error::Error;
 
 /// EASY.
 #[derive(Clone)]
 pub struct Easy {
-    ends: Ends,
-    line: Line,
+    ends: EstimatedEnds,
+    queue: QueueTree,
 }
 
 impl Easy {
-    pub(super) fn build(_: &Parameters<'_>) -> Result<Self, String> {
-        Ok(Self { ends: Ends::default(), line: Line::default() })
+    pub(super) fn build(_: &Parameters<'_>) -> Result<Self, Error> {
+        Ok(Self { ends: EstimatedEnds::default(), queue: QueueTree::default() })
     }
 }
 
@@ -42,19 +43,19 @@ impl Policy for Easy {
         let (shadow, then) = self.ends.shadow(now, free, need);
         let extra = then.saturating_sub(u64::from(need));
         // the head itself does not fit
-        self.line
+        self.queue
             .first(|job| job.need <= free && (now + job.expected <= shadow || u64::from(job.need) <= extra))
             .map_or(Choice::Wait, Choice::Job)
     }
 
     #[inline]
     fn arrived(&mut self, view: View<'_>, class: u32, slot: Slot) {
-        self.line.push(slot, view.station.need(class), view.book.job(slot).expected);
+        self.queue.push(slot, view.station.need(class), view.book.job(slot).expected);
     }
 
     #[inline]
     fn starting(&mut self, view: View<'_>, class: u32, slot: Slot) {
-        self.line.remove(slot);
+        self.queue.remove(slot);
         self.ends.insert(view.station.now() + view.book.job(slot).expected, slot, view.station.need(class));
     }
 
@@ -64,7 +65,7 @@ impl Policy for Easy {
         self.ends.remove(job.start + job.expected, slot, view.station.need(class));
     }
 
-    fn restore(&mut self, _: &[i64], _: View<'_>) -> Result<(), String> {
-        Err("policy easy looks at estimated sizes, which a state does not hold".into())
+    fn restore(&mut self, _: &[i64], _: View<'_>) -> Result<(), Error> {
+        Err(Error::Unsupported("policy easy uses estimated sizes, which a state does not contain"))
     }
 }

@@ -1,13 +1,14 @@
 //! First-come first-served: the oldest waiting job if it fits, else none (head-of-line blocking).
 
 use super::{Choice, Parameters, Policy, Sight, View};
+use crate::error::Error;
 
 /// FCFS.
 #[derive(Clone)]
 pub struct Fcfs;
 
 impl Fcfs {
-    pub(super) fn build(_: &Parameters<'_>) -> Result<Self, String> {
+    pub(super) fn build(_: &Parameters<'_>) -> Result<Self, Error> {
         Ok(Self)
     }
 }

@@ -1,6 +1,7 @@
 //! First-Fit (the paper's First-Fit BackFilling): the oldest waiting job among those that fit.
 
 use super::{Choice, Parameters, Policy, Sight, View};
+use crate::error::Error;
 use crate::station::Station;
 
 /// First-Fit.
@@ -8,7 +9,7 @@ use crate::station::Station;
 pub struct FirstFit;
 
 impl FirstFit {
-    pub(super) fn build(_: &Parameters<'_>) -> Result<Self, String> {
+    pub(super) fn build(_: &Parameters<'_>) -> Result<Self, Error> {
         Ok(Self)
     }
 }

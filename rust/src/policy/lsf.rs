@@ -1,13 +1,14 @@
-//! Least servers first: the oldest job of the smallest need, if it fits.
+//! Minimum servers first: the oldest job of the smallest need, if it fits.
 
 use super::{Choice, Parameters, Policy, View};
+use crate::error::Error;
 
 /// LSF.
 #[derive(Clone)]
 pub struct Lsf;
 
 impl Lsf {
-    pub(super) fn build(_: &Parameters<'_>) -> Result<Self, String> {
+    pub(super) fn build(_: &Parameters<'_>) -> Result<Self, Error> {
         Ok(Self)
     }
 }

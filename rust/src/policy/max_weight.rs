@@ -8,19 +8,20 @@
 //! 1, 2, 4 and so on. The time is in proportion to classes present times servers times the logarithm of the slots of a class,
 //! at each event at which the jobs present do not all fit.
 
-use super::fronts::Fronts;
+use super::served_prefixes::ServedPrefixes;
 use super::{Change, Parameters, Preemptive, View};
 use crate::book::Slot;
+use crate::error::Error;
 
 /// MaxWeight.
 #[derive(Clone)]
 pub struct MaxWeight {
     servers: u32,
-    /// Needs, in units, of the classes in the order in which they enter; the last one matters first.
+    /// NeedIndex, in units, of the classes in the order in which they enter; the last one matters first.
     classes: Vec<(u32, u32)>,
     /// Servers in units.
     room: usize,
-    fronts: Fronts,
+    prefixes: ServedPrefixes,
     targets: Vec<u32>,
     /// Rows of best values, and one more for scratch.
     rows: Vec<Vec<u64>>,
@@ -32,7 +33,7 @@ fn gcd(a: u32, b: u32) -> u32 {
 }
 
 impl MaxWeight {
-    pub(super) fn build(parameters: &Parameters<'_>) -> Result<Self, String> {
+    pub(super) fn build(parameters: &Parameters<'_>) -> Result<Self, Error> {
         let system = parameters.system();
         let unit = system.classes.iter().fold(0, |unit, class| gcd(unit, class.need));
         // the core's order is by need and then by place in the system; of equal needs the first in the system comes last here
@@ -42,7 +43,7 @@ impl MaxWeight {
         Ok(Self {
             servers: system.servers,
             room: (system.servers / unit) as usize,
-            fronts: Fronts::new(classes.len()),
+            prefixes: ServedPrefixes::new(classes.len()),
             targets: vec![0; classes.len()],
             rows: vec![Vec::new(); classes.len()],
             classes,
@@ -99,12 +100,12 @@ impl Preemptive for MaxWeight {
 
     #[inline]
     fn arrived(&mut self, view: View<'_>, slot: Slot) {
-        self.fronts.arrived(view.book.job(slot).class as usize, slot);
+        self.prefixes.arrived(view.book.job(slot).class as usize, slot);
     }
 
     #[inline]
     fn completed(&mut self, view: View<'_>, slot: Slot) {
-        self.fronts.completed(view.book.job(slot).class as usize);
+        self.prefixes.completed(view.book.job(slot).class as usize);
     }
 
     fn serve(&mut self, view: View<'_>, changes: &mut Vec<Change>) {
@@ -117,7 +118,7 @@ impl Preemptive for MaxWeight {
             self.pack(view);
         }
         for (lane, &target) in self.targets.iter().enumerate() {
-            self.fronts.serve(view, lane, target, changes);
+            self.prefixes.serve(view, lane, target, changes);
         }
     }
 }

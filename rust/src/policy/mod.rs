@@ -5,20 +5,20 @@
 mod adaptive_quickswap;
 mod backfill;
 mod conservative;
-mod dice;
 mod divisor_filling;
 mod easy;
 mod estimates;
 mod fcfs;
 mod first_fit;
-mod fronts;
 mod lsf;
 mod max_weight;
 mod msf;
 mod msfq;
 mod nmsr;
 mod on_groups;
+mod random_numbers;
 mod randomized_timers;
+mod served_prefixes;
 mod server_filling;
 mod smash;
 mod static_quickswap;
@@ -27,9 +27,10 @@ use serde_json::{Map, Value};
 
 use crate::book::{Book, Slot};
 use crate::counters::Phases;
+use crate::error::Error;
 use crate::station::Station;
 use crate::system::System;
-use backfill::{ByEstimates, ByLaws, Never};
+use backfill::{ByDistributions, ByEstimates, Never};
 
 /// What a policy sees: counts and heads of line, and the single jobs (with their estimates) if it asks for them.
 #[derive(Clone, Copy)]
@@ -136,7 +137,7 @@ pub trait Policy: Clone + Send + Sync {
     }
 
     /// Takes up a saved state; `view` shows the counts that go with it.
-    fn restore(&mut self, _state: &[i64], _view: View<'_>) -> Result<(), String> {
+    fn restore(&mut self, _state: &[i64], _view: View<'_>) -> Result<(), Error> {
         Ok(())
     }
 }
@@ -167,23 +168,23 @@ pub trait Preemptive: Clone + Send + Sync {
 }
 
 /// Where a policy is put to work, whatever its type.
-pub trait Employer {
+pub trait PolicyVisitor {
     /// What comes of it.
     type Output;
     /// Takes a nonpreemptive policy.
-    fn employ<P: Policy + 'static>(self, policy: P) -> Self::Output;
+    fn visit<P: Policy + 'static>(self, policy: P) -> Self::Output;
     /// Takes a preemptive policy.
-    fn employ_preemptive<P: Preemptive + 'static>(self, policy: P) -> Self::Output;
+    fn visit_preemptive<P: Preemptive + 'static>(self, policy: P) -> Self::Output;
 }
 
 macro_rules! registry {
     (nonpreemptive: $($name:literal => $build:path,)* preemptive: $($pname:literal => $pbuild:path,)*) => {
         /// Builds the policy that a canonical description (name and parameters) asks for, and hands it to the employer.
-        pub fn employ<E: Employer>(spec: &Map<String, Value>, system: &System, employer: E) -> Result<E::Output, String> {
+        pub fn dispatch<V: PolicyVisitor>(spec: &Map<String, Value>, system: &System, visitor: V) -> Result<V::Output, Error> {
             match spec.get("name").and_then(Value::as_str) {
-                $(Some($name) => Ok(employer.employ($build(&Parameters { spec, system })?)),)*
-                $(Some($pname) => Ok(employer.employ_preemptive($pbuild(&Parameters { spec, system })?)),)*
-                other => Err(format!("policy {other:?} is not known to the core; known are {:?}", NAMES)),
+                $(Some($name) => Ok(visitor.visit($build(&Parameters { spec, system })?)),)*
+                $(Some($pname) => Ok(visitor.visit_preemptive($pbuild(&Parameters { spec, system })?)),)*
+                name => Err(Error::argument("policy name", name, format!("one of {NAMES:?}"))),
             }
         }
 
@@ -206,9 +207,9 @@ registry! {
     "msfq" => msfq::Msfq::<Never>::build,
     "static-quickswap" => static_quickswap::StaticQuickswap::<Never>::build,
     "adaptive-quickswap" => adaptive_quickswap::AdaptiveQuickswap::<Never>::build,
-    "msfq-with-backfill" => msfq::Msfq::<ByLaws>::build,
-    "static-quickswap-with-backfill" => static_quickswap::StaticQuickswap::<ByLaws>::build,
-    "adaptive-quickswap-with-backfill" => adaptive_quickswap::AdaptiveQuickswap::<ByLaws>::build,
+    "msfq-with-backfill" => msfq::Msfq::<ByDistributions>::build,
+    "static-quickswap-with-backfill" => static_quickswap::StaticQuickswap::<ByDistributions>::build,
+    "adaptive-quickswap-with-backfill" => adaptive_quickswap::AdaptiveQuickswap::<ByDistributions>::build,
     "msfq-with-backfill-by-estimates" => msfq::Msfq::<ByEstimates>::build,
     "static-quickswap-with-backfill-by-estimates" => static_quickswap::StaticQuickswap::<ByEstimates>::build,
     "adaptive-quickswap-with-backfill-by-estimates" => adaptive_quickswap::AdaptiveQuickswap::<ByEstimates>::build,
@@ -233,8 +234,15 @@ impl Parameters<'_> {
     }
 
     /// A parameter, or an error that names it.
-    pub fn get<T: serde::de::DeserializeOwned>(&self, key: &str) -> Result<T, String> {
-        let value = self.spec.get(key).cloned().unwrap_or(Value::Null);
-        T::deserialize(value).map_err(|error| format!("policy parameter {key}: {error}"))
+    pub fn get<T: serde::de::DeserializeOwned>(&self, key: &'static str) -> Result<T, Error> {
+        let value = self.spec.get(key).unwrap_or(&Value::Null);
+        T::deserialize(value).map_err(|error| Error::Specification(format!("policy parameter {key}: {error}")))
+    }
+
+    /// The position of a parameter among its allowed values.
+    fn choose<const N: usize>(&self, key: &'static str, allowed: [&str; N]) -> Result<usize, Error> {
+        let given: String = self.get(key)?;
+        let position = allowed.iter().position(|&each| each == given);
+        position.ok_or_else(|| Error::argument(key, given, format!("one of {allowed:?}")))
     }
 }

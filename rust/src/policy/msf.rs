@@ -1,6 +1,7 @@
 //! Most servers first: the oldest job of the largest need that fits.
 
 use super::{Choice, Parameters, Policy, View};
+use crate::error::Error;
 use crate::station::Station;
 
 /// MSF.
@@ -8,7 +9,7 @@ use crate::station::Station;
 pub struct Msf;
 
 impl Msf {
-    pub(super) fn build(_: &Parameters<'_>) -> Result<Self, String> {
+    pub(super) fn build(_: &Parameters<'_>) -> Result<Self, Error> {
         Ok(Self)
     }
 }

@@ -16,6 +16,7 @@ use super::backfill::{Backfill, Drain};
 use super::{Choice, Parameters, Policy, Sight, View};
 use crate::book::Slot;
 use crate::counters::Phases;
+use crate::error::Error;
 use crate::station::Station;
 
 const LIGHT: u32 = 0;
@@ -39,27 +40,17 @@ pub struct Msfq<B> {
 }
 
 impl<B: Backfill> Msfq<B> {
-    pub(super) fn build(parameters: &Parameters<'_>) -> Result<Self, String> {
+    pub(super) fn build(parameters: &Parameters<'_>) -> Result<Self, Error> {
         let system = parameters.system();
         let needs: Vec<u32> = system.classes.iter().map(|c| c.need).collect();
         if needs != [1, system.servers] || system.servers < 2 {
-            return Err(format!(
-                "MSFQ is for two classes with needs 1 and {}; the needs are {needs:?}",
-                system.servers
-            ));
+            return Err(Error::argument("needs", needs, format!("[1, {}] under MSFQ", system.servers)));
         }
-        let drain: String = parameters.get("drain")?;
-        let always = match drain.as_str() {
-            "always" => true,
-            "on_demand" => false,
-            other => {
-                return Err(format!("policy parameter drain is {other:?}; allowed are \"on_demand\" and \"always\""));
-            }
-        };
+        let always = parameters.choose("drain", ["on_demand", "always"])? == 1;
         let threshold: u32 = parameters.get("threshold")?;
         let largest = system.servers - u32::from(always);
         if threshold > largest {
-            return Err(format!("policy parameter threshold is {threshold}; allowed are 0 to {largest}"));
+            return Err(Error::argument("threshold", threshold, format!("from 0 to {largest}")));
         }
         let phases = Phases::new(if always { IDLE } else { LIGHTS });
         Ok(Self { threshold, always, batch: 0, phases, backfill: B::build(parameters)? })
@@ -89,7 +80,7 @@ impl<B: Backfill> Msfq<B> {
 
     /// Goes from phase to phase until somebody starts, or nobody can.
     #[inline(never)]
-    fn turn(&mut self, view: View<'_>) -> Choice {
+    fn change_phase(&mut self, view: View<'_>) -> Choice {
         let station = view.station;
         loop {
             match self.phases.current() {
@@ -157,7 +148,7 @@ impl<B: Backfill> Policy for Msfq<B> {
 
     #[inline]
     fn next(&mut self, view: View<'_>) -> Choice {
-        self.within_phase(view.station).unwrap_or_else(|| self.turn(view))
+        self.within_phase(view.station).unwrap_or_else(|| self.change_phase(view))
     }
 
     /// The job is one of its phase, or let in while the lights drain.
@@ -193,9 +184,9 @@ impl<B: Backfill> Policy for Msfq<B> {
         vec![phase as i64, i64::from(self.batch)]
     }
 
-    fn restore(&mut self, state: &[i64], view: View<'_>) -> Result<(), String> {
+    fn restore(&mut self, state: &[i64], view: View<'_>) -> Result<(), Error> {
         let &[phase @ 0..=4, batch @ 0..=0xFFFF_FFFF] = state else {
-            return Err(format!("MSFQ's state is its phase (0 to 4) and what is left of its batch, not {state:?}"));
+            return Err(Error::argument("policy state", state, "(phase from 0 to 4, lights left of the batch)"));
         };
         self.phases.reset(phase as usize, view.station.now());
         self.batch = batch as u32;

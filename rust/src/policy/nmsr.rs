@@ -9,8 +9,9 @@
 //! With backfilling, once the change is over, a job of any class may start beyond the schedule if it fits into the free
 //! servers beside the jobs that wait and have a place in the schedule.
 
-use super::dice::Dice;
+use super::random_numbers::RandomNumbers;
 use super::{Choice, Parameters, Policy, View};
+use crate::error::Error;
 use crate::station::Station;
 
 /// nMSR.
@@ -21,34 +22,37 @@ pub struct Nmsr {
     /// Classes, the largest need first.
     order: Vec<u32>,
     backfill: bool,
-    dice: Dice,
+    random_numbers: RandomNumbers,
     place: usize,
     /// When the clock rings, seconds; none during a change.
     end: Option<f64>,
 }
 
 impl Nmsr {
-    pub(super) fn build(parameters: &Parameters<'_>) -> Result<Self, String> {
+    pub(super) fn build(parameters: &Parameters<'_>) -> Result<Self, Error> {
         let system = parameters.system();
         let given: Vec<Vec<u32>> = parameters.get("schedules")?;
         let times: Vec<f64> = parameters.get("times")?;
         if given.is_empty() || given.len() != times.len() || !times.iter().all(|&time| time > 0.0) {
-            return Err("policy nmsr needs schedules, and as many times above 0".into());
+            return Err(Error::argument("times", times, "positive, and as many as schedules, at least one"));
         }
         let mut schedules = Vec::with_capacity(given.len());
         for (schedule, time) in given.into_iter().zip(times) {
             let counts: Option<Vec<u32>> = system.given.iter().map(|&class| schedule.get(class).copied()).collect();
-            let Some(counts) = counts else { return Err("a schedule has a number for each class".into()) };
+            let Some(counts) = counts else {
+                return Err(Error::argument("schedule", schedule, "one number for each class"));
+            };
             let used: u64 = counts.iter().zip(&system.classes).map(|(&n, c)| u64::from(n) * u64::from(c.need)).sum();
             if used > u64::from(system.servers) {
-                return Err(format!("schedule {schedule:?} needs {used} servers; there are {}", system.servers));
+                let allowed = format!("jobs that need at most {} servers, not {used}", system.servers);
+                return Err(Error::argument("schedule", schedule, allowed));
             }
             schedules.push((counts, time));
         }
         let mut order: Vec<u32> = (0..system.classes.len() as u32).collect();
         order.sort_by_key(|&class| std::cmp::Reverse(system.classes[class as usize].need));
-        let (backfill, dice) = (parameters.get("backfill")?, Dice::new(parameters)?);
-        Ok(Self { schedules, order, backfill, dice, place: 0, end: None })
+        let (backfill, random_numbers) = (parameters.get("backfill")?, RandomNumbers::new(parameters)?);
+        Ok(Self { schedules, order, backfill, random_numbers, place: 0, end: None })
     }
 
     /// Moves on to the schedule of this moment.
@@ -64,7 +68,7 @@ impl Nmsr {
                         return;
                     }
                     let alone = self.schedules.len() == 1;
-                    self.end = Some(if alone { f64::INFINITY } else { now + time * self.dice.exponential() });
+                    self.end = Some(if alone { f64::INFINITY } else { now + time * self.random_numbers.exponential() });
                 }
             }
         }
@@ -76,7 +80,7 @@ impl Policy for Nmsr {
     const RANDOM: bool = true;
 
     fn seed(&mut self, seed: (u64, u32)) {
-        self.dice.seed(seed);
+        self.random_numbers.seed(seed);
     }
 
     fn next(&mut self, view: View<'_>) -> Choice {

@@ -4,29 +4,32 @@
 //! fits. Where the rules count slots of a class, a group has slots of its largest need. With a group for each need these
 //! are the policies on classes.
 
-use super::static_quickswap::Stage;
+use super::static_quickswap::{Stage, restore_cycle};
 use super::{Choice, Parameters, Policy, Sight, View};
+use crate::error::Error;
 use crate::station::Station;
 
 /// Ranges of classes, by ascending need.
 #[derive(Clone)]
-struct Groups {
+struct ClassGroups {
     /// First class of each group, and the end of the last.
     edges: Vec<u32>,
 }
 
-impl Groups {
-    fn build(parameters: &Parameters<'_>) -> Result<Self, String> {
+impl ClassGroups {
+    fn build(parameters: &Parameters<'_>) -> Result<Self, Error> {
         let system = parameters.system();
         if system.given.iter().enumerate().any(|(class, &given)| class != given) {
-            return Err("groups are of classes in the order of their needs".into());
+            return Err(Error::argument(
+                "classes",
+                &system.given,
+                "in ascending order of need, for a policy with groups",
+            ));
         }
         let mut edges: Vec<u32> = parameters.get("groups")?;
         let end = system.classes.len() as u32;
         if edges.first() != Some(&0) || edges.windows(2).any(|pair| pair[0] >= pair[1]) || edges.last() >= Some(&end) {
-            return Err(format!(
-                "policy parameter groups is {edges:?}; it must give the first class of each group, from 0, ascending"
-            ));
+            return Err(Error::argument("groups", edges, "the first class of each group, ascending, from 0"));
         }
         edges.push(end);
         Ok(Self { edges })
@@ -64,13 +67,13 @@ impl Groups {
 /// Adaptive Quickswap on groups.
 #[derive(Clone)]
 pub struct AdaptiveOnGroups {
-    groups: Groups,
+    groups: ClassGroups,
     draining: bool,
 }
 
 impl AdaptiveOnGroups {
-    pub(super) fn build(parameters: &Parameters<'_>) -> Result<Self, String> {
-        Ok(Self { groups: Groups::build(parameters)?, draining: false })
+    pub(super) fn build(parameters: &Parameters<'_>) -> Result<Self, Error> {
+        Ok(Self { groups: ClassGroups::build(parameters)?, draining: false })
     }
 }
 
@@ -104,9 +107,9 @@ impl Policy for AdaptiveOnGroups {
         vec![self.draining.into()]
     }
 
-    fn restore(&mut self, state: &[i64], _: View<'_>) -> Result<(), String> {
+    fn restore(&mut self, state: &[i64], _: View<'_>) -> Result<(), Error> {
         let &[draining @ 0..=1] = state else {
-            return Err(format!("Adaptive Quickswap's state is (0,) or (1,), not {state:?}"));
+            return Err(Error::argument("policy state", state, "(0,) or (1,)"));
         };
         self.draining = draining == 1;
         Ok(())
@@ -116,7 +119,7 @@ impl Policy for AdaptiveOnGroups {
 /// Static Quickswap on groups.
 #[derive(Clone)]
 pub struct StaticOnGroups {
-    groups: Groups,
+    groups: ClassGroups,
     exclusive: bool,
     /// Group at each place of the cycle.
     order: Vec<usize>,
@@ -128,26 +131,22 @@ pub struct StaticOnGroups {
 }
 
 impl StaticOnGroups {
-    pub(super) fn build(parameters: &Parameters<'_>) -> Result<Self, String> {
-        let groups = Groups::build(parameters)?;
+    pub(super) fn build(parameters: &Parameters<'_>) -> Result<Self, Error> {
+        let groups = ClassGroups::build(parameters)?;
         let order: Vec<usize> = parameters.get("order")?;
         let mut sorted = order.clone();
         sorted.sort_unstable();
         if !sorted.into_iter().eq(0..groups.len()) {
-            return Err(format!("policy parameter order is {order:?}; it must name each group once"));
+            return Err(Error::argument("order", order, "each group once"));
         }
         let slots: Vec<u32> = parameters.get("thresholds")?;
         if slots.len() != groups.len() {
-            return Err(format!("policy parameter thresholds has {} values; one a group is needed", slots.len()));
+            return Err(Error::argument("thresholds", slots, "one number for each group"));
         }
         let needs = &parameters.system().classes;
         let largest = |group: usize| needs[groups.edges[group + 1] as usize - 1].need;
         let thresholds = slots.iter().enumerate().map(|(group, &slots)| slots * largest(group)).collect();
-        let exclusive = match parameters.get::<String>("drain")?.as_str() {
-            "exclusive" => true,
-            "overlap" => false,
-            other => return Err(format!("policy parameter drain is {other:?}; allowed are overlap and exclusive")),
-        };
+        let exclusive = parameters.choose("drain", ["overlap", "exclusive"])? == 1;
         let stage = if exclusive { Stage::Idle } else { Stage::Open };
         Ok(Self { groups, exclusive, order, thresholds, place: 0, stage })
     }
@@ -220,15 +219,9 @@ impl Policy for StaticOnGroups {
         vec![self.place as i64, self.stage as i64]
     }
 
-    fn restore(&mut self, state: &[i64], _: View<'_>) -> Result<(), String> {
-        let &[place, stage @ 0..=2] = state else {
-            return Err(format!("Static Quickswap's state is its place in the cycle and its stage, not {state:?}"));
-        };
-        self.place = usize::try_from(place)
-            .ok()
-            .filter(|&place| place < self.order.len())
-            .ok_or_else(|| format!("Static Quickswap's cycle has no place {place}"))?;
-        self.stage = Stage::ALL[stage as usize];
+    fn restore(&mut self, state: &[i64], _: View<'_>) -> Result<(), Error> {
+        let (place, stage) = restore_cycle(state, self.order.len())?;
+        (self.place, self.stage) = (place, stage);
         Ok(())
     }
 }

@@ -15,8 +15,9 @@
 
 use std::collections::VecDeque;
 
-use super::dice::Dice;
+use super::random_numbers::RandomNumbers;
 use super::{Choice, Parameters, Policy, View};
+use crate::error::Error;
 use crate::station::Station;
 
 /// Exponent of the logarithm, and share of the longest queue, in the weight of a class.
@@ -24,7 +25,7 @@ const POWER: f64 = 0.7;
 const SHARE: f64 = 1e-4;
 
 #[derive(Clone)]
-struct Kind {
+struct TimerClass {
     need: u32,
     /// Mean size, seconds.
     mean: f64,
@@ -38,7 +39,7 @@ struct Kind {
     tick: f64,
 }
 
-impl Kind {
+impl TimerClass {
     fn look(&mut self) {
         self.soonest = self.dummies.iter().copied().fold(f64::INFINITY, f64::min);
     }
@@ -55,8 +56,8 @@ impl Kind {
         }
     }
 
-    fn keep(&mut self, now: f64, dice: &mut Dice) {
-        let end = (now + self.mean * dice.exponential()).max(now.next_up());
+    fn keep(&mut self, now: f64, random_numbers: &mut RandomNumbers) {
+        let end = (now + self.mean * random_numbers.exponential()).max(now.next_up());
         self.dummies.push_back(end);
         self.soonest = self.soonest.min(end);
     }
@@ -67,21 +68,22 @@ impl Kind {
 pub struct RandomizedTimers {
     /// Ticks per second of a clock.
     rate: f64,
-    kinds: Vec<Kind>,
+    classes: Vec<TimerClass>,
     /// Classes, the largest need first.
     order: Vec<u32>,
-    dice: Dice,
+    random_numbers: RandomNumbers,
     started: bool,
 }
 
 impl RandomizedTimers {
-    pub(super) fn build(parameters: &Parameters<'_>) -> Result<Self, String> {
+    pub(super) fn build(parameters: &Parameters<'_>) -> Result<Self, Error> {
         let system = parameters.system();
         let (rate, means): (f64, Vec<f64>) = (parameters.get("rate")?, parameters.get("means")?);
         if !(rate > 0.0 && means.iter().all(|&mean| mean > 0.0)) || means.len() != system.classes.len() {
-            return Err("policy randomized-timers needs a rate above 0, and a mean size above 0 for each class".into());
+            let allowed = "a positive rate, and a positive mean size for each class";
+            return Err(Error::argument("rate and means", (rate, means), allowed));
         }
-        let kind = |(class, &given): (usize, &usize)| Kind {
+        let timer = |(class, &given): (usize, &usize)| TimerClass {
             need: system.classes[class].need,
             mean: means[given],
             running: 0,
@@ -90,10 +92,10 @@ impl RandomizedTimers {
             soonest: f64::INFINITY,
             tick: f64::INFINITY,
         };
-        let kinds: Vec<Kind> = system.given.iter().enumerate().map(kind).collect();
-        let mut order: Vec<u32> = (0..kinds.len() as u32).collect();
-        order.sort_by_key(|&class| std::cmp::Reverse(kinds[class as usize].need));
-        Ok(Self { rate, kinds, order, dice: Dice::new(parameters)?, started: false })
+        let classes: Vec<TimerClass> = system.given.iter().enumerate().map(timer).collect();
+        let mut order: Vec<u32> = (0..classes.len() as u32).collect();
+        order.sort_by_key(|&class| std::cmp::Reverse(classes[class as usize].need));
+        Ok(Self { rate, classes, order, random_numbers: RandomNumbers::new(parameters)?, started: false })
     }
 
     /// Whether a slot that has ended is refilled.
@@ -101,13 +103,13 @@ impl RandomizedTimers {
         let most = self.order.iter().map(|&class| station.waiting(class)).max().unwrap_or(0);
         let f = |jobs: u32| f64::from(jobs).ln_1p().powf(POWER);
         let weight = f(station.waiting(class)).max(SHARE * f(most));
-        self.dice.uniform() < -(-weight).exp_m1()
+        self.random_numbers.uniform() < -(-weight).exp_m1()
     }
 
     /// Servers that neither a job, nor a dummy, nor a slot that has ended keeps.
     fn open(&self, station: &Station) -> u32 {
-        let kept = |kind: &Kind| (kind.dummies.len() as u32 + kind.ended) * kind.need;
-        station.free() - self.kinds.iter().map(kept).sum::<u32>()
+        let kept = |timer: &TimerClass| (timer.dummies.len() as u32 + timer.ended) * timer.need;
+        station.free() - self.classes.iter().map(kept).sum::<u32>()
     }
 }
 
@@ -116,7 +118,7 @@ impl Policy for RandomizedTimers {
     const RANDOM: bool = true;
 
     fn seed(&mut self, seed: (u64, u32)) {
-        self.dice.seed(seed);
+        self.random_numbers.seed(seed);
     }
 
     fn next(&mut self, view: View<'_>) -> Choice {
@@ -125,56 +127,56 @@ impl Policy for RandomizedTimers {
         if !self.started {
             self.started = true;
             for &class in &self.order {
-                self.kinds[class as usize].tick = now + self.dice.exponential() / self.rate;
+                self.classes[class as usize].tick = now + self.random_numbers.exponential() / self.rate;
             }
         }
-        for (class, kind) in (0..).zip(&mut self.kinds) {
-            kind.end(station.running(class), now);
+        for (class, timer) in (0..).zip(&mut self.classes) {
+            timer.end(station.running(class), now);
         }
         for at in 0..self.order.len() {
             let class = self.order[at];
-            let kind = &mut self.kinds[class as usize];
-            if station.waiting(class) > 0 && kind.dummies.pop_front().is_some() {
-                kind.look();
-                kind.running += 1;
+            let timer = &mut self.classes[class as usize];
+            if station.waiting(class) > 0 && timer.dummies.pop_front().is_some() {
+                timer.look();
+                timer.running += 1;
                 return Choice::Head(class);
             }
         }
         for at in 0..self.order.len() {
             let class = self.order[at];
-            while self.kinds[class as usize].ended > 0 {
-                self.kinds[class as usize].ended -= 1;
+            while self.classes[class as usize].ended > 0 {
+                self.classes[class as usize].ended -= 1;
                 if !self.refills(station, class) {
                     continue;
                 }
-                let kind = &mut self.kinds[class as usize];
+                let timer = &mut self.classes[class as usize];
                 if station.waiting(class) > 0 {
-                    kind.running += 1;
+                    timer.running += 1;
                     return Choice::Head(class);
                 }
-                kind.keep(now, &mut self.dice);
+                timer.keep(now, &mut self.random_numbers);
             }
         }
         for at in 0..self.order.len() {
             let class = self.order[at];
-            while self.kinds[class as usize].tick <= now {
+            while self.classes[class as usize].tick <= now {
                 let open = self.open(station);
-                let kind = &mut self.kinds[class as usize];
-                kind.tick = now + self.dice.exponential() / self.rate;
-                if kind.need > open {
+                let timer = &mut self.classes[class as usize];
+                timer.tick = now + self.random_numbers.exponential() / self.rate;
+                if timer.need > open {
                     continue;
                 }
                 if station.waiting(class) > 0 {
-                    kind.running += 1;
+                    timer.running += 1;
                     return Choice::Head(class);
                 }
-                kind.keep(now, &mut self.dice);
+                timer.keep(now, &mut self.random_numbers);
             }
         }
         Choice::Wait
     }
 
     fn wake_at(&mut self, _: View<'_>) -> f64 {
-        self.kinds.iter().fold(f64::INFINITY, |wake, kind| wake.min(kind.tick).min(kind.soonest))
+        self.classes.iter().fold(f64::INFINITY, |wake, timer| wake.min(timer.tick).min(timer.soonest))
     }
 }

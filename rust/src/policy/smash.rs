@@ -2,7 +2,8 @@
 //! infinite one is MSF.
 
 use super::{Choice, Parameters, Policy, Sight, View};
-use crate::book::{NOBODY, Slot};
+use crate::book::{NO_JOB, Slot};
+use crate::error::Error;
 
 /// Smash.
 #[derive(Clone)]
@@ -15,12 +16,12 @@ pub struct Smash {
 }
 
 impl Smash {
-    pub(super) fn build(parameters: &Parameters<'_>) -> Result<Self, String> {
+    pub(super) fn build(parameters: &Parameters<'_>) -> Result<Self, Error> {
         let window: Option<u64> = parameters.get("window")?;
         if window == Some(0) {
-            return Err("policy parameter window is 0; it must be at least 1, or null for no limit".into());
+            return Err(Error::argument("window", 0, "at least 1, or null for no limit"));
         }
-        Ok(Self { window: window.unwrap_or(u64::MAX), inside: 0, last: NOBODY })
+        Ok(Self { window: window.unwrap_or(u64::MAX), inside: 0, last: NO_JOB })
     }
 }
 
@@ -65,12 +66,12 @@ impl Policy for Smash {
         }
         self.inside -= 1;
         if self.last == slot {
-            self.last = view.book.previous(slot).unwrap_or(NOBODY);
+            self.last = view.book.previous(slot).unwrap_or(NO_JOB);
         }
     }
 
-    fn restore(&mut self, _: &[i64], view: View<'_>) -> Result<(), String> {
-        (self.inside, self.last) = (0, NOBODY);
+    fn restore(&mut self, _: &[i64], view: View<'_>) -> Result<(), Error> {
+        (self.inside, self.last) = (0, NO_JOB);
         for (slot, _) in view.book.walk(view.book.order()).take(usize::try_from(self.window).unwrap_or(usize::MAX)) {
             self.inside += 1;
             self.last = slot;

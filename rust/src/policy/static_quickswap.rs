@@ -16,6 +16,7 @@
 use super::backfill::{Backfill, Drain};
 use super::{Choice, Parameters, Policy, Sight, View};
 use crate::book::Slot;
+use crate::error::Error;
 use crate::station::{Bits, Station};
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -28,9 +29,21 @@ pub(super) enum Stage {
     Idle,
 }
 
-impl Stage {
-    /// In the order of their numbers.
-    pub(super) const ALL: [Self; 3] = [Self::Open, Self::Drain, Self::Idle];
+/// The place in a cycle of so many classes (or groups) and the stage that a saved state holds.
+pub(super) fn restore_cycle(state: &[i64], length: usize) -> Result<(usize, Stage), Error> {
+    let invalid =
+        || Error::argument("policy state", state, format!("(place from 0 to {}, stage from 0 to 2)", length - 1));
+    let &[place, stage] = state else { return Err(invalid()) };
+    let stage = match stage {
+        0 => Stage::Open,
+        1 => Stage::Drain,
+        2 => Stage::Idle,
+        _ => return Err(invalid()),
+    };
+    match usize::try_from(place) {
+        Ok(place) if place < length => Ok((place, stage)),
+        _ => Err(invalid()),
+    }
 }
 
 /// Static Quickswap.
@@ -50,49 +63,33 @@ pub struct StaticQuickswap<B> {
 }
 
 impl<B: Backfill> StaticQuickswap<B> {
-    pub(super) fn build(parameters: &Parameters<'_>) -> Result<Self, String> {
+    pub(super) fn build(parameters: &Parameters<'_>) -> Result<Self, Error> {
         let system = parameters.system();
         let (inner, classes) = (system.inner(), system.classes.len());
         let given: Vec<usize> = parameters.get("order")?;
         let levels: Vec<u32> = parameters.get("thresholds")?;
-        let mut place = vec![u32::MAX; classes];
-        let mut order = Vec::with_capacity(classes);
-        for (i, &class) in given.iter().enumerate() {
-            let class =
-                *inner.get(class).ok_or_else(|| format!("policy parameter order: there is no class {class}"))?;
-            place[class as usize] = i as u32;
-            order.push(class);
+        let mut sorted = given.clone();
+        sorted.sort_unstable();
+        if !sorted.into_iter().eq(0..classes) {
+            return Err(Error::argument("order", given, "each class once"));
         }
-        if order.len() != classes || place.contains(&u32::MAX) {
-            return Err(format!(
-                "policy parameter order is {given:?}; it must name each of the {classes} classes once"
-            ));
+        let order: Vec<u32> = given.iter().map(|&class| inner[class]).collect();
+        let mut place = vec![0; classes];
+        for (i, &class) in (0..).zip(&order) {
+            place[class as usize] = i;
         }
         if levels.len() != classes {
-            return Err(format!(
-                "policy parameter thresholds has {} values; {classes} are needed, one a class",
-                levels.len()
-            ));
+            return Err(Error::argument("thresholds", levels, "one number for each class"));
         }
         let thresholds: Vec<u32> = system.given.iter().map(|&given| levels[given]).collect();
         for (class, &threshold) in system.classes.iter().zip(&thresholds) {
             let slots = system.servers / class.need;
             if threshold >= slots {
-                return Err(format!(
-                    "threshold {threshold} of a class of need {}: allowed are 0 to {}",
-                    class.need,
-                    slots - 1
-                ));
+                let allowed = format!("from 0 to {} for a class of need {}", slots - 1, class.need);
+                return Err(Error::argument("threshold", threshold, allowed));
             }
         }
-        let drain: String = parameters.get("drain")?;
-        let exclusive = match drain.as_str() {
-            "exclusive" => true,
-            "overlap" => false,
-            other => {
-                return Err(format!("policy parameter drain is {other:?}; allowed are \"overlap\" and \"exclusive\""));
-            }
-        };
+        let exclusive = parameters.choose("drain", ["overlap", "exclusive"])? == 1;
         let stage = if exclusive { Stage::Idle } else { Stage::Open };
         let (current, open, backfill) = (order[0], Bits::new(classes), B::build(parameters)?);
         Ok(Self { exclusive, order, place, thresholds, open, current, stage, backfill })
@@ -225,15 +222,9 @@ impl<B: Backfill> Policy for StaticQuickswap<B> {
         vec![i64::from(self.place[self.current as usize]), self.stage as i64]
     }
 
-    fn restore(&mut self, state: &[i64], view: View<'_>) -> Result<(), String> {
-        let &[place, stage @ 0..=2] = state else {
-            return Err(format!(
-                "Static Quickswap's state is its place in the cycle and its stage (0 to 2), not {state:?}"
-            ));
-        };
-        let current = usize::try_from(place).ok().and_then(|p| self.order.get(p));
-        self.current = *current.ok_or_else(|| format!("Static Quickswap's cycle has no place {place}"))?;
-        self.stage = Stage::ALL[stage as usize];
+    fn restore(&mut self, state: &[i64], view: View<'_>) -> Result<(), Error> {
+        let (place, stage) = restore_cycle(state, self.order.len())?;
+        (self.current, self.stage) = (self.order[place], stage);
         self.open = Bits::new(self.order.len());
         for (class, &place) in self.place.iter().enumerate() {
             if view.station.waiting(class as u32) > 0 {

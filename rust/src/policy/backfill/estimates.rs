@@ -5,19 +5,20 @@ use std::collections::BTreeSet;
 
 use super::{Backfill, Choice, Drain, Parameters, View};
 use crate::book::Slot;
+use crate::error::Error;
 use crate::policy::Sight;
-use crate::policy::estimates::Ends;
+use crate::policy::estimates::EstimatedEnds;
 
 /// The rule by estimates.
 #[derive(Clone)]
 pub struct ByEstimates {
-    ends: Ends,
+    ends: EstimatedEnds,
     /// Per class, the waiting jobs by estimated size (its bits are in the order of its values).
     shortest: Vec<BTreeSet<(u64, Slot)>>,
 }
 
 /// The time at which the target can start, as estimated.
-fn horizon(ends: &Ends, view: View<'_>, drain: Drain) -> f64 {
+fn horizon(ends: &EstimatedEnds, view: View<'_>, drain: Drain) -> f64 {
     let station = view.station;
     let (shadow, _) = ends.shadow(station.now(), station.free(), station.need(drain.target));
     let leaving = view.book.walk(view.book.running()).filter(|(_, job)| Some(job.class) == drain.leaving);
@@ -27,8 +28,8 @@ fn horizon(ends: &Ends, view: View<'_>, drain: Drain) -> f64 {
 impl Backfill for ByEstimates {
     const SIGHT: Sight = Sight::Jobs;
 
-    fn build(parameters: &Parameters<'_>) -> Result<Self, String> {
-        Ok(Self { ends: Ends::default(), shortest: vec![BTreeSet::new(); parameters.system().classes.len()] })
+    fn build(parameters: &Parameters<'_>) -> Result<Self, Error> {
+        Ok(Self { ends: EstimatedEnds::default(), shortest: vec![BTreeSet::new(); parameters.system().classes.len()] })
     }
 
     fn next(&mut self, view: View<'_>, drain: Drain) -> Choice {
@@ -84,7 +85,9 @@ impl Backfill for ByEstimates {
         self.ends.remove(job.start + job.expected, slot, view.station.need(class));
     }
 
-    fn restore(&mut self, _: View<'_>) -> Result<(), String> {
-        Err("backfilling by estimates looks at estimated sizes, which a state does not hold".into())
+    fn restore(&mut self, _: View<'_>) -> Result<(), Error> {
+        Err(Error::Unsupported(
+            "policy with backfilling by estimates uses estimated sizes, which a state does not contain",
+        ))
     }
 }

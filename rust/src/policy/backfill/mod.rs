@@ -3,14 +3,15 @@
 //! oldest of equals.
 
 mod departures;
+mod distributions;
 mod estimates;
-mod laws;
 
+pub use distributions::ByDistributions;
 pub use estimates::ByEstimates;
-pub use laws::ByLaws;
 
 use super::{Choice, Parameters, Sight, View};
 use crate::book::Slot;
+use crate::error::Error;
 
 /// What a drain is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -36,7 +37,7 @@ pub trait Backfill: Clone + Send + Sync {
     const SIGHT: Sight = Sight::Counts;
 
     /// Reads its parameters.
-    fn build(parameters: &Parameters<'_>) -> Result<Self, String>;
+    fn build(parameters: &Parameters<'_>) -> Result<Self, Error>;
 
     /// Which job is let in, while the target cannot start?
     fn next(&mut self, view: View<'_>, drain: Drain) -> Choice;
@@ -54,7 +55,7 @@ pub trait Backfill: Clone + Send + Sync {
     fn ended(&mut self, view: View<'_>, class: u32, slot: Slot);
 
     /// Takes up a state; `view` shows its counts.
-    fn restore(&mut self, _view: View<'_>) -> Result<(), String> {
+    fn restore(&mut self, _view: View<'_>) -> Result<(), Error> {
         Ok(())
     }
 }
@@ -66,7 +67,7 @@ pub struct Never;
 impl Backfill for Never {
     const ON: bool = false;
 
-    fn build(_: &Parameters<'_>) -> Result<Self, String> {
+    fn build(_: &Parameters<'_>) -> Result<Self, Error> {
         Ok(Self)
     }
 

@@ -71,12 +71,12 @@ impl Profile {
     }
 
     /// `need` servers are promised from one time to another, seconds.
-    pub fn take(&mut self, from: f64, to: f64, need: u32) {
+    pub fn reserve(&mut self, from: f64, to: f64, need: u32) {
         self.add(from, to, -i64::from(need));
     }
 
     /// They are free again.
-    pub fn give(&mut self, from: f64, to: f64, need: u32) {
+    pub fn release(&mut self, from: f64, to: f64, need: u32) {
         self.add(from, to, i64::from(need));
     }
 
@@ -122,14 +122,14 @@ impl Profile {
 
     /// From one time to another, seconds, `by` servers more are free than before. For whom are enough of them free now that
     /// were not before? Tells needs (more than the first, at most the second) and where, in stretches in order of time,
-    /// of those needs that are wanted. For the sake of speed the needs told are up to twice as many as they should be.
+    /// of those needs that are wanted. For the sake of speed the needs reported are up to twice as many as they should be.
     pub fn risen(
         &self,
         from: f64,
         to: f64,
         by: u32,
         wanted: impl Fn(i64, i64) -> bool,
-        mut tell: impl FnMut(i64, i64, f64, f64),
+        mut report: impl FnMut(i64, i64, f64, f64),
     ) {
         let by = i64::from(by);
         let (mut place, mut at) = self.find(from);
@@ -140,7 +140,7 @@ impl Profile {
             let (least, most) = (chunk.least + chunk.added, chunk.most + chunk.added);
             if wanted(least - by, most) {
                 if most - least <= by {
-                    tell(least - by, most, begin, end);
+                    report(least - by, most, begin, end);
                 } else {
                     // steps of about the same height go together
                     let (mut start, mut low, mut high) = (begin, chunk.free(at), chunk.free(at));
@@ -151,7 +151,7 @@ impl Profile {
                             continue;
                         }
                         if wanted(low - by, high) {
-                            tell(low - by, high, start, time);
+                            report(low - by, high, start, time);
                         }
                         (start, low, high) = (time, free, free);
                     }
@@ -249,10 +249,10 @@ mod tests {
             for &(from, length, need) in &moves {
                 if taken.len() > 3 && length % 3 == 0 {
                     let (from, to, need) = taken.swap_remove(length % taken.len());
-                    profile.give(from as f64, to as f64, need);
+                    profile.release(from as f64, to as f64, need);
                     table[from..to].iter_mut().for_each(|free| *free += i64::from(need));
                 } else {
-                    profile.take(from as f64, (from + length) as f64, need);
+                    profile.reserve(from as f64, (from + length) as f64, need);
                     table[from..from + length].iter_mut().for_each(|free| *free -= i64::from(need));
                     taken.push((from, from + length, need));
                 }
@@ -264,18 +264,18 @@ mod tests {
             };
             let expected = (now..limit.min(last)).find(|&start| fits(start)).map(|start| start as f64);
             prop_assert_eq!(profile.earliest(now as f64, need, length as f64, limit as f64, last as f64), expected);
-            let mut told = [false; 3 * SPAN];
+            let mut reported = [false; 3 * SPAN];
             let (by, end) = (length as u32 % 7 + 1, now + room);
             let wanted = |low, high| low < i64::from(need) && i64::from(need) <= high;
             profile.risen(now as f64, end as f64, by, wanted, |low, high, from, to| {
                 assert!(wanted(low, high) && now as f64 <= from && to <= end as f64);
-                told[from as usize..to as usize].fill(true);
+                reported[from as usize..to as usize].fill(true);
             });
             for at in now..end {
                 let rises = wanted(table[at] - i64::from(by), table[at]);
                 let near = wanted(table[at] - 2 * i64::from(by), table[at] + i64::from(by));
-                prop_assert!(told[at] || !rises, "not told at {}", at);
-                prop_assert!(near || !told[at], "told in vain at {}", at);
+                prop_assert!(reported[at] || !rises, "not reported at {}", at);
+                prop_assert!(near || !reported[at], "reported in vain at {}", at);
             }
             for chunk in &profile.chunks {
                 let values = || chunk.steps.iter().map(|step| step.1);

@@ -2,8 +2,8 @@
 //!
 //! M and the jobs served are kept from event to event: of each level of need the oldest jobs are served.
 
-use crate::book::{NOBODY, Slot};
-use crate::policy::fronts::Fronts;
+use crate::book::{NO_JOB, Slot};
+use crate::policy::served_prefixes::ServedPrefixes;
 use crate::policy::{Change, Preemptive, View};
 use crate::station::Bits;
 use crate::system::System;
@@ -20,10 +20,10 @@ struct Level {
 pub struct ByArrival {
     servers: u64,
     levels: Vec<Level>,
-    fronts: Fronts,
+    prefixes: ServedPrefixes,
     /// Levels that have members or jobs in service.
     active: Bits,
-    /// Needs of the members added up.
+    /// NeedIndex of the members added up.
     total: u64,
     /// The youngest member.
     last: Slot,
@@ -36,10 +36,10 @@ impl ByArrival {
         Self {
             servers: system.servers.into(),
             active: Bits::new(needs.len()),
-            fronts: Fronts::new(needs.len()),
+            prefixes: ServedPrefixes::new(needs.len()),
             levels: needs.iter().map(|&need| Level { need, members: 0 }).collect(),
             total: 0,
-            last: NOBODY,
+            last: NO_JOB,
         }
     }
 
@@ -56,25 +56,25 @@ impl ByArrival {
 impl Preemptive for ByArrival {
     #[inline]
     fn arrived(&mut self, view: View<'_>, slot: Slot) {
-        self.fronts.arrived(view.station.level(view.book.job(slot).class), slot);
+        self.prefixes.arrived(view.station.level(view.book.job(slot).class), slot);
     }
 
     #[inline]
     fn completed(&mut self, view: View<'_>, slot: Slot) {
         // a job in service is a member
         let at = view.station.level(view.book.job(slot).class);
-        self.fronts.completed(at);
+        self.prefixes.completed(at);
         let level = &mut self.levels[at];
         level.members -= 1;
         self.total -= u64::from(level.need);
         if self.last == slot {
-            self.last = view.book.previous(slot).unwrap_or(NOBODY);
+            self.last = view.book.previous(slot).unwrap_or(NO_JOB);
         }
     }
 
     fn serve(&mut self, view: View<'_>, changes: &mut Vec<Change>) {
         while self.total < self.servers {
-            let next = if self.last == NOBODY { view.book.order().first() } else { view.book.next(self.last) };
+            let next = if self.last == NO_JOB { view.book.order().first() } else { view.book.next(self.last) };
             let Some(slot) = next else { break };
             self.admit(view, slot);
         }
@@ -85,7 +85,7 @@ impl Preemptive for ByArrival {
             let Level { need, members } = self.levels[at];
             let target = members.min(free / need);
             free -= target * need;
-            self.fronts.serve(view, at, target, changes);
+            self.prefixes.serve(view, at, target, changes);
             if members == 0 {
                 self.active.remove(at);
             }

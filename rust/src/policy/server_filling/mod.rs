@@ -7,6 +7,7 @@ mod srpt;
 
 use super::{Change, Parameters, Preemptive, View};
 use crate::book::Slot;
+use crate::error::Error;
 use arrival::ByArrival;
 use srpt::BySize;
 
@@ -20,12 +21,11 @@ pub enum ServerFilling {
 }
 
 impl ServerFilling {
-    pub(super) fn build(parameters: &Parameters<'_>) -> Result<Self, String> {
-        match parameters.get::<String>("order")?.as_str() {
-            "arrival" => Ok(Self::Arrival(ByArrival::new(parameters.system()))),
-            "srpt" => Ok(Self::Srpt(BySize::new(parameters.system()))),
-            other => Err(format!("policy parameter order is {other:?}; allowed are arrival and srpt")),
-        }
+    pub(super) fn build(parameters: &Parameters<'_>) -> Result<Self, Error> {
+        Ok(match parameters.choose("order", ["arrival", "srpt"])? {
+            0 => Self::Arrival(ByArrival::new(parameters.system())),
+            _ => Self::Srpt(BySize::new(parameters.system())),
+        })
     }
 }
 

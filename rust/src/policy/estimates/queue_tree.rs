@@ -1,20 +1,20 @@
 //! The waiting jobs in order of arrival, searched for the first one that is small enough.
 
-use crate::book::{NOBODY, Slot};
+use crate::book::{NO_JOB, Slot};
 
 /// Places to begin with.
 const PLACES: usize = 64;
 
 /// The least need (servers) and the least estimated size (seconds) among some jobs; of nobody, more than anything.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Least {
+pub struct Minimum {
     pub need: u32,
     pub expected: f64,
 }
 
-const NONE: Least = Least { need: u32::MAX, expected: f64::INFINITY };
+const NONE: Minimum = Minimum { need: u32::MAX, expected: f64::INFINITY };
 
-impl Least {
+impl Minimum {
     fn of(self, other: Self) -> Self {
         Self { need: self.need.min(other.need), expected: self.expected.min(other.expected) }
     }
@@ -22,9 +22,9 @@ impl Least {
 
 /// A binary tree over places in order of arrival, which knows the least need and estimate below each node.
 #[derive(Clone, Debug)]
-pub struct Line {
+pub struct QueueTree {
     /// The root is 1, the children of `n` are `2n` and `2n + 1`, the second half are the leaves.
-    tree: Vec<Least>,
+    tree: Vec<Minimum>,
     /// Whose place it is.
     slots: Vec<Slot>,
     /// Place of each slot.
@@ -32,17 +32,17 @@ pub struct Line {
     next: usize,
 }
 
-impl Default for Line {
+impl Default for QueueTree {
     fn default() -> Self {
-        Self { tree: vec![NONE; 2 * PLACES], slots: vec![NOBODY; PLACES], places: Vec::new(), next: 0 }
+        Self { tree: vec![NONE; 2 * PLACES], slots: vec![NO_JOB; PLACES], places: Vec::new(), next: 0 }
     }
 }
 
-impl Line {
+impl QueueTree {
     /// A job arrives.
     pub fn push(&mut self, slot: Slot, need: u32, expected: f64) {
         if self.next == self.slots.len() {
-            self.close_ranks();
+            self.compact();
         }
         if self.places.len() <= slot as usize {
             self.places.resize(slot as usize + 1, 0);
@@ -50,23 +50,23 @@ impl Line {
         let place = self.next;
         self.slots[place] = slot;
         self.places[slot as usize] = place as u32;
-        self.set(place, Least { need, expected });
+        self.set(place, Minimum { need, expected });
         self.next += 1;
     }
 
     /// A job leaves the line.
     pub fn remove(&mut self, slot: Slot) {
         let place = self.places[slot as usize] as usize;
-        self.slots[place] = NOBODY;
+        self.slots[place] = NO_JOB;
         self.set(place, NONE);
     }
 
     /// The oldest job of which `small` is true. Of any smaller need or estimate it must be true as well.
-    pub fn first(&self, small: impl Fn(Least) -> bool) -> Option<Slot> {
+    pub fn first(&self, small: impl Fn(Minimum) -> bool) -> Option<Slot> {
         self.search(1, &small)
     }
 
-    fn search(&self, node: usize, small: &impl Fn(Least) -> bool) -> Option<Slot> {
+    fn search(&self, node: usize, small: &impl Fn(Minimum) -> bool) -> Option<Slot> {
         if !small(self.tree[node]) {
             return None;
         }
@@ -76,7 +76,7 @@ impl Line {
         }
     }
 
-    fn set(&mut self, place: usize, least: Least) {
+    fn set(&mut self, place: usize, least: Minimum) {
         let mut node = place + self.slots.len();
         self.tree[node] = least;
         while node > 1 {
@@ -89,16 +89,16 @@ impl Line {
         }
     }
 
-    /// Moves the waiting jobs to the front, and makes room for as many again.
+    /// Moves the waiting jobs to the prefix, and makes room for as many again.
     #[cold]
-    fn close_ranks(&mut self) {
+    fn compact(&mut self) {
         let old = self.slots.len();
-        let kept: Vec<(Slot, Least)> = (0..old)
-            .filter(|&place| self.slots[place] != NOBODY)
+        let kept: Vec<(Slot, Minimum)> = (0..old)
+            .filter(|&place| self.slots[place] != NO_JOB)
             .map(|place| (self.slots[place], self.tree[old + place]))
             .collect();
         let places = (2 * kept.len()).next_power_of_two().max(PLACES);
-        self.slots = vec![NOBODY; places];
+        self.slots = vec![NO_JOB; places];
         self.tree = vec![NONE; 2 * places];
         for (place, &(slot, least)) in kept.iter().enumerate() {
             self.slots[place] = slot;
@@ -122,16 +122,16 @@ mod tests {
         fn finds_the_oldest_that_is_small_enough(
             moves in prop::collection::vec((1u32..9, 0u32..9, 0usize..9), 1..600), need in 0u32..9, expected in 0u32..9,
         ) {
-            let (mut line, mut list) = (Line::default(), Vec::new());
+            let (mut line, mut list) = (QueueTree::default(), Vec::new());
             for (slot, &(need, expected, leaving)) in (0..).zip(&moves) {
-                let job = Least { need, expected: f64::from(expected) };
+                let job = Minimum { need, expected: f64::from(expected) };
                 line.push(slot, job.need, job.expected);
                 list.push((slot, job));
                 if leaving > 3 && leaving < list.len() {
                     line.remove(list.remove(leaving).0);
                 }
             }
-            let small = |job: Least| job.need <= need || job.expected <= f64::from(expected) && job.need <= need + 3;
+            let small = |job: Minimum| job.need <= need || job.expected <= f64::from(expected) && job.need <= need + 3;
             prop_assert_eq!(line.first(small), list.iter().find(|(_, job)| small(*job)).map(|job| job.0));
         }
     }

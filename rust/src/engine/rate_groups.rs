@@ -5,23 +5,23 @@ use std::collections::VecDeque;
 use rand_distr::Distribution;
 use rand_distr::weighted::WeightedAliasIndex;
 
-use super::service::{Rates, Service, Turn, alias};
+use super::service::{InService, Rates, Service, alias};
 use crate::random::{Stream, uniform};
 
 /// For many classes: jobs in groups of completion rates within a factor of two, from which they are drawn by rejection
 /// (composition and rejection; Slepoy, Thompson, Plimpton, J. Chem. Phys. 128, 2008). The cost does not depend on the
 /// number of classes.
 #[derive(Clone)]
-pub struct Groups {
+pub struct RateGroups {
     arrivals: WeightedAliasIndex<f64>,
-    classes: Vec<Kind>,
-    groups: Vec<Group>,
+    classes: Vec<RateClass>,
+    groups: Vec<RateGroup>,
     total: f64,
 }
 
 /// A class, and its jobs that wait.
 #[derive(Clone, Debug)]
-struct Kind {
+struct RateClass {
     waiting: VecDeque<f64>,
     group: u32,
     /// Completions per second of one job.
@@ -29,13 +29,13 @@ struct Kind {
 }
 
 #[derive(Clone, Debug)]
-struct Group {
+struct RateGroup {
     /// No job of the group completes faster, and none slower than half of this.
     most: f64,
-    jobs: Vec<(u32, Turn)>,
+    jobs: Vec<(u32, InService)>,
 }
 
-impl Service for Groups {
+impl Service for RateGroups {
     fn new(rates: &[Rates]) -> Self {
         let exponent = |mean: f64| (1.0 / mean).log2().ceil() as i32;
         let mut exponents: Vec<i32> = rates.iter().map(|&(_, mean)| exponent(mean)).collect();
@@ -46,9 +46,9 @@ impl Service for Groups {
             arrivals: alias(rates.iter().map(|rates| rates.0)),
             classes: rates
                 .iter()
-                .map(|&(_, mean)| Kind { waiting: VecDeque::new(), group: group(mean), rate: 1.0 / mean })
+                .map(|&(_, mean)| RateClass { waiting: VecDeque::new(), group: group(mean), rate: 1.0 / mean })
                 .collect(),
-            groups: exponents.iter().map(|&e| Group { most: f64::from(e).exp2(), jobs: Vec::new() }).collect(),
+            groups: exponents.iter().map(|&e| RateGroup { most: f64::from(e).exp2(), jobs: Vec::new() }).collect(),
             total: 0.0,
         }
     }
@@ -65,17 +65,17 @@ impl Service for Groups {
 
     #[inline]
     fn admit(&mut self, class: u32, now: f64) {
-        let kind = &self.classes[class as usize];
-        self.groups[kind.group as usize].jobs.push((class, (now, now)));
-        self.total += kind.rate;
+        let class_rate = &self.classes[class as usize];
+        self.groups[class_rate.group as usize].jobs.push((class, (now, now)));
+        self.total += class_rate.rate;
     }
 
     #[inline]
     fn start(&mut self, class: u32, now: f64) -> Option<f64> {
-        let kind = &mut self.classes[class as usize];
-        let arrival = kind.waiting.pop_front()?;
-        self.groups[kind.group as usize].jobs.push((class, (arrival, now)));
-        self.total += kind.rate;
+        let class_rate = &mut self.classes[class as usize];
+        let arrival = class_rate.waiting.pop_front()?;
+        self.groups[class_rate.group as usize].jobs.push((class, (arrival, now)));
+        self.total += class_rate.rate;
         Some(arrival)
     }
 
@@ -85,7 +85,7 @@ impl Service for Groups {
     }
 
     #[inline]
-    fn complete(&mut self, _: f64, rng: &mut Stream) -> (u32, Turn) {
+    fn complete(&mut self, _: f64, rng: &mut Stream) -> (u32, InService) {
         let bound: f64 = self.groups.iter().map(|group| group.most * group.jobs.len() as f64).sum();
         loop {
             let mut x = uniform(rng) * bound;
@@ -122,8 +122,9 @@ impl Service for Groups {
     }
 
     fn present(&self) -> impl Iterator<Item = (u32, f64)> {
-        let waiting =
-            (0..).zip(&self.classes).flat_map(|(class, kind)| kind.waiting.iter().map(move |&at| (class, at)));
-        waiting.chain(self.groups.iter().flat_map(|group| group.jobs.iter().map(|&(class, turn)| (class, turn.0))))
+        let waiting = (0..)
+            .zip(&self.classes)
+            .flat_map(|(class, class_rate)| class_rate.waiting.iter().map(move |&at| (class, at)));
+        waiting.chain(self.groups.iter().flat_map(|group| group.jobs.iter().map(|&(class, times)| (class, times.0))))
     }
 }

@@ -8,6 +8,7 @@ use std::sync::Arc;
 use super::departures::Departures;
 use super::{Backfill, Choice, Drain, Parameters, View};
 use crate::book::Slot;
+use crate::error::Error;
 use crate::station::{Bits, Station};
 
 /// Harmonic numbers that are kept; beyond, the asymptotic series is as exact as a float.
@@ -16,7 +17,7 @@ const EULER: f64 = 0.577_215_664_901_532_9;
 
 /// The rule by laws.
 #[derive(Clone)]
-pub struct ByLaws {
+pub struct ByDistributions {
     /// Per class, seconds: the least D at which its jobs are let in, and the mean residual size.
     horizons: Vec<f64>,
     residuals: Vec<f64>,
@@ -38,7 +39,7 @@ fn harmonic(n: u32) -> f64 {
     n.ln() + EULER + 0.5 / n - 1.0 / (12.0 * n * n)
 }
 
-impl ByLaws {
+impl ByDistributions {
     /// The time after which all `jobs` of a class are expected to be gone.
     #[inline]
     fn gone(&self, class: u32, jobs: u32) -> f64 {
@@ -79,8 +80,8 @@ impl ByLaws {
     }
 }
 
-impl Backfill for ByLaws {
-    fn build(parameters: &Parameters<'_>) -> Result<Self, String> {
+impl Backfill for ByDistributions {
+    fn build(parameters: &Parameters<'_>) -> Result<Self, Error> {
         let system = parameters.system();
         let classes = system.classes.len();
         let read = |key| {
@@ -88,7 +89,7 @@ impl Backfill for ByLaws {
             let values: Vec<Option<f64>> = parameters.get(key)?;
             let positive = values.iter().flatten().all(|&value| value >= 0.0);
             if values.len() != classes || !positive {
-                return Err(format!("policy parameter {key} must hold {classes} numbers of at least 0, one a class"));
+                return Err(Error::argument(key, values, "one number of at least 0 for each class"));
             }
             Ok(system.given.iter().map(|&given| values[given].unwrap_or(f64::INFINITY)).collect::<Vec<f64>>())
         };
@@ -167,7 +168,7 @@ impl Backfill for ByLaws {
         self.count(view.station, class, jobs - 1, jobs);
     }
 
-    fn restore(&mut self, view: View<'_>) -> Result<(), String> {
+    fn restore(&mut self, view: View<'_>) -> Result<(), Error> {
         self.departures.clear();
         self.known = None;
         for class in 0..view.station.classes() as u32 {
@@ -183,7 +184,7 @@ impl Backfill for ByLaws {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::book::{Book, NOBODY};
+    use crate::book::{Book, NO_JOB};
     use crate::system::{System, SystemSpec};
     use proptest::prelude::*;
     use serde_json::json;
@@ -192,7 +193,7 @@ mod tests {
     type Row = (u32, u32, u32, u32, u32);
 
     /// Classes, and the servers free beside their jobs in service.
-    fn setting(rows: &[Row], free: u32) -> (System, ByLaws, Station) {
+    fn setting(rows: &[Row], free: u32) -> (System, ByDistributions, Station) {
         let servers = free + rows.iter().map(|row| row.0 * row.2).sum::<u32>();
         let class = |need: u32| {
             json!({"need": need, "size": {"distribution": "exponential", "mean": 1.0},
@@ -211,7 +212,7 @@ mod tests {
         let residuals: Vec<u32> = rows.iter().map(|row| row.4).collect();
         let spec = json!({"horizons": horizons, "residuals": residuals});
         let parameters = Parameters { spec: spec.as_object().unwrap(), system: &system };
-        let mut rule = ByLaws::build(&parameters).unwrap();
+        let mut rule = ByDistributions::build(&parameters).unwrap();
         let book = Book::new(0, false);
         rule.restore(View { station: &station, book: &book }).unwrap();
         (system, rule, station)
@@ -235,7 +236,7 @@ mod tests {
             let blocked = station.need(drain.target) > station.free() || drain.leaving.is_some();
             prop_assume!(blocked);
             let permitted: Vec<u32> = (0..rows.len() as u32)
-                .filter(|&class| station.can_start(class) && rule.permits(view, drain, class, NOBODY))
+                .filter(|&class| station.can_start(class) && rule.permits(view, drain, class, NO_JOB))
                 .collect();
             let most = permitted.iter().map(|&class| system.classes[class as usize].need).max();
             match rule.next(view, drain) {
@@ -257,7 +258,7 @@ mod tests {
         let inner = system.inner();
         let permits = |class: usize| {
             let view = View { station: &station, book: &book };
-            rule.permits(view, Drain::of(inner[0]), inner[class], NOBODY)
+            rule.permits(view, Drain::of(inner[0]), inner[class], NO_JOB)
         };
         assert!(permits(2));
         assert!(!permits(3));

@@ -17,11 +17,11 @@ struct Block {
 
 /// Sorted blocks with their sums: a change moves one block, a search skips whole blocks.
 #[derive(Clone, Debug, Default)]
-pub struct Ends {
+pub struct EstimatedEnds {
     blocks: Vec<Block>,
 }
 
-impl Ends {
+impl EstimatedEnds {
     /// A job that is estimated to end at `end`, seconds, holds `need` servers.
     pub fn insert(&mut self, end: f64, slot: Slot, need: u32) {
         let entry = (end.to_bits(), slot, need);
@@ -107,7 +107,7 @@ mod tests {
             jobs in prop::collection::vec((0u32..50, 1u32..9, any::<bool>()), 0..1500),
             now in 0u32..50, free in 0u32..9, asked in 1u32..5000,
         ) {
-            let mut ends = Ends::default();
+            let mut ends = EstimatedEnds::default();
             let mut list = Vec::new();
             for (slot, &(end, need, _)) in (0..).zip(&jobs) {
                 ends.insert(f64::from(end), slot, need);

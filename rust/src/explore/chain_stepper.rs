@@ -1,10 +1,10 @@
 //! One state at a time: put it up, let something happen, let the policy start jobs, write down what has come of it.
 
-use super::Orders;
-use crate::book::{Book, NOBODY, Slot};
+use super::ExplorationSettings;
+use crate::book::{Book, NO_JOB, Slot};
+use crate::error::Error;
 use crate::policy::{Choice, Policy, Sight, View};
 use crate::station::Station;
-use crate::step::StepError;
 use crate::system::System;
 
 /// Class of a waiting job that has started.
@@ -12,7 +12,7 @@ const STARTED: u32 = u32::MAX;
 
 /// A system in a state.
 #[derive(Clone)]
-pub(super) struct Desk<P> {
+pub(super) struct ChainStepper<P> {
     policy: P,
     station: Station,
     /// The single jobs, if the policy looks at them.
@@ -35,23 +35,23 @@ pub(super) struct Desk<P> {
     keys: Vec<u64>,
 }
 
-impl<P: Policy> Desk<P> {
-    pub(super) fn new(system: &System, policy: P, orders: &Orders) -> Self {
+impl<P: Policy> ChainStepper<P> {
+    pub(super) fn new(system: &System, policy: P, settings: &ExplorationSettings) -> Self {
         let classes = system.classes.len();
         let station = Station::new(system, true);
         let shared = station.level_needs().len() < classes;
         let remembers = policy.remembers_order();
         let jobs = policy.sight() == Sight::Jobs;
-        let ordered = remembers || shared || orders.every_order;
+        let ordered = remembers || shared || settings.every_order;
         Self {
             book: jobs.then(|| Book::new(classes, true)),
             nobody: Book::new(classes, true),
             order: Vec::new(),
             listed: ordered || jobs,
             ordered,
-            by_level: !remembers && !orders.every_order,
-            forgets: !orders.every_order,
-            window: if orders.every_order { None } else { policy.window() },
+            by_level: !remembers && !settings.every_order,
+            forgets: !settings.every_order,
+            window: if settings.every_order { None } else { policy.window() },
             behind: 0,
             waiting: vec![0; classes],
             running: vec![0; classes],
@@ -84,7 +84,7 @@ impl<P: Policy> Desk<P> {
         let key = if self.listed { self.order.len() as u64 } else { class.into() };
         let slot = match &mut self.book {
             Some(book) => book.enter(class, class as usize, key, self.station.now(), f64::NAN, f64::NAN),
-            None => NOBODY,
+            None => NO_JOB,
         };
         if self.listed {
             self.order.push(class);
@@ -111,7 +111,7 @@ impl<P: Policy> Desk<P> {
         let book = self.book.as_ref().unwrap_or(&self.nobody);
         let slot = book.walk(book.running()).find(|(_, job)| job.class == class).map(|(slot, _)| slot);
         if P::ENDS {
-            self.policy.ended(View { station: &self.station, book }, class, slot.unwrap_or(NOBODY));
+            self.policy.ended(View { station: &self.station, book }, class, slot.unwrap_or(NO_JOB));
         }
         self.station.complete(class);
         if let Some((book, slot)) = self.book.as_mut().zip(slot) {
@@ -120,13 +120,13 @@ impl<P: Policy> Desk<P> {
     }
 
     /// Asks the policy once, and starts whom it names; false if it names nobody.
-    pub(super) fn start_one(&mut self) -> Result<bool, StepError> {
+    pub(super) fn start_one(&mut self) -> Result<bool, Error> {
         let book = self.book.as_ref().unwrap_or(&self.nobody);
         let choice = self.policy.next(View { station: &self.station, book });
-        let fault = Err(StepError::Policy(choice));
+        let fault = Err(Error::Answer(choice));
         let (class, slot) = match choice {
             Choice::Wait => return Ok(false),
-            Choice::Head(class) => (class, book.lane(class as usize).first().unwrap_or(NOBODY)),
+            Choice::Head(class) => (class, book.lane(class as usize).first().unwrap_or(NO_JOB)),
             Choice::Job(slot) if self.book.is_some() => (book.job(slot).class, slot),
             _ => return fault,
         };
@@ -160,17 +160,17 @@ impl<P: Policy> Desk<P> {
     }
 
     /// A policy that wants to be woken has states that no count describes.
-    pub(super) fn check_asleep(&mut self) -> Result<(), StepError> {
+    pub(super) fn check_asleep(&mut self) -> Result<(), Error> {
         if P::TIMERS {
             let book = self.book.as_ref().unwrap_or(&self.nobody);
             if self.policy.wake_at(View { station: &self.station, book }) < f64::INFINITY {
-                return Err(StepError::Call("asks to be woken at certain times".into()));
+                return Err(Error::Unsupported("asks to be woken at certain times"));
             }
         }
         Ok(())
     }
 
-    /// Writes the state as words (see [`super::Atlas`]).
+    /// Writes the state as words (see [`super::StateTable`]).
     pub(super) fn write(&mut self, words: &mut Vec<u32>) {
         let classes = self.waiting.len() as u32;
         words.clear();
@@ -194,7 +194,7 @@ impl<P: Policy> Desk<P> {
     }
 
     /// Puts up a state that was written.
-    pub(super) fn read(&mut self, words: &[u32]) -> Result<(), StepError> {
+    pub(super) fn read(&mut self, words: &[u32]) -> Result<(), Error> {
         let classes = self.waiting.len();
         let (running, rest) = words.split_at(classes);
         let (waiting, rest) = rest.split_at(classes);
@@ -223,7 +223,7 @@ impl<P: Policy> Desk<P> {
         }
         let own: Vec<i64> = own.chunks_exact(2).map(|w| i64::from(w[0]) | (i64::from(w[1]) << 32)).collect();
         let book = self.book.as_ref().unwrap_or(&self.nobody);
-        self.policy.restore(&own, View { station: &self.station, book }).map_err(StepError::Call)
+        self.policy.restore(&own, View { station: &self.station, book })
     }
 
     /// The book of all jobs.

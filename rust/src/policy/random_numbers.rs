@@ -1,11 +1,12 @@
 //! The random numbers of a policy: a stream of its own, so that the jobs stay the same whatever it draws.
 
 use super::Parameters;
+use crate::error::Error;
 use crate::random::{self, Stream, streams};
 
 /// Where the numbers come from.
 #[derive(Clone)]
-pub enum Dice {
+pub enum RandomNumbers {
     /// Nowhere yet: the engine gives the stream.
     Unseeded,
     /// A stream.
@@ -14,13 +15,13 @@ pub enum Dice {
     Script(Vec<f64>, usize),
 }
 
-impl Dice {
+impl RandomNumbers {
     /// Unseeded, unless the description holds a script.
-    pub fn new(parameters: &Parameters<'_>) -> Result<Self, String> {
+    pub fn new(parameters: &Parameters<'_>) -> Result<Self, Error> {
         match parameters.get::<Option<Vec<f64>>>("script")? {
             None => Ok(Self::Unseeded),
             Some(script) if script.iter().all(|&x| x > 0.0) && !script.is_empty() => Ok(Self::Script(script, 0)),
-            Some(_) => Err("policy parameter script must hold numbers above 0".into()),
+            Some(script) => Err(Error::argument("script", script, "one or more positive numbers")),
         }
     }
 

@@ -6,7 +6,7 @@ use crate::book::Slot;
 
 /// Sorted jobs, and a bit for each need, since the answer is mostly that there is none.
 #[derive(Clone, Debug)]
-pub struct Needs {
+pub struct NeedIndex {
     /// Need, number of the job, slot.
     jobs: BTreeSet<(u32, u64, Slot)>,
     bits: Vec<u64>,
@@ -14,7 +14,7 @@ pub struct Needs {
     range: (i64, i64),
 }
 
-impl Needs {
+impl NeedIndex {
     /// Nobody waits; nobody will need more than all servers.
     pub fn new(servers: u32) -> Self {
         Self { jobs: BTreeSet::new(), bits: vec![0; servers as usize / 64 + 1], range: (0, -1) }
@@ -83,7 +83,7 @@ mod tests {
         fn finds_those_between(
             moves in prop::collection::vec((1u32..=300, 0usize..9), 0..60), low in -20i64..310, width in 0i64..200,
         ) {
-            let (mut needs, mut list) = (Needs::new(300), Vec::new());
+            let (mut needs, mut list) = (NeedIndex::new(300), Vec::new());
             for (slot, &(need, leaving)) in (0..).zip(&moves) {
                 let job = (need, u64::from(slot) + 5, slot);
                 needs.insert(job.0, job.1, job.2);
