@@ -13,7 +13,8 @@ from dataclasses import dataclass, replace
 
 import quickswap as qs
 from quickswap.simulation.simulate import _Session
-from quickswap.statistics.estimates import by_class, jackknife
+from quickswap.statistics.estimates import jackknife
+from quickswap.statistics.quantities import batch_values
 
 __all__ = ["Check", "alike", "coverage", "mean_again", "near", "problems", "same_distribution"]
 
@@ -92,8 +93,9 @@ def mean_again(result: qs.Result, seed: int) -> qs.Estimate:
     core = session._core()
     core.advance(session._rounds()[-1], 1)
     batches = session._batches(session._counters(core, full=True))
-    table = by_class(batches.whole_and_less(), len(result.classes)).sum(axis=1)
-    return jackknife(table[:, 2:3] / table[:, :1], batches.sizes, reciprocal=True)[0]
+    table = batches.whole_and_less().of_classes("completions", "response_time")
+    means = batch_values("mean_response_time", table, result.system)
+    return jackknife(means, batches.sizes, reciprocal=True)[0]
 
 
 def problems(checks: Iterable[Check]) -> Sequence[str]:

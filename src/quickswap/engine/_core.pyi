@@ -8,8 +8,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 POLICIES: list[str]
-PER_CLASS: int
-OVERALL: int
+CLASS_COLUMNS: tuple[str, ...]
+SYSTEM_COLUMNS: tuple[str, ...]
+PHASE_COLUMNS: tuple[str, ...]
+METRICS: tuple[str, ...]
 VERSION: str
 
 class ViewedJob:

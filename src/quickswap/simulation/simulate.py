@@ -32,7 +32,7 @@ from quickswap.model.files import as_system
 from quickswap.model.system import System
 from quickswap.policies import Policy, parse
 from quickswap.simulation.result import Result, Stop, Trajectory
-from quickswap.statistics.estimates import Batches, Run, by_class, jackknife
+from quickswap.statistics.estimates import Batches, Run, jackknife
 from quickswap.statistics.measure import measure
 from quickswap.statistics.pairing import Totals
 from quickswap.statistics.quantities import batch_values
@@ -261,7 +261,7 @@ class _Session:
 
     def _precise(self, batches: Batches) -> bool:
         """Whether all that the precision is asked of has it."""
-        table = by_class(batches.whole_and_less(), len(self.system.needs))[..., [0, 2]]
+        table = batches.whole_and_less().of_classes("completions", "response_time")
         aim = self.inputs.precision_of
         means = [batch_values("mean_response_time", table, self.system)]
         if aim != "mean":

@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from scipy.special import stdtrit
 
 from quickswap._values import Value
-from quickswap.engine._core import PER_CLASS
+from quickswap.engine.columns import Columns
 
 __all__ = ["QUANTILES", "Batches", "Estimate", "Run", "jackknife", "mser5"]
 
@@ -184,10 +184,15 @@ class Run:
     segment_blocks: int
 
     @property
+    def columns(self) -> Columns:
+        """The rows by the names of their columns."""
+        return Columns(self.rows, self.classes)
+
+    @property
     def mean_response_times(self) -> Floats:
         """Mean response time of all jobs in each block."""
-        table = by_class(self.rows, self.classes)
-        means: Floats = table[..., 2].sum(axis=1) / table[..., 0].sum(axis=1)
+        totals = self.columns.of_classes("response_time", "completions").sum(axis=1)
+        means: Floats = totals[:, 0] / totals[:, 1]
         return means
 
     @property
@@ -224,11 +229,16 @@ class Batches:
             sums.append(np.add.reduceat(kept, _edges(len(kept), each), axis=0))
         return cls(np.concatenate(sums), list(map(len, sums)), list(zip(runs, cuts, strict=True)))
 
-    def whole_and_less(self) -> Floats:
-        """Return the sum of all batches, then sums with one left out: (1 + batches, numbers)."""
+    @property
+    def classes(self) -> int:
+        """Number of classes."""
+        return self.runs[0][0].classes
+
+    def whole_and_less(self) -> Columns:
+        """Return the sum of all batches, then sums with one left out: 1 + batches rows."""
         total = self.sums.sum(axis=0)
         with np.errstate(invalid="ignore"):  # infinite slowdowns of jobs of size zero
-            return np.concatenate([total[None], total - self.sums])
+            return Columns(np.concatenate([total[None], total - self.sums]), self.classes)
 
     @property
     def segments(self) -> list[int]:
@@ -302,11 +312,6 @@ def _cut(run: Run, warmup: float | str, runs: list[Run]) -> int:
         series = np.mean([each.mean_response_times[:shortest] for each in runs], axis=0)
         return mser5(series)
     return min(math.ceil(warmup * len(run.rows)), len(run.rows) - 1)
-
-
-def by_class(rows: Floats, classes: int) -> Floats:
-    """Return the numbers of each class: (rows, classes, PER_CLASS)."""
-    return rows[:, : classes * PER_CLASS].reshape(len(rows), classes, PER_CLASS)
 
 
 def _quantiles(cumulated: Floats, low: int, shift: int) -> tuple[Floats, Floats]:

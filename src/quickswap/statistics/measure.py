@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from scipy.special import ndtri
 
-from quickswap.engine._core import OVERALL, PER_CLASS
+from quickswap.engine.columns import METRICS, Columns
 from quickswap.model.system import System
 from quickswap.model.variability import bursty, dispersion, heavy, scatter
 from quickswap.statistics.estimates import (
@@ -20,7 +20,6 @@ from quickswap.statistics.estimates import (
     Batches,
     Estimate,
     Floats,
-    by_class,
     jackknife,
 )
 from quickswap.statistics.quantities import (
@@ -65,15 +64,15 @@ def measure(system: System, batches: Batches, stable: bool, rarest: float) -> Me
         rarest: probability of the farthest tail whose percentile has an interval.
     """
     sums, sizes = batches.whole_and_less(), batches.sizes
-    table, duration, wasted = _parts(sums, system)
-    classes = _classes(system, batches, table, duration, stable, rarest)
-    servers = system.servers * duration
+    classes = _classes(system, batches, sums, stable, rarest)
+    servers = system.servers * sums.of_system("duration")
     with np.errstate(invalid="ignore"):  # nothing is left without the only batch
-        shares = np.stack([busy(table, system.needs) / servers, wasted / servers], axis=1)
+        shares = np.stack([busy(sums, system.needs), sums.of_system("wasted")], axis=1)
+        shares /= servers[:, None]
     utilisation, waste = jackknife(shares, sizes)
     if bursty(system) or not math.isfinite(dispersion(system)):
         utilisation, waste = (Estimate(each.value, math.nan) for each in (utilisation, waste))
-    response = table[..., [0, 2]]
+    response = sums.of_classes("completions", "response_time")
     weighted = jackknife(
         batch_values("weighted_mean_response_time", response, system), sizes, reciprocal=True
     )[0]
@@ -88,13 +87,14 @@ def measure(system: System, batches: Batches, stable: bool, rarest: float) -> Me
         jain_index=jain if stable else NOTHING,
         utilisation=utilisation,
         wasted_capacity=waste,
-        phases=_phases(sums, len(system.needs), sizes) if stable else (),
+        phases=_phases(sums, sizes) if stable else (),
     )
 
 
-def busy(table: Floats, needs: Sequence[int]) -> Floats:
-    """Return servers in use times seconds, from the numbers of all classes: (1 + batches)."""
-    area: Floats = ((table[..., 10] - table[..., 11]) * np.array(needs)).sum(axis=1)
+def busy(sums: Columns, needs: Sequence[int]) -> Floats:
+    """Return servers in use times seconds: (1 + batches)."""
+    in_service = sums.of_classes("area_in_system") - sums.of_classes("area_waiting")
+    area: Floats = (in_service * np.array(needs)).sum(axis=1)
     return area
 
 
@@ -112,28 +112,27 @@ def _jain(values: Floats, sizes: Sequence[int]) -> Estimate:
     return Estimate(index, (1 - index) * math.expm1(half) if half < 1 else math.nan)
 
 
-def _parts(sums: Floats, system: System) -> tuple[Floats, Floats, Floats]:
-    """Return the numbers per class, the duration, and the capacity wasted (servers x seconds)."""
-    table = by_class(sums, len(system.needs))
-    rest = sums[:, len(system.needs) * PER_CLASS :]
-    return table, rest[:, 0], rest[:, 1]
-
-
 def _classes(
     system: System,
     batches: Batches,
-    table: Floats,
-    duration: Floats,
+    sums: Columns,
     stable: bool,
     rarest: float,
 ) -> list[ClassResult]:
     """Return the results of all classes, and behind them that of all jobs together."""
-    table = np.concatenate([table, table.sum(axis=1, keepdims=True)], axis=1)
-    jobs = table[0, :, 0]
+
+    def columns(*names: str) -> Floats:
+        each = sums.of_classes(*names)
+        return np.concatenate([each, each.sum(axis=1, keepdims=True)], axis=1)
+
+    completions = columns("completions")
+    jobs = completions[0]
     with np.errstate(invalid="ignore", divide="ignore"):
-        rates = table[..., [10, 11, 0]] / duration[:, None, None]
-        means = table[..., 2:10:2] / table[..., :1]
-        stds = np.sqrt(np.maximum(table[..., 3:10:2] / table[..., :1] - means**2, 0))
+        rates = columns("area_in_system", "area_waiting", "completions")
+        rates /= sums.of_system("duration")[:, None, None]
+        means = columns(*METRICS) / completions[..., None]
+        squares = columns(*(f"{each}_squared" for each in METRICS)) / completions[..., None]
+        stds = np.sqrt(np.maximum(squares - means**2, 0))
     present, waiting, _ = _grid(rates, batches.sizes).T
     throughput = jackknife(rates[..., 2], batches.sizes)
     moments = _grid(np.stack([means, stds], axis=-1), batches.sizes)
@@ -210,19 +209,18 @@ def _without_interval(estimates: Any) -> Any:
 
 def half_width_of(variance: float, batches: Batches) -> float:
     """Return the half-width of a sum over the time of a run, from its variance in a second."""
-    seconds = float(batches.sums[:, batches.runs[0][0].classes * PER_CLASS].sum())
+    seconds = float(batches.whole_and_less().of_system("duration")[0])
     return float(ndtri((1 + CONFIDENCE) / 2)) * math.sqrt(variance / seconds)
 
 
-def _phases(sums: Floats, classes: int, sizes: list[int]) -> tuple[PhaseResult, ...]:
+def _phases(sums: Columns, sizes: list[int]) -> tuple[PhaseResult, ...]:
     """Return the durations of the phases, if the policy has any."""
-    numbers = sums[:, classes * PER_CLASS + OVERALL :]
     results = []
-    for i in range(numbers.shape[1] // 3):
-        count, total, square = numbers[:, 3 * i : 3 * i + 3].T
+    rows = sums.of_phases().transpose(1, 2, 0)
+    for name, (count, total, square) in zip(PHASES, rows, strict=False):  # MSFQ alone has phases
         with np.errstate(invalid="ignore", divide="ignore"):
             mean = total / count
             std = np.sqrt(np.maximum(square / count - mean**2, 0))
         estimates = jackknife(np.stack([mean, std], axis=1), sizes, reciprocal=True)
-        results.append(PhaseResult(PHASES[i], round(float(count[0])), *estimates))
+        results.append(PhaseResult(name, round(float(count[0])), *estimates))
     return tuple(results)

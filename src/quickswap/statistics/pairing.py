@@ -9,12 +9,12 @@ from typing import Self
 
 import numpy as np
 
-from quickswap.statistics.estimates import Batches, Floats, by_class
+from quickswap.engine.columns import Columns
+from quickswap.statistics.estimates import Batches, Floats
 
 __all__ = ["Totals"]
 
-COLUMNS = (0, 2)
-"""Of the numbers of a class that the core counts: completions, and the sum of response times."""
+COLUMNS = ("completions", "response_time")
 
 
 @dataclass(frozen=True)
@@ -32,7 +32,7 @@ class Totals:
     @classmethod
     def of(cls, batches: Batches, classes: int) -> Self:
         """Take from the batches of a run what a difference needs."""
-        return cls(by_class(batches.sums, classes)[..., COLUMNS], batches.sizes)
+        return cls(Columns(batches.sums, classes).of_classes(*COLUMNS), batches.sizes)
 
     def whole_and_less(self) -> Floats:
         """Return the sum of all batches, then sums with one left out: (1 + batches, classes, 2)."""

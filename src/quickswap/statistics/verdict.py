@@ -10,11 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from quickswap._words import counted, load_words
-from quickswap.engine._core import OVERALL, PER_CLASS
 from quickswap.model.system import System
 from quickswap.model.variability import dispersion, scatter
 from quickswap.policies import Policy
-from quickswap.statistics.estimates import Batches, Estimate, Run, by_class, jackknife
+from quickswap.statistics.estimates import Batches, Estimate, Run, jackknife
 from quickswap.statistics.measure import busy, half_width_of
 
 __all__ = ["Known", "Status", "Verdict", "judge", "known_stability", "rarest_tail"]
@@ -248,7 +247,7 @@ def _cure(batches: Batches, known: Known) -> str:
 
     Half-widths shrink like the square root of the jobs, and the rest grows in proportion.
     """
-    jobs = by_class(batches.whole_and_less(), len(known.needs))[0]
+    jobs = batches.whole_and_less().of_classes("completions", "arrivals")[0]
     matter = np.array(known.load_shares) > SHARE / len(known.needs)
     if (jobs[matter, 0] == 0).any():
         return "simulate more jobs"
@@ -264,7 +263,7 @@ def _cure(batches: Batches, known: Known) -> str:
         (_missed(batches, known) / SPREAD) ** 2,
     ]
     factor = MARGIN * max(filter(math.isfinite, factors))
-    done = sum(float(by_class(run.rows, run.classes)[..., 0].sum()) for run, _ in batches.runs)
+    done = sum(float(run.columns.of_classes("completions").sum()) for run, _ in batches.runs)
     return f"simulate more jobs, about {float(f'{factor * done:.1e}'):,.0f}"
 
 
@@ -280,7 +279,7 @@ def _fills_up(batches: Batches, known: Known) -> bool:
 
     Completions tell nothing here: a class that starves has none, however long the run is.
     """
-    arrived = by_class(batches.whole_and_less(), len(known.needs))[0, :, 1]
+    arrived = batches.whole_and_less().of_classes("arrivals")[0]
     unseen = (arrived < ENOUGH) | _outlast(batches, known)
     return float(np.array(known.load_shares)[unseen].sum()) > SHARE
 
@@ -293,7 +292,7 @@ def _outlast(batches: Batches, known: Known) -> NDArray[np.bool_]:
 
 def _seen_little(batches: Batches, known: Known) -> str | None:
     """Return what a run has seen too little of for its values to be trusted."""
-    jobs = by_class(batches.whole_and_less(), len(known.needs))[0]
+    jobs = batches.whole_and_less().of_classes("completions", "arrivals")[0]
     waiting = np.flatnonzero((jobs[:, 0] == 0) & (jobs[:, 1] >= ENOUGH))
     if waiting.size:
         first = waiting[0]
@@ -327,20 +326,20 @@ def _seen_little(batches: Batches, known: Known) -> str | None:
 def _used(batches: Batches, known: Known) -> tuple[float, float]:
     """Return the share of the servers in use, and its half-width."""
     sums = batches.whole_and_less()
-    servers = known.servers * sums[:, len(known.needs) * PER_CLASS]
+    servers = known.servers * sums.of_system("duration")
     with np.errstate(invalid="ignore"):  # nothing is left without the only batch
-        share = busy(by_class(sums, len(known.needs)), known.needs) / servers
+        share = busy(sums, known.needs) / servers
     used, width = astuple(jackknife(share[:, None], batches.sizes)[0])
     return used, width
 
 
 def _in_system(run: Run) -> NDArray[np.float64]:
     """Return the number in system at the end of each block."""
-    return run.rows[:, run.classes * PER_CLASS + OVERALL - 1]
+    return run.columns.of_system("in_system_at_end")
 
 
 def _durations(run: Run) -> NDArray[np.float64]:
-    return run.rows[:, run.classes * PER_CLASS]
+    return run.columns.of_system("duration")
 
 
 def _growth(batches: Batches) -> Estimate:
@@ -381,7 +380,7 @@ def _piles_up(runs: list[Run]) -> bool:
 
 
 def _arrivals(runs: list[Run]) -> float:
-    return sum(float(by_class(run.rows, run.classes)[..., 1].sum()) for run in runs)
+    return sum(float(run.columns.of_classes("arrivals").sum()) for run in runs)
 
 
 def _steady(runs: list[Run]) -> bool:
