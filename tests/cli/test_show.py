@@ -55,7 +55,7 @@ def test_one_of_a_kind_is_no_plural(capsys: pytest.CaptureFixture[str], tmp_path
     _, out, _ = run(capsys, "compare", str(path), "--jobs", "400", "--policies", "msf")
     assert out.startswith("response times on 1 server, ")
     _, _, err = run(capsys, "simulate", str(path), "--rate", "1")
-    assert "the arrival rate is 1 job per second, and no policy can carry 1 or more" in err
+    assert "the arrival rate is 1 job per second, and no policy is stable at 1 or above" in err
 
 
 class TestNarrowTerminal:

@@ -180,7 +180,7 @@ MISTAKES: list[tuple[list[str], str]] = [
     ([*SIMULATE, "--engine", "event"], "unknown engine: 'event' (did you mean 'events'?)"),
     ([*SIMULATE, "--policy", "smash:window=3", "--engine", "jumps"], "does not apply"),
     (["simulate", "four-clas"], "(did you mean 'four-class'?)"),
-    ([*SIMULATE, "--load", "1"], "no policy can carry 5 or more: lower the rate"),
+    ([*SIMULATE, "--load", "1"], "no policy is stable at 5 or above: lower the rate"),
     ([*SIMULATE, "--load", "1"], "all the same with --allow-unstable."),
     ([*COMPARE, "--load", "1"], "all the same with --allow-unstable."),
     ([*SIMULATE, "--max-in-system", "0"], "--max-in-system is 0; it must be"),

@@ -74,7 +74,7 @@ def test_failures_do_not_end_the_others() -> None:
     first = outcomes[0]
     assert isinstance(first, Failure)
     assert first.unstable
-    assert "no policy can carry" in first.message
+    assert "no policy is stable" in first.message
     assert outcomes.results == list(outcomes)[1:]
     assert unstable not in store
     assert store.failure(unstable) == first

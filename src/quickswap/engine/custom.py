@@ -26,7 +26,7 @@ class CustomPolicy(Protocol):
     not: they keep policies by their spelling, and it has none.
 
     After every instant with events `start` is called again and again until it answers None. It may
-    keep a state of its own in its attributes; each replication works on a deep copy. Optional:
+    keep a state in its attributes; each replication works on a deep copy. Optional:
 
     * `name`: a string for tables and messages; the name of the class if there is none.
     * `sees_jobs = True`: the view also has `queue` and `in_service`, the single jobs with their
@@ -60,7 +60,7 @@ def check_custom(policy: CustomPolicy) -> None:
     """Refuse a policy whose optional parts are not what they must be.
 
     Raises:
-        PolicyError: a name that is no text, a flag that is no boolean, a method that is none.
+        PolicyError: the name must be a string, a flag a boolean, a method callable.
     """
     kind = type(policy).__name__
     name = getattr(policy, "name", kind)
@@ -101,7 +101,7 @@ def as_policy(given: object, system: System) -> Policy | CustomPolicy:
 
 
 def check_policy(policy: object, system: System) -> None:
-    """Refuse what is no policy, or does not suit the system."""
+    """Refuse an object that is not a policy, or a policy that does not suit the system."""
     if isinstance(policy, Policy):
         policy.resolve(system)
     elif isinstance(policy, type) or not isinstance(policy, CustomPolicy):

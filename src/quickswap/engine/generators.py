@@ -2,7 +2,7 @@
 
 Each replication works on a copy of the policy, and a generator inside it is copied with its state:
 all replications then draw the same numbers, so that their spread, and the confidence interval made
-of it, is wrong. The global generators are shared with whatever else runs, so that no run that draws
+of it, is wrong. The global generators are shared with all other code, so that no run that draws
 from them can be repeated.
 """
 
@@ -57,7 +57,7 @@ def _draws(value: object) -> bool:
         return value.__name__ in GLOBAL
     if isinstance(value, MethodType | BuiltinMethodType):
         value = value.__self__
-    numpy = sys.modules.get("numpy.random")  # else there is no object of it
+    numpy = sys.modules.get("numpy.random")  # not imported, so not used
     kinds = () if numpy is None else (numpy.Generator, numpy.RandomState, numpy.BitGenerator)
     return isinstance(value, (random.Random, *kinds))
 

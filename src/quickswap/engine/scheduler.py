@@ -129,7 +129,7 @@ class Scheduler:
             estimates: estimated sizes, seconds, for policies that look at them.
 
         Raises:
-            QuickswapError: there is no such class, or the policy needs an estimate that is missing.
+            QuickswapError: an unknown class, or the policy needs an estimate that is missing.
             PolicyError: a custom policy made a mistake.
         """
         each = [self._class(cls) for cls in _listed(classes)]
@@ -168,7 +168,7 @@ class Scheduler:
         """Let the job of a class complete that started first; return what starts.
 
         Raises:
-            QuickswapError: nobody of the class is in service.
+            QuickswapError: no job of the class is in service.
         """
         cls = self._class(cls)
         job = self._core.first_running(cls)
@@ -214,7 +214,7 @@ class Scheduler:
         """Put the system into a state; the jobs there get new numbers, time stays.
 
         Raises:
-            QuickswapError: it is no state of this system under this policy.
+            QuickswapError: the state is impossible in this system under this policy.
             PolicyError: the policy looks at estimated sizes, which are not part of a State.
         """
         self._check_restorable()
@@ -238,7 +238,7 @@ class Scheduler:
             _refuse(error)
 
     def _check_restorable(self) -> None:
-        """Refuse states where the numbers and the order of jobs do not tell the future."""
+        """Refuse states whose future depends on more than the numbers and the order of jobs."""
         if self._estimating is not None:
             raise PolicyError(
                 f"{self._estimating} looks at estimated sizes, and a State holds none: its "

@@ -85,7 +85,7 @@ class Comparison:
         it may be better.
 
         Raises:
-            QuickswapError: there is no such point or quantity.
+            QuickswapError: an unknown point or quantity.
         """
         if not isinstance(quantity, str) or quantity not in COMPARED:
             unknown("quantity", quantity, COMPARED, QuickswapError)
@@ -117,13 +117,15 @@ class Comparison:
         """Read what `to_json` wrote.
 
         Raises:
-            QuickswapError: the text is no comparison.
+            QuickswapError: the text is not a comparison.
         """
         try:
             data = json.loads(text)
             results = data["results"] if data["quickswap_comparison"] == FORMAT else None
         except (ValueError, TypeError, KeyError) as error:
-            raise QuickswapError("this is no JSON of a quickswap comparison.") from error
+            raise QuickswapError(
+                "not a quickswap comparison: give the JSON that Comparison.to_json wrote."
+            ) from error
         if results is None:
             raise QuickswapError(f"this comparison is of another format than {FORMAT}.")
         return cls(tuple(Result.from_json(json.dumps(each)) for each in results))
@@ -293,7 +295,7 @@ def _systems(
 
 
 def _chosen(given: object, system: System) -> list[Policy | CustomPolicy]:
-    """Return the policies, no two of the same name, each of which suits the system."""
+    """Return the policies, each of which suits the system, with different names."""
     listed = [given] if isinstance(given, str | Policy) else items(given)
     if listed is None:
         raise PolicyError(f"policies must be a list of policies, not {shown(given)}.")
@@ -302,14 +304,14 @@ def _chosen(given: object, system: System) -> list[Policy | CustomPolicy]:
     chosen = [as_policy(each, system) for each in listed]
     for name, times in Counter(map(label, chosen)).items():
         if times > 1:
-            own = any(not isinstance(each, Policy) and label(each) == name for each in chosen)
-            cure = "give custom policies a name each" if own else "give each once"
+            custom = any(not isinstance(each, Policy) and label(each) == name for each in chosen)
+            cure = "give custom policies a name each" if custom else "give each once"
             raise PolicyError(f"policy {name} is given twice: {cure}.")
     return chosen
 
 
 def _refuse_unstable(systems: list[System]) -> None:
-    """Refuse rates that no policy can carry before anything is simulated."""
+    """Refuse rates at which no policy is stable, before anything is simulated."""
     capacity = systems[0].capacity
     for each in systems:
         if each.arrival_rate >= capacity:

@@ -38,7 +38,7 @@ class Stop(Enum):
     BUDGET = (
         "the jobs allowed have completed before the precision asked for was reached: allow more"
     )
-    UNSTABLE = "the backlog grows without end, so that more jobs would tell nothing new"
+    UNSTABLE = "the backlog grows without end, so that more jobs would add nothing"
     CROWDED = (
         "more jobs were in the system than allowed: raise max_in_system, or the system is unstable"
     )
@@ -98,7 +98,7 @@ class Result(Quantities):
     @cached_property
     def system(self) -> System:
         """The system simulated."""
-        with warnings.catch_warnings():  # whoever made the system has been warned
+        with warnings.catch_warnings():  # the warning was given when the system was made
             warnings.simplefilter("ignore", InfiniteVarianceWarning)
             return System.from_dict(self.inputs.system)
 
@@ -108,7 +108,7 @@ class Result(Quantities):
         return tuple(remarks(self.system))
 
     def to_json(self) -> str:
-        """Return the result as JSON; numbers that JSON has no word for become strings."""
+        """Return the result as JSON; non-finite numbers become strings."""
         return json.dumps(self.to_dict(), indent=1, allow_nan=False)
 
     def to_dict(self) -> dict[str, Any]:
@@ -121,13 +121,15 @@ class Result(Quantities):
         """Read what `to_json` wrote.
 
         Raises:
-            QuickswapError: the text is no result, or one of another version of the format.
+            QuickswapError: the text is not a result, or one of another version of the format.
         """
         try:
             data = json.loads(text)
             version = data["quickswap_result"]
         except (ValueError, TypeError, KeyError) as error:
-            raise QuickswapError("this is no JSON of a quickswap result.") from error
+            raise QuickswapError(
+                "not a quickswap result: give the JSON that Result.to_json wrote."
+            ) from error
         if version != FORMAT:
             message = f"this result has format {version}; this version of quickswap reads {FORMAT}."
             raise QuickswapError(message)

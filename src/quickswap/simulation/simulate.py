@@ -45,8 +45,8 @@ BLOCKS = 511
 SMALL_BLOCK = 64
 """Completions in a block that are enough to begin with."""
 ROUNDS = (1 / 8, 1 / 4, 1 / 2, 1.0)
-"""Shares of a run after which it is looked at, so that an unstable one ends early: if two looks on
-end say so, as a long swing of a stable system may look like it once."""
+"""Shares of a run after which it is looked at, so that an unstable one ends early: after two
+consecutive checks, as a long swing of a stable system may look unstable once."""
 FIRST_ROUND = 100_000
 """Jobs of the first round when a precision is asked for; each round doubles them."""
 
@@ -141,8 +141,8 @@ class _Session:
         if known.hopeless and not self.inputs.allow_unstable:
             rate = counted(self.system.arrival_rate, "job", ".6g")
             raise UnstableError(
-                f"the arrival rate is {rate} per second, and no policy can carry "
-                f"{known.capacity:.6g} or more: lower the rate, or simulate it all the same with "
+                f"the arrival rate is {rate} per second, and no policy is stable at "
+                f"{known.capacity:.6g} or above: lower the rate, or simulate it anyway with "
                 "allow_unstable=True."
             )
         core = self._core()
@@ -168,8 +168,8 @@ class _Session:
             batches = self._batches(self._counters(core, full=False))
             if not len(batches.sums):
                 raise QuickswapError(
-                    f"no job has completed under {label(self.policy)}: it starts nobody, or more "
-                    "jobs must be allowed."
+                    f"no job has completed under {label(self.policy)}: the policy never starts a "
+                    "job, or more jobs must be allowed."
                 )
             verdict = judge(batches, self.known, crowded="crowded" in reasons)
             unstable = verdict.status is Status.UNSTABLE
@@ -200,7 +200,7 @@ class _Session:
         """Return the core, its orders given."""
         inputs, rounds = self.inputs, self._rounds()
         longest = rounds[-1] if inputs.precision is None else rounds[0]
-        own = None if isinstance(self.policy, Policy) else self.policy
+        custom = None if isinstance(self.policy, Policy) else self.policy
         spec = {
             "system": inputs.system,
             "policy": self.policy.resolve(self.system) if isinstance(self.policy, Policy) else {},
@@ -214,7 +214,7 @@ class _Session:
             "debug": self.debug,
         }
         try:
-            return Simulation(json.dumps(spec), own)
+            return Simulation(json.dumps(spec), custom)
         except ValueError as error:
             raise QuickswapError(f"{error}.") from None
 
@@ -241,7 +241,7 @@ class _Session:
             return
         what, cause = core.fault() or ("the policy gave an answer that cannot be carried out", None)
         if cause is not None and not isinstance(cause, Exception):
-            raise cause  # Ctrl-C is no mistake of the policy it hit
+            raise cause  # Ctrl-C is not a mistake of the policy
         raise PolicyError(what + ".") from cause
 
     def _check_little(self, core: Simulation) -> None:

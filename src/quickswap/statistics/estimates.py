@@ -45,8 +45,8 @@ QUANTILES = (0.5, 0.9, 0.99, 0.999)
 class Estimate(Value):
     """An estimate and the half-width of its 95 % confidence interval, in the unit of the value.
 
-    `half_width` is 0 for a value that is exact and nan where the run was too short to tell. A
-    `value` of nan means that there is nothing to estimate: nobody of the class completed, or the
+    `half_width` is 0 for a value that is exact and nan where it cannot be trusted. A
+    `value` of nan means that there is nothing to estimate: no job of the class completed, or the
     system is unstable.
     """
 

@@ -119,7 +119,7 @@ def _classes(
     stable: bool,
     rarest: float,
 ) -> list[ClassResult]:
-    """Return the results of all classes, and behind them that of all jobs together."""
+    """Return the results of all classes, and last that of all jobs together."""
 
     def columns(*names: str) -> Floats:
         each = sums.of_classes(*names)

@@ -30,7 +30,7 @@ __all__ = [
 OVERALL = ("weighted_mean_response_time", "jain_index", "utilisation", "wasted_capacity")
 """One number for all classes."""
 SUMMARIES = ("response_time", "waiting_time", "slowdown", "bounded_slowdown")
-"""Quantities of a job, of which each class has a `Summary`."""
+"""Quantities of a job; each class has a `Summary` of each."""
 RATES = ("number_in_system", "number_waiting", "throughput")
 """Time averages, which each class has."""
 PHASES = ("idle", "1", "2", "3", "4")

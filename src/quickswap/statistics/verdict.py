@@ -29,7 +29,7 @@ PILE, PILE_SHARE = 1000.0, 0.05
 """Jobs left at the end of a replication, and their share of the arrivals, that make a pile."""
 FAR_OFFERED, FAR_USED = 0.6, 1.0
 """The same half-widths, over the square root of its probability, beyond which a tail is not known:
-what is above a percentile comes in excursions of the backlog, of which a run sees few."""
+values above a percentile come in excursions of the backlog, and a run sees few of these."""
 FILLED = 1_000_000
 """Arrivals below which a pile says nothing: near its capacity a stable system still fills up."""
 ENOUGH = 30
@@ -98,7 +98,7 @@ class Known:
     """What is known without simulation.
 
     Attributes:
-        capacity: arrival rate that no policy can carry.
+        capacity: arrival rate at and above which no policy is stable.
         verdict: of the theorem for this policy: "stable", "unstable" or "unknown".
         reason: of the theorem.
         limit: arrival rate at which the policy is known to be unstable.
@@ -217,7 +217,7 @@ def _lacks_work(batches: Batches, known: Known) -> str | None:
             "the long run, so that the run has not seen its rare, big jobs served"
         )
     offered = _offered(batches, known)
-    offered = offered if math.isfinite(offered) else 0.0  # the sizes are a case of their own
+    offered = offered if math.isfinite(offered) else 0.0  # infinite variance is reported elsewhere
     if max(offered / NEAR_OFFERED, width / NEAR_USED) > known.room:
         return (
             f"the load is {load_words(known.load)} and its limit "
@@ -243,7 +243,7 @@ def _offered(batches: Batches, known: Known) -> float:
 
 
 def _cure(batches: Batches, known: Known) -> str:
-    """Return how many jobs would do, as far as the run can tell.
+    """Return how many jobs would be enough, estimated from the run.
 
     Half-widths shrink like the square root of the jobs, and the rest grows in proportion.
     """
@@ -268,7 +268,7 @@ def _cure(batches: Batches, known: Known) -> str:
 
 
 def rarest_tail(batches: Batches, known: Known) -> float:
-    """Return the probability of the farthest tail of which a run has seen enough."""
+    """Return the probability of the farthest tail that a run has seen often enough."""
     _, width = _used(batches, known)
     worst = max(_offered(batches, known) / FAR_OFFERED, width / FAR_USED)
     return (worst / known.room) ** 2 if known.room > 0 and math.isfinite(worst) else 1.0
@@ -277,7 +277,7 @@ def rarest_tail(batches: Batches, known: Known) -> float:
 def _fills_up(batches: Batches, known: Known) -> bool:
     """Whether the run is so short that what grows may be the system filling up for the first time.
 
-    Completions tell nothing here: a class that starves has none, however long the run is.
+    Completions do not show it: a class that starves has none, however long the run is.
     """
     arrived = batches.whole_and_less().of_classes("arrivals")[0]
     unseen = (arrived < ENOUGH) | _outlast(batches, known)
@@ -285,7 +285,7 @@ def _fills_up(batches: Batches, known: Known) -> bool:
 
 
 def _outlast(batches: Batches, known: Known) -> NDArray[np.bool_]:
-    """Return of which classes the sizes are long beside the shortest replication."""
+    """Return which classes have sizes that are long beside the shortest replication."""
     seconds = min(float(_durations(run).sum()) for run, _ in batches.runs)
     return seconds < SIZES * np.array(known.mean_sizes)
 
@@ -312,7 +312,7 @@ def _seen_little(batches: Batches, known: Known) -> str | None:
     if carried > SHARE:
         return (
             f"a replication lasts less than {SIZES:g} mean sizes of classes that carry "
-            f"{100 * carried:.3g} % of the load, of which only the short jobs complete"
+            f"{100 * carried:.3g} % of the load, so that only their short jobs complete"
         )
     used, width = _used(batches, known)
     if width > WIDE * known.load:
