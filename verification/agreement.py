@@ -9,11 +9,12 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 
 import quickswap as qs
 from quickswap.simulation.simulate import _Session
 from quickswap.statistics.estimates import jackknife
+from quickswap.statistics.measure import measure
 from quickswap.statistics.quantities import batch_values
 
 __all__ = ["Check", "alike", "coverage", "mean_again", "near", "problems", "same_distribution"]
@@ -72,6 +73,13 @@ def same_distribution(
     for a, b in zip(one.classes, other.classes, strict=True):
         pairs[f"mean response of {a.name}"] = (a.mean_response_time, b.mean_response_time)
     return [alike(f"{name}: {what}", a, b, widths) for what, (a, b) in pairs.items()]
+
+
+def with_intervals(result: qs.Result) -> qs.Result:
+    """Return a result with the intervals that one of a run too short for them withholds."""
+    assert result._batches is not None
+    measured = measure(result.system, result._batches, stable=True, rarest=1.0)
+    return replace(result, **{each.name: getattr(measured, each.name) for each in fields(measured)})
 
 
 def coverage(

@@ -99,7 +99,7 @@ FUNCTIONS: list[tuple[str, Callable[[Any], Any], str]] = [
     ("point", lambda x: qs.Comparison(()).best(x), "point is .*; it must be a whole number"),
     ("save", RESULT.save, "a file is given by its name, as text or a Path, not "),
     ("comparison", qs.Comparison(()).save, "a file is given by its name"),
-    ("json", qs.Result.from_json, "no JSON"),
+    ("json", qs.Result.from_json, "not a quickswap"),
     ("drain", lambda x: qs.MSFQ(drain=x), "unknown drain of MSFQ"),
 ]
 
@@ -181,8 +181,8 @@ MISTAKES: list[tuple[list[str], str]] = [
     ([*SIMULATE, "--policy", "smash:window=3", "--engine", "jumps"], "does not apply"),
     (["simulate", "four-clas"], "(did you mean 'four-class'?)"),
     ([*SIMULATE, "--load", "1"], "no policy is stable at 5 or above: lower the rate"),
-    ([*SIMULATE, "--load", "1"], "all the same with --allow-unstable."),
-    ([*COMPARE, "--load", "1"], "all the same with --allow-unstable."),
+    ([*SIMULATE, "--load", "1"], "anyway with --allow-unstable."),
+    ([*COMPARE, "--load", "1"], "anyway with --allow-unstable."),
     ([*SIMULATE, "--max-in-system", "0"], "--max-in-system is 0; it must be"),
     ([*COMPARE, "--loads", ".5,.7,.50"], "the load 0.5 is given twice: give each once."),
     ([*COMPARE, "--rates", "1,2,1"], "the arrival rate 1 is given twice: give each once."),

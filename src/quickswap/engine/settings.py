@@ -174,6 +174,11 @@ class Settings:
             value = getattr(self, each.name)
             if "check" in each.metadata and not (value is None and each.default is None):
                 object.__setattr__(self, each.name, each.metadata["check"](value, each.name))
+        if self.precision_of != "mean" and self.precision is None:
+            raise QuickswapError(
+                f"precision_of is {self.precision_of}, and no precision is given: give one, as in "
+                "precision=0.01."
+            )
 
     @property
     def most_jobs(self) -> int:

@@ -287,6 +287,8 @@ class _Session:
             verdict.status is not Status.UNSTABLE,
             rarest_tail(batches, self.known),
         )
+        if verdict.status is Status.TOO_SHORT:
+            measured = measured.without_intervals()
         policy = self.policy
         points = counters[0]["trajectory"]
         step = float(counters[0]["trajectory_step"])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, is_dataclass
 from typing import Any
 
 import numpy as np
@@ -52,6 +52,11 @@ class Measured:
     utilisation: Estimate
     wasted_capacity: Estimate
     phases: tuple[PhaseResult, ...]
+
+    def without_intervals(self) -> Measured:
+        """Return the same values; only those that are exact keep their half-width of 0."""
+        bare: Measured = _without_intervals(self)
+        return bare
 
 
 def measure(system: System, batches: Batches, stable: bool, rarest: float) -> Measured:
@@ -198,6 +203,18 @@ def _percentile(estimate: Estimate, level: float, jobs: float, rarest: float) ->
         return NOTHING
     seen = above >= ENOUGH and 1 - level >= rarest
     return estimate if seen else Estimate(estimate.value, math.nan)
+
+
+def _without_intervals(found: Any) -> Any:
+    if isinstance(found, Estimate):
+        return found if found.half_width == 0 else Estimate(found.value, math.nan)
+    if isinstance(found, tuple):
+        return tuple(map(_without_intervals, found))
+    if not is_dataclass(found):
+        return found
+    parts = {each.name: _without_intervals(getattr(found, each.name)) for each in fields(found)}
+    kind: Any = type(found)
+    return kind(**parts)
 
 
 def _without_interval(estimates: Any) -> Any:
