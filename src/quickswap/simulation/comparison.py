@@ -318,7 +318,7 @@ def _refuse_unstable(systems: list[System]) -> None:
             rate = counted(each.arrival_rate, "job", ".6g")
             raise UnstableError(
                 f"at {rate} per second (load {load_words(each.load)}) no policy is stable, the "
-                f"capacity is {capacity:.6g}: compare below it, or simulate it all the same with "
+                f"capacity is {capacity:.6g}: compare below it, or simulate it anyway with "
                 "allow_unstable=True."
             )
 
