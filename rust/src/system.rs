@@ -13,7 +13,7 @@ use crate::random::{DistributionSpec, Process};
 pub struct ClassSpec {
     /// Servers that a job holds.
     pub need: u32,
-    /// DistributionSpec of the job size.
+    /// Distribution of the job size.
     pub size: DistributionSpec,
     /// Arrival process.
     pub arrivals: Process,

@@ -37,7 +37,7 @@ pub enum Loop {
     Events,
 }
 
-/// All that a set of replications needs, as the caller writes it.
+/// The specification of a set of replications, in JSON.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Spec {
@@ -63,7 +63,7 @@ pub struct Spec {
     pub debug: bool,
 }
 
-/// What an engine is told besides system and policy.
+/// Settings of a run besides system and policy.
 #[derive(Clone, Copy, Debug)]
 pub struct RunSettings {
     /// What is measured.
@@ -76,14 +76,14 @@ pub struct RunSettings {
     pub seed: (u64, u32),
 }
 
-/// Puts policies to work on one replication of a spec.
+/// Builds one replication of a spec for the concrete policy type.
 #[derive(Clone)]
 pub struct RunBuilder<'a> {
     /// The system.
     pub system: &'a System,
     /// Which loop.
     pub engine: Loop,
-    /// Further settings.
+    /// Settings.
     pub settings: RunSettings,
     /// A trace that takes the place of the random arrivals, its schedule to be kept.
     pub trace: Option<Trace>,
@@ -137,7 +137,7 @@ pub fn replications(spec: &Spec, system: &System) -> Result<Vec<Box<dyn Run>>, E
 }
 
 impl Spec {
-    /// RunSettings for a replication.
+    /// The builder of a replication.
     pub fn run_builder<'a>(&self, system: &'a System, replication: u32) -> RunBuilder<'a> {
         let plan = Plan {
             block_jobs: self.block_jobs.max(1),
@@ -150,7 +150,7 @@ impl Spec {
     }
 }
 
-/// Runs all replications until each has `completed` completions, on up to `threads` threads; gives the reason of each stop.
+/// Runs all replications until each has `completed` completions, on up to `threads` threads; returns the reason of each stop.
 pub fn advance(runs: &mut [Box<dyn Run>], completed: u64, threads: usize, signals: &Signals) -> Vec<Stop> {
     let stops: Vec<std::sync::Mutex<Option<Stop>>> = runs.iter().map(|_| std::sync::Mutex::new(None)).collect();
     let queue = std::sync::Mutex::new(runs.iter_mut().zip(&stops));

@@ -36,7 +36,7 @@ impl Policy for FirstFit {
         }
     }
 
-    /// Nobody who waits fits.
+    /// Invariant: no waiting job fits.
     #[inline]
     fn admits(&self, station: &Station, class: u32) -> bool {
         station.need(class) <= station.free()

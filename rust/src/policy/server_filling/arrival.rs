@@ -23,7 +23,7 @@ pub struct ByArrival {
     prefixes: ServedPrefixes,
     /// Levels that have members or jobs in service.
     active: Bits,
-    /// NeedIndex of the members added up.
+    /// Needs of the members added up.
     total: u64,
     /// The youngest member.
     last: Slot,
