@@ -19,7 +19,7 @@ pub struct Job {
     pub arrival: f64,
     /// Size (service duration), seconds. Policies do not look at it.
     pub size: f64,
-    /// What policies may look at, seconds: the size as estimated or, in the preemptive engine, what is left of it at `start`.
+    /// What policies may look at, seconds: the estimated size or, in the preemptive engine, the remaining size at `start`.
     pub expected: f64,
     /// Start of service, seconds; in the preemptive engine, start of the present turn.
     pub start: f64,
@@ -167,6 +167,12 @@ impl Book {
         Some(self.jobs[slot as usize].links[1].next).filter(|&s| s != NO_JOB)
     }
 
+    /// The job behind in the order; the oldest job behind [`NO_JOB`].
+    #[inline]
+    pub fn next_or_oldest(&self, slot: Slot) -> Option<Slot> {
+        if slot == NO_JOB { self.order.first() } else { self.next(slot) }
+    }
+
     /// The job before in the order (or among those in service).
     #[inline]
     pub fn previous(&self, slot: Slot) -> Option<Slot> {
@@ -215,7 +221,7 @@ impl Book {
         self.record(class, number, arrival, size, size)
     }
 
-    /// Enters a job that arrives; it goes to the end of its lane and of the order.
+    /// Inserts a job that arrives at the end of its lane and of the order.
     #[inline]
     pub fn enter(&mut self, class: u32, lane: usize, number: u64, arrival: f64, size: f64, expected: f64) -> Slot {
         let slot = self.record(class, number, arrival, size, expected);

@@ -87,7 +87,7 @@ impl Calendar {
         self.heap[hole] = entry;
     }
 
-    /// Moves the hole at the root down to a leaf along the earliest children: what fills it comes from the bottom and
+    /// Moves the hole at the root down to a leaf along the earliest children: the entry that fills it is the last one and
     /// seldom rises far, so that this saves comparing it on the way. The choice of the child is free of branches.
     #[inline]
     fn sink(&mut self) -> usize {

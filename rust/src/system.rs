@@ -59,6 +59,13 @@ impl System {
         Ok(Self { servers: spec.servers, classes, given })
     }
 
+    /// Classes by descending need, with equal needs in the user's order.
+    pub fn largest_need_first(&self) -> Vec<u32> {
+        let mut order: Vec<u32> = (0..self.classes.len() as u32).collect();
+        order.sort_by_key(|&class| std::cmp::Reverse(self.classes[class as usize].need));
+        order
+    }
+
     /// Class number inside the core of each class in the user's order.
     pub fn inner(&self) -> Vec<u32> {
         let mut inner = vec![0; self.given.len()];

@@ -69,7 +69,7 @@ impl Explorer {
         self.explore.progress()
     }
 
-    /// Ends of the rows of jumps, one a state; the state that follows, the event, its share, one a jump. Handed over once.
+    /// Ends of the rows of jumps, one a state; the state that follows, the event, its share, one a jump. Returned once.
     #[allow(clippy::type_complexity, reason = "a tuple for Python")]
     fn jumps<'py>(
         &mut self,

@@ -38,7 +38,7 @@ impl From<Failure> for PyErr {
 pub struct Fault(Arc<Mutex<Option<Failure>>>);
 
 impl Fault {
-    /// The failure, handed over once.
+    /// The failure, returned once.
     pub fn take(&self) -> Option<Failure> {
         self.0.lock().ok().and_then(|mut fault| fault.take())
     }

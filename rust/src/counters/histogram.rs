@@ -29,7 +29,7 @@ impl Scale {
     }
 }
 
-/// Counts of values in buckets; the range grows as values come. All calls must have the same scale.
+/// Counts of values in buckets; the range grows with the values. All calls must have the same scale.
 #[derive(Clone, Debug, Default)]
 pub struct Histogram {
     zeros: u64,

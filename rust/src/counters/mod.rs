@@ -45,7 +45,7 @@ const IN_SYSTEM_AT_END: usize = 2;
 /// Completions of a class in a segment up to which its next distributions start without a range.
 const FEW: u64 = 100;
 
-/// How much is kept.
+/// Sizes of the measurements.
 #[derive(Clone, Copy, Debug)]
 pub struct Plan {
     /// Completions in a block at first.
@@ -219,7 +219,7 @@ impl Counters {
         self.present += 1;
     }
 
-    /// A job starts (or goes on).
+    /// A job starts (or resumes).
     #[inline]
     pub fn start(&mut self, class: u32, now: f64) {
         self.classes[class as usize].waiting_shift -= now - self.origin;
@@ -346,7 +346,7 @@ impl Counters {
         segments
     }
 
-    /// The trajectory kept.
+    /// The trajectory.
     pub fn trajectory(&self) -> &Trajectory {
         &self.trajectory
     }

@@ -98,8 +98,8 @@ impl<P: Policy, S: Service> Jumps<P, S> {
         }
     }
 
-    /// The head of line of a class starts, if there is one and it fits. Kept out of the loop that asks for it: that loop
-    /// seldom goes round more than twice, and would otherwise begin by loading all that a start needs.
+    /// The head of line of a class starts, if there is one and it fits. Not inlined into the loop that calls it: that loop
+    /// seldom runs more than twice, and would otherwise begin by loading everything that a start uses.
     #[inline(never)]
     fn start(&mut self, class: u32, now: f64) -> bool {
         if self.state.settings.debug {

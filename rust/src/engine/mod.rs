@@ -24,7 +24,7 @@ use serde_json::{Map, Value};
 
 use crate::counters::Plan;
 use crate::error::Error;
-use crate::policy::{Policy, PolicyVisitor, Preemptive, Sight, dispatch};
+use crate::policy::{Policy, PolicyVisitor, Preemptive, Sight};
 use crate::system::{System, SystemSpec};
 
 /// Which loop.
@@ -85,12 +85,12 @@ pub struct RunBuilder<'a> {
     pub engine: Loop,
     /// Settings.
     pub settings: RunSettings,
-    /// A trace that takes the place of the random arrivals, its schedule to be kept.
+    /// A trace instead of random arrivals; its schedule is kept.
     pub trace: Option<Trace>,
 }
 
 impl RunBuilder<'_> {
-    /// The source of jobs, and of how many the schedule is kept.
+    /// The source of jobs, and the number of jobs whose schedule is kept.
     fn source(&mut self) -> Result<(Source, Option<usize>), Error> {
         match self.trace.take() {
             None => Ok((Source::random(self.system, self.settings.seed)?, None)),
@@ -131,11 +131,6 @@ impl PolicyVisitor for RunBuilder<'_> {
     }
 }
 
-/// The replications of a spec.
-pub fn replications(spec: &Spec, system: &System) -> Result<Vec<Box<dyn Run>>, Error> {
-    (0..spec.replications).map(|r| dispatch(&spec.policy, system, spec.run_builder(system, r))?).collect()
-}
-
 impl Spec {
     /// The builder of a replication.
     pub fn run_builder<'a>(&self, system: &'a System, replication: u32) -> RunBuilder<'a> {
@@ -172,6 +167,7 @@ pub fn advance(runs: &mut [Box<dyn Run>], completed: u64, threads: usize, signal
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::policy::dispatch;
 
     /// Jobs arrive faster than they can be served.
     fn overloaded(engine: &str, crowd: u64) -> Spec {
@@ -190,7 +186,7 @@ mod tests {
         for engine in ["jumps", "events"] {
             let spec = overloaded(engine, 100);
             let system = System::new(spec.system.clone()).unwrap();
-            let mut runs = replications(&spec, &system).unwrap();
+            let mut runs = [dispatch(&spec.policy, &system, spec.run_builder(&system, 0)).unwrap().unwrap()];
             assert_eq!(advance(&mut runs, 1_000_000, 1, &Signals::default()), [Stop::Crowded]);
             assert_eq!(runs[0].counters().present(), 101);
         }

@@ -14,7 +14,7 @@ pub enum Stop {
     Done,
     /// The source has no more jobs, and all have completed.
     Empty,
-    /// The caller wanted it to stop; the run can go on later.
+    /// The caller stopped it; the run can be continued.
     Interrupted,
     /// More jobs are in the system than allowed: the system is unstable, or the limit too low.
     Crowded,
@@ -47,7 +47,7 @@ impl Signals {
 
 /// One replication, whatever its loop and policy.
 pub trait Run: Send + Sync {
-    /// Goes on until `completed` jobs have completed in all, or something else stops it.
+    /// Continues until `completed` jobs have completed in total, or another reason stops it.
     fn advance(&mut self, completed: u64, signals: &Signals) -> Stop;
     /// The measurements.
     fn counters(&self) -> &Counters;
@@ -55,11 +55,11 @@ pub trait Run: Send + Sync {
     fn station(&self) -> &Station;
     /// The phases of the policy.
     fn phases(&mut self) -> Option<&mut Phases>;
-    /// Events (arrivals, completions, times that the policy was asked only because it wanted to be) so far.
+    /// Events so far: arrivals, completions and timers of the policy.
     fn events(&self) -> u64;
     /// Per class, the times that the jobs present have spent in the system, added up.
     fn ages(&self) -> Vec<f64>;
-    /// The schedule of a trace, if it was kept; it is handed over once.
+    /// The schedule of a trace, if it was kept; returned once.
     fn schedule(&mut self) -> Option<Schedule>;
     /// The check of the debug mode that failed, if any.
     fn violation(&self) -> Option<Error>;
@@ -71,7 +71,7 @@ pub(super) struct LoopState {
     pub station: Station,
     pub counters: Counters,
     pub settings: RunSettings,
-    /// Times that the policy was asked only because it wanted to be.
+    /// Timers of the policy that have expired.
     pub wake_ups: u64,
     pub violation: Option<Error>,
 }
@@ -81,7 +81,7 @@ impl LoopState {
         Self { station, counters, settings, wake_ups: 0, violation: None }
     }
 
-    /// Checks the counts against the jobs found present and in service.
+    /// Checks the counts against the jobs present and in service.
     pub fn balance(&mut self, present: usize, in_service: usize) {
         let (used, free) = (self.station.recount(), self.station.free());
         if used + u64::from(free) != u64::from(self.station.servers()) {

@@ -1,4 +1,4 @@
-//! Where jobs come from: random arrival processes, or a trace.
+//! Sources of jobs: random arrival processes, or a trace.
 
 use crate::error::Error;
 use crate::random::{Arrivals, Process, Sampler, Stream, exponential, streams};
@@ -34,7 +34,7 @@ pub struct Trace {
     pub estimate: Vec<f64>,
 }
 
-/// The jobs to come. The j-th job is the same whatever the policy: nothing that a policy does draws from these streams.
+/// Future jobs. The j-th job is the same under every policy: policies do not draw from these streams.
 #[derive(Clone, Debug)]
 pub enum Source {
     /// Poisson processes, superposed: one stream for gaps, one for classes, one for sizes, so that a change of the rate

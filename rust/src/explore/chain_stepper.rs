@@ -20,7 +20,7 @@ pub(super) struct ChainStepper<P> {
     no_jobs: Book,
     /// Classes of the waiting jobs, oldest first; their place is their number.
     order: Vec<u32>,
-    /// The order is kept; else each class has its own number as the key of its head of line, which decides nothing.
+    /// The order is kept; else the key of a head of line is the number of its class, which affects no decision.
     listed: bool,
     /// The order belongs to the state.
     ordered: bool,
@@ -96,12 +96,12 @@ impl<P: Policy> ChainStepper<P> {
         }
     }
 
-    /// The window has a place for a job from behind it.
+    /// A job behind the window can enter it.
     pub(super) fn may_reveal(&self) -> bool {
         self.behind > 0 && self.window.is_some_and(|window| self.station.total_waiting() < window)
     }
 
-    /// The oldest job behind the window comes into it, and is of this class.
+    /// The oldest job behind the window enters it, with this class.
     pub(super) fn reveal(&mut self, class: u32) {
         self.behind -= 1;
         self.enter(class);

@@ -2,8 +2,9 @@
 //! arrivals and exponential sizes, explored by asking the policy what starts after each event in each state.
 //!
 //! Two reductions avoid a state for each order of arrival. Under a policy with a *window* only the jobs in the window have a
-//! class; the jobs behind it are a count, and the class of a job is drawn when it enters the window. That is exact: the class of a job is independent of all events before it enters the window. Other
-//! policies say which orders have the same future ([`Policy::forget_order`]).
+//! class; the jobs behind it are a count, and the class of a job is drawn when it enters the window. That is exact: the class
+//! of a job is independent of all events before it enters the window. Other policies say which orders have the same future
+//! ([`Policy::forget_order`]).
 
 mod chain_stepper;
 
@@ -29,7 +30,7 @@ pub struct ExplorationSettings {
     pub every_order: bool,
 }
 
-/// The transitions found: those out of state `i` are `ends[i - 1]..ends[i]`.
+/// The transitions: those out of state `i` are `ends[i - 1]..ends[i]`.
 #[derive(Clone, Debug, Default)]
 pub struct Transitions {
     /// One number a state.
@@ -59,7 +60,7 @@ pub trait Explore: Send + Sync {
     fn advance(&mut self, states: usize) -> Result<bool, Error>;
     /// States known, and explored.
     fn progress(&self) -> (usize, usize);
-    /// The transitions found, handed over.
+    /// The transitions, returned once.
     fn take_transitions(&mut self) -> Transitions;
     /// The jobs in each state known.
     fn counts(&self) -> Counts;

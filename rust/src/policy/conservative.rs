@@ -1,4 +1,4 @@
-//! Conservative backfilling: every waiting job has a reservation, and starts when it comes.
+//! Conservative backfilling: every waiting job has a reservation, and starts when it is due.
 //!
 //! The profile is the number of servers without a reservation at each future time: a job in service holds its servers
 //! until its estimated end, a waiting one from its reservation on for its estimated size. In an instant with events, in this
@@ -6,9 +6,9 @@
 //!
 //! 1. If a reservation lies in the past it was missed, since a job in service has outlived its estimate. Then all
 //!    reservations are cancelled: step 2 gives new ones, as to jobs that arrive now.
-//! 2. Each waiting job that has a reservation, in order of arrival, gives it back and takes the earliest one that finds its
-//!    servers free in the profile for its estimated size, which is never a later one; and again, until none is earlier than
-//!    before. (Nothing comes of it unless a job has ended before its estimate.) Then the other jobs get the earliest one.
+//! 2. Each waiting job with a reservation, in order of arrival, releases it and takes the earliest one for which its servers
+//!    are free in the profile for its estimated size, never a later one; this repeats until no reservation changes. (None
+//!    changes unless a job has completed before its estimated end.) Then each other job takes the earliest reservation.
 //! 3. The oldest job starts whose reservation is now and that fits. One that does not fit waits for a job that has outlived
 //!    its estimate, and which the profile takes to end now.
 //!
@@ -209,7 +209,7 @@ impl Policy for Conservative {
         self.changed = true;
     }
 
-    /// The next reservation to come.
+    /// The next reservation.
     #[inline]
     fn wake_at(&mut self, view: View<'_>) -> f64 {
         let later = (view.station.now().to_bits() + 1, 0, 0);

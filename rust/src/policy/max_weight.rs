@@ -1,6 +1,6 @@
 //! MaxWeight (preemptive): of all ways to serve `v_i` of the `N_i` jobs of each class that fit, one that maximises
 //! `sum N_i v_i`: a knapsack. Of several, it is the one with the most jobs of the class of largest need, then of the next,
-//! and so on; of classes of equal need the one comes first that is first in the system. Of each class the oldest jobs are
+//! and so on; with equal needs the class that is first in the system comes first. The oldest jobs of each class are
 //! served.
 //!
 //! Dynamic programming over servers, in units of the greatest common divisor of the needs: for each class present one row of

@@ -41,7 +41,7 @@ pub struct View<'a> {
     pub book: &'a Book,
 }
 
-/// How much a policy looks at; the engine keeps no more than that current.
+/// How much a policy looks at; the engine maintains no more than that.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Sight {
     /// Numbers waiting and in service per class, free servers.
@@ -89,7 +89,7 @@ pub trait Policy: Clone + Send + Sync {
         self.sight() >= Sight::Heads
     }
 
-    /// Its decisions follow from the jobs in service and that many of the waiting jobs, the oldest; None if from more.
+    /// Its decisions follow from the jobs in service and the oldest so many waiting jobs; None if from all of them.
     fn window(&self) -> Option<u64> {
         None
     }

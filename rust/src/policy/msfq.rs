@@ -5,7 +5,7 @@
 //! as soon as a heavy job waits and `N <= l`; no job starts then. After the last light completes, heavies are served one
 //! after another until none is left; then lights may start again.
 //!
-//! `drain = always`, the paper's four phases: a light visit starts a batch of `min(n, k)` of the `n` lights it finds, and
+//! `drain = always`, the paper's four phases: a light visit starts a batch of `min(n, k)` of the `n` waiting lights, and
 //! admits lights while `N > l` (phase 2 while `N >= k`, then phase 3). Once `N <= l` it finishes the lights in service and
 //! starts none (phase 4), whether or not a heavy waits; then heavies until none is left (phase 1), and so on. In an
 //! empty system the next arrival begins its own phase.
@@ -56,7 +56,7 @@ impl<B: Backfill> Msfq<B> {
         Ok(Self { threshold, always, batch: 0, phases, backfill: B::build(parameters)? })
     }
 
-    /// The answer where the phase goes on, which it mostly does.
+    /// The answer if the phase continues, which is the common case.
     #[inline]
     fn within_phase(&self, station: &Station) -> Option<Choice> {
         match self.phases.current() {
@@ -105,7 +105,7 @@ impl<B: Backfill> Msfq<B> {
                         self.batch -= 1;
                         return Choice::Head(LIGHT);
                     }
-                    // on demand the lights that can start do so before the threshold is looked at
+                    // on demand the lights that can start do so before the threshold is checked
                     if can_start && (!self.always || lights > self.threshold) {
                         return Choice::Head(LIGHT);
                     }

@@ -49,8 +49,7 @@ impl Nmsr {
             }
             schedules.push((counts, time));
         }
-        let mut order: Vec<u32> = (0..system.classes.len() as u32).collect();
-        order.sort_by_key(|&class| std::cmp::Reverse(system.classes[class as usize].need));
+        let order = system.largest_need_first();
         let (backfill, random_numbers) = (parameters.get("backfill")?, RandomNumbers::new(parameters)?);
         Ok(Self { schedules, order, backfill, random_numbers, place: 0, end: None })
     }

@@ -25,7 +25,7 @@ impl RandomNumbers {
         }
     }
 
-    /// Sets the stream of a seed and a replication, beyond those of the jobs.
+    /// Sets the stream of a seed and a replication, after the streams of the jobs.
     pub fn seed(&mut self, (seed, replication): (u64, u32)) {
         if matches!(self, Self::Unseeded) {
             let [_, _, _, stream] = streams(seed, replication);

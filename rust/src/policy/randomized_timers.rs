@@ -93,8 +93,7 @@ impl RandomizedTimers {
             tick: f64::INFINITY,
         };
         let classes: Vec<TimerClass> = system.given.iter().enumerate().map(timer).collect();
-        let mut order: Vec<u32> = (0..classes.len() as u32).collect();
-        order.sort_by_key(|&class| std::cmp::Reverse(classes[class as usize].need));
+        let order = system.largest_need_first();
         Ok(Self { rate, classes, order, random_numbers: RandomNumbers::new(parameters)?, started: false })
     }
 

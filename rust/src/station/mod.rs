@@ -20,7 +20,7 @@ struct Cell {
     running: u32,
 }
 
-/// Counts of the whole system, kept current by the engine.
+/// Counts of the whole system, maintained by the engine.
 #[derive(Clone, Debug)]
 pub struct Station {
     now: f64,
@@ -398,7 +398,7 @@ impl Station {
         self.arrive(class, key);
     }
 
-    /// Servers in use, counted afresh from the classes (for the checks of the debug mode).
+    /// Servers in use, recomputed from the classes (for the checks of the debug mode).
     pub fn recount(&self) -> u64 {
         self.cells.iter().map(|c| u64::from(c.need) * u64::from(c.running)).sum()
     }

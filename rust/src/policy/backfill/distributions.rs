@@ -11,7 +11,7 @@ use crate::book::Slot;
 use crate::error::Error;
 use crate::station::{Bits, Station};
 
-/// Harmonic numbers that are kept; beyond, the asymptotic series is as exact as a float.
+/// Harmonic numbers in the table; beyond, the asymptotic series is exact to double precision.
 const KEPT: usize = 4096;
 const EULER: f64 = 0.577_215_664_901_532_9;
 

@@ -44,7 +44,7 @@ impl Chunk {
 pub struct Profile {
     servers: i64,
     chunks: Vec<Chunk>,
-    /// When each of them begins, seconds; by themselves, since most of them are passed over.
+    /// Start of each chunk, seconds; separate, since a search skips most chunks.
     starts: Vec<f64>,
 }
 

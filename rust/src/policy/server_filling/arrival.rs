@@ -42,15 +42,6 @@ impl ByArrival {
             last: NO_JOB,
         }
     }
-
-    fn admit(&mut self, view: View<'_>, slot: Slot) {
-        let at = view.station.level(view.book.job(slot).class);
-        let level = &mut self.levels[at];
-        level.members += 1;
-        self.total += u64::from(level.need);
-        self.active.insert(at);
-        self.last = slot;
-    }
 }
 
 impl Preemptive for ByArrival {
@@ -74,9 +65,13 @@ impl Preemptive for ByArrival {
 
     fn serve(&mut self, view: View<'_>, changes: &mut Vec<Change>) {
         while self.total < self.servers {
-            let next = if self.last == NO_JOB { view.book.order().first() } else { view.book.next(self.last) };
-            let Some(slot) = next else { break };
-            self.admit(view, slot);
+            let Some(slot) = view.book.next_or_oldest(self.last) else { break };
+            let at = view.station.level(view.book.job(slot).class);
+            let level = &mut self.levels[at];
+            level.members += 1;
+            self.total += u64::from(level.need);
+            self.active.insert(at);
+            self.last = slot;
         }
         let mut free = self.servers as u32;
         let mut end = self.levels.len();
