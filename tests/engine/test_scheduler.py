@@ -91,7 +91,7 @@ def mistakes() -> list[tuple[str, Callable[[qs.Scheduler], Any], str]]:
         ("negative job", lambda s: s.complete(-1), "job -1 is not in service"),
         ("nobody", lambda s: s.complete_one(0), "no job of class 0 is in service"),
         ("no such class", lambda s: s.complete_one(7), "classes are 0 to 1"),
-        ("past", lambda s: s.wait_until(0.5), "time 0.5 is not allowed"),
+        ("past", lambda s: s.wait_until(0.5), "time is 0.5"),
         ("nan", lambda s: s.wait_until(math.nan), "time nan is not allowed"),
         ("endless", lambda s: s.wait_until(math.inf), "time inf is not allowed"),
         ("estimates", lambda s: s.arrive([0, 0], [1.0]), "2 jobs arrive with 1 estimate:"),
