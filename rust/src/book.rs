@@ -19,7 +19,7 @@ pub struct Job {
     pub arrival: f64,
     /// Size (service duration), seconds. Policies do not look at it.
     pub size: f64,
-    /// What policies may look at, seconds: the size as estimated or, in the preemptive engine, what is left of it at `start`.
+    /// What policies may look at, seconds: the estimated size or, in the preemptive engine, the remaining size at `start`.
     pub expected: f64,
     /// Start of service, seconds; in the preemptive engine, start of the present turn.
     pub start: f64,
@@ -70,7 +70,7 @@ enum Via {
     Order = 1,
 }
 
-/// A job that waits in a book that is not listed: no more than it takes to enter it when it starts.
+/// A waiting job in a book that is not listed: what its record needs when it starts.
 #[derive(Clone, Copy, Debug)]
 struct QueuedJob {
     arrival: f64,
@@ -80,13 +80,13 @@ struct QueuedJob {
 
 /// All jobs present.
 ///
-/// Where nobody looks at single jobs (the book is not *listed*), those that wait are queues in plain queues, a third of
+/// If no single jobs are looked at (the book is not *listed*), waiting jobs are in plain queues, a third of
 /// the size and side by side in memory, and only those in service have a record.
 #[derive(Clone, Debug)]
 pub struct Book {
     queues: Vec<VecDeque<QueuedJob>>,
     jobs: Vec<Job>,
-    /// Taken in the order in which they were given back: jobs that arrive one after the other then lie close together.
+    /// Reused in the order in which they were freed: jobs that arrive one after the other then lie close together.
     unused: VecDeque<Slot>,
     lanes: Vec<Chain>,
     order: Chain,
@@ -126,7 +126,7 @@ impl Book {
         self.jobs.len() - self.unused.len() + self.queues.iter().map(VecDeque::len).sum::<usize>()
     }
 
-    /// Nobody is present.
+    /// No job is present.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
@@ -167,6 +167,12 @@ impl Book {
         Some(self.jobs[slot as usize].links[1].next).filter(|&s| s != NO_JOB)
     }
 
+    /// The job behind in the order; the oldest job behind [`NO_JOB`].
+    #[inline]
+    pub fn next_or_oldest(&self, slot: Slot) -> Option<Slot> {
+        if slot == NO_JOB { self.order.first() } else { self.next(slot) }
+    }
+
     /// The job before in the order (or among those in service).
     #[inline]
     pub fn previous(&self, slot: Slot) -> Option<Slot> {
@@ -178,7 +184,7 @@ impl Book {
         std::iter::successors(chain.first(), |&slot| self.next(slot)).map(|slot| (slot, self.job(slot)))
     }
 
-    /// A job arrives and waits behind the others of its class. Gives its place if the book is listed, else [`NO_JOB`].
+    /// A job arrives and waits behind the others of its class. Returns its place if the book is listed, else [`NO_JOB`].
     #[inline]
     pub fn queue(&mut self, class: u32, number: u64, arrival: f64, size: f64, expected: f64) -> Slot {
         if self.listed {
@@ -204,7 +210,7 @@ impl Book {
     }
 
     /// A waiting job of a class is in service from now on: the one at `slot`, or the head of line of a book that is not
-    /// listed. Somebody of the class must wait.
+    /// listed. A job of the class must wait.
     #[inline]
     pub fn serve(&mut self, class: u32, slot: Slot) -> Slot {
         if self.listed {
@@ -215,7 +221,7 @@ impl Book {
         self.record(class, number, arrival, size, size)
     }
 
-    /// Enters a job that arrives; it goes to the end of its lane and of the order.
+    /// Inserts a job that arrives at the end of its lane and of the order.
     #[inline]
     pub fn enter(&mut self, class: u32, lane: usize, number: u64, arrival: f64, size: f64, expected: f64) -> Slot {
         let slot = self.record(class, number, arrival, size, expected);
@@ -248,7 +254,7 @@ impl Book {
         }
     }
 
-    /// A job in service is gone.
+    /// Removes a job in service.
     #[inline]
     pub fn leave(&mut self, slot: Slot) {
         if self.listed {
@@ -257,7 +263,7 @@ impl Book {
         self.erase(slot);
     }
 
-    /// A job that was never taken out of the queues is gone (preemptive engine).
+    /// Removes a job that was never taken out of the queues (preemptive engine).
     #[inline]
     pub fn leave_queued(&mut self, lane: usize, slot: Slot) {
         detach(&mut self.jobs, &mut self.lanes[lane], Via::Lane, slot);

@@ -1,4 +1,4 @@
-//! The completions to come, earliest first; of several at one instant, the one that was started first.
+//! Future completions, earliest first; with equal times the job that started first.
 
 use crate::book::Slot;
 
@@ -34,7 +34,7 @@ impl Calendar {
         self.heap.len()
     }
 
-    /// Nothing to come.
+    /// No completion is scheduled.
     pub fn is_empty(&self) -> bool {
         self.heap.is_empty()
     }
@@ -51,7 +51,7 @@ impl Calendar {
         self.heap.first().map(|entry| (entry.0 as u32, (entry.0 >> 32) as u32))
     }
 
-    /// Enters a completion and gives its stamp.
+    /// Inserts a completion and returns its stamp.
     #[inline]
     pub fn push(&mut self, time: f64, slot: Slot) -> u32 {
         // 0 is no stamp
@@ -63,7 +63,7 @@ impl Calendar {
         self.stamp
     }
 
-    /// Takes the earliest completion: slot and stamp.
+    /// Removes the earliest completion: slot and stamp.
     #[inline]
     pub fn pop(&mut self) -> Option<(Slot, u32)> {
         let last = self.heap.pop()?;
@@ -87,7 +87,7 @@ impl Calendar {
         self.heap[hole] = entry;
     }
 
-    /// Moves the hole at the root down to a leaf along the earliest children: what fills it comes from the bottom and
+    /// Moves the hole at the root down to a leaf along the earliest children: the entry that fills it is the last one and
     /// seldom rises far, so that this saves comparing it on the way. The choice of the child is free of branches.
     #[inline]
     fn sink(&mut self) -> usize {
@@ -110,7 +110,7 @@ impl Calendar {
         }
     }
 
-    /// Keeps only the entries that `valid` (slot, stamp) says so of.
+    /// Keeps only the entries for which `valid` (slot, stamp) is true.
     pub fn retain(&mut self, valid: impl Fn(Slot, u32) -> bool) {
         let kept: Vec<Entry> = self.heap.drain(..).filter(|e| valid(e.0 as u32, (e.0 >> 32) as u32)).collect();
         self.heap = kept;

@@ -1,7 +1,7 @@
 //! The simulation core of quickswap: multiserver jobs, their scheduling policies, and the loops that run them.
 //!
-//! A job flows from a [`engine::Source`] into the [`book`] and the counts of the [`station`]; a [`policy`] says which one
-//! starts; the loop in [`engine`] carries it out and tells the [`counters`]. Nothing here knows of Python but `bindings`.
+//! A job moves from an [`engine::Source`] into the [`book`] and the counts of the [`station`]. A [`policy`] chooses which
+//! job starts, the loop in [`engine`] starts it, and the [`counters`] measure it. Only `bindings` depends on Python.
 
 pub mod book;
 pub mod calendar;

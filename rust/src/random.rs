@@ -1,4 +1,4 @@
-//! Random streams, size laws and arrival processes.
+//! Random streams, distributions and arrival processes.
 
 use crate::error::Error;
 use rand::{RngExt, SeedableRng};
@@ -34,7 +34,7 @@ pub fn uniform(rng: &mut Stream) -> f64 {
     rng.random()
 }
 
-/// DistributionSpec of a job size or of the time between two arrivals, by its natural parameters.
+/// Distribution of a job size or of the time between two arrivals, by its natural parameters.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(tag = "distribution", rename_all = "snake_case", deny_unknown_fields)]
 #[allow(missing_docs, reason = "the parameters are those of the model file and documented there")]
@@ -85,7 +85,7 @@ pub enum DistributionSpec {
     },
 }
 
-/// A law made ready for drawing.
+/// A distribution prepared for drawing.
 #[derive(Clone, Debug)]
 pub enum Sampler {
     /// Mean.
@@ -127,7 +127,7 @@ fn pick(cumulated: &[f64], u: f64) -> usize {
 }
 
 impl Sampler {
-    /// Prepares a law; an error names the parameter that the law does not allow.
+    /// Prepares a distribution; an error names the parameter that is not allowed.
     pub fn new(spec: &DistributionSpec) -> Result<Self, Error> {
         let invalid = |allowed: String| Error::argument("distribution", spec, allowed);
         let positive = |name: &'static str, value: f64| {
@@ -210,7 +210,7 @@ pub enum Process {
     Mmpp { rates: Vec<f64>, switching: Vec<Vec<f64>> },
 }
 
-/// An arrival process in motion: gives the times of its arrivals one after the other.
+/// The state of an arrival process, which generates the times of its arrivals.
 #[derive(Clone, Debug)]
 pub struct Arrivals {
     state: ProcessState,
@@ -234,7 +234,7 @@ enum ProcessState {
 }
 
 impl Arrivals {
-    /// Starts the process at time 0; a modulated one in a phase drawn from nothing but its first (the warm-up forgets it).
+    /// Starts the process at time 0; a modulated one in its first phase (the warm-up removes the effect).
     pub fn new(process: &Process) -> Result<Self, Error> {
         let state = match process {
             Process::Poisson { rate } => ProcessState::Poisson { mean: 1.0 / rate },
@@ -258,7 +258,7 @@ impl Arrivals {
         Ok(Self { state, now: 0.0 })
     }
 
-    /// Time of the next arrival (infinite when a modulated process has stopped for ever).
+    /// Time of the next arrival (infinite if a modulated process has no further arrivals).
     pub fn advance(&mut self, rng: &mut Stream) -> f64 {
         match &mut self.state {
             ProcessState::Poisson { mean } => self.now += *mean * exponential(rng),

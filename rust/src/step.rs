@@ -8,7 +8,8 @@ use crate::policy::{Choice, Policy, PolicyVisitor, Preemptive, View};
 use crate::station::Station;
 use crate::system::System;
 
-/// The state of a system under a policy, without job numbers and times. Equal states have equal futures in law.
+/// The state of a system under a policy, without job numbers and times. Equal states have futures with the same
+/// distribution.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct State {
     /// Jobs waiting per class.
@@ -25,19 +26,19 @@ pub struct State {
 pub trait Steps: Send + Sync {
     /// Time passes, seconds; it does not go back.
     fn wait_until(&mut self, now: f64) -> Result<(), Error>;
-    /// Jobs arrive in one instant; gives their numbers, and those of the jobs that start.
+    /// Jobs arrive in one instant; returns their numbers, and those of the jobs that start.
     fn arrive(&mut self, classes: &[u32], estimates: &[f64]) -> Result<(Vec<u64>, Vec<u64>), Error>;
-    /// Jobs in service complete in one instant; gives the numbers of the jobs that start.
+    /// Jobs in service complete in one instant; returns the numbers of the jobs that start.
     fn complete(&mut self, jobs: &[u64]) -> Result<Vec<u64>, Error>;
     /// The job of a class in service that started first.
     fn first_running(&self, class: u32) -> Option<u64>;
-    /// The policy is asked once more; gives the numbers of the jobs that start.
+    /// The policy is asked once more; returns the numbers of the jobs that start.
     fn ask(&mut self) -> Result<Vec<u64>, Error>;
-    /// When the policy wants to be asked although nothing happens, seconds.
+    /// The time of the policy's timer, seconds.
     fn wake_at(&mut self) -> f64;
     /// The state.
     fn state(&self) -> State;
-    /// Puts the system into a state; the jobs there get new numbers.
+    /// Restores a state; the jobs there get new numbers.
     fn restore(&mut self, state: &State) -> Result<(), Error>;
     /// The counts.
     fn station(&self) -> &Station;
@@ -246,7 +247,7 @@ impl<P: Policy> Steps for Stepper<P> {
     }
 }
 
-/// Puts a policy to work step by step.
+/// Builds a stepper for the concrete policy type.
 #[derive(Clone, Copy)]
 pub struct StepperBuilder<'a>(pub &'a System);
 

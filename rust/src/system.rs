@@ -13,7 +13,7 @@ use crate::random::{DistributionSpec, Process};
 pub struct ClassSpec {
     /// Servers that a job holds.
     pub need: u32,
-    /// DistributionSpec of the job size.
+    /// Distribution of the job size.
     pub size: DistributionSpec,
     /// Arrival process.
     pub arrivals: Process,
@@ -57,6 +57,13 @@ impl System {
         given.sort_by_key(|&i| spec.classes[i].need);
         let classes = given.iter().map(|&i| spec.classes[i].clone()).collect();
         Ok(Self { servers: spec.servers, classes, given })
+    }
+
+    /// Classes by descending need, with equal needs in the user's order.
+    pub fn largest_need_first(&self) -> Vec<u32> {
+        let mut order: Vec<u32> = (0..self.classes.len() as u32).collect();
+        order.sort_by_key(|&class| std::cmp::Reverse(self.classes[class as usize].need));
+        order
     }
 
     /// Class number inside the core of each class in the user's order.

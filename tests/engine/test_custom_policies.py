@@ -249,15 +249,15 @@ STATE = (
 )
 MISTAKES: list[tuple[Any, str]] = [
     (Raises(None), "raised ZeroDivisionError: of my own" + STATE),
-    (Wrong(2), "answered 2, which is no class.*" + STATE),
-    (Wrong(-1), "answered -1, which is no class.*" + STATE),
-    (Wrong(10**30), "answered 1000.*, which is no class.*" + STATE),
+    (Wrong(2), "answered 2, which is not a class.*" + STATE),
+    (Wrong(-1), "answered -1, which is not a class.*" + STATE),
+    (Wrong(10**30), "answered 1000.*, which is not a class.*" + STATE),
     (Wrong("msf"), "answered 'msf', which is not allowed.*" + STATE),
     (Wrong(0.0), "answered 0.0, which is not allowed.*" + STATE),
     (Wrong(True), "answered True, which is not allowed.*" + STATE),
-    (Wrong(0), "answered 0, a class that nobody waits in.*" + STATE),
+    (Wrong(0), "answered 0, a class without waiting jobs.*" + STATE),
     (Heavy(None), "answered 1, a job that does not fit.*" + STATE),
-    (WakeWrong(), r"asked to be woken at 0\.?0?, which is not in the future" + STATE),
+    (WakeWrong(), r"returned 0\.?0? from wake_at, which is not in the future" + STATE),
     (WakeText(), "raised .*wake_at" + STATE),
     (Uncopied(), "cannot be copied: .*lock"),
 ]
@@ -296,7 +296,7 @@ def test_a_job_that_has_left_is_refused() -> None:
             self.first = self.first or super().start(view)
             return self.first
 
-    with pytest.raises(qs.PolicyError, match=r"^policy stale answered .*which does not wait"):
+    with pytest.raises(qs.PolicyError, match=r"^policy stale answered .*a job that is not waiting"):
         qs.simulate(ONE_OR_ALL, Stale(), jobs=1000)
 
 
@@ -361,7 +361,7 @@ def test_numbers_of_numpy_are_classes() -> None:
 class TestNobodyStarts:
     def test_it_is_told_soon(self) -> None:
         policy = Wrong(None)
-        with pytest.raises(qs.PolicyError, match="policy wrong has started nobody so far") as told:
+        with pytest.raises(qs.PolicyError, match="policy wrong has not started a job") as told:
             qs.simulate(ONE_OR_ALL, policy, jobs=10**9)
         waiting = re.search(r"waiting \[(\d+), (\d+)\]", str(told.value))
         assert waiting is not None

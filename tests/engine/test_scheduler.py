@@ -85,23 +85,23 @@ def mistakes() -> list[tuple[str, Callable[[qs.Scheduler], Any], str]]:
     return [
         ("class", lambda s: s.arrive(2), "no class 2; classes are 0 to 1"),
         ("negative class", lambda s: s.arrive(-1), "no class -1; classes are 0 to 1"),
-        ("job twice", lambda s: s.complete([0, 0]), "job 0 is not in service"),
-        ("job unknown", lambda s: s.complete(99), "job 99 is not in service"),
-        ("job waiting", lambda s: s.complete(2), "job 2 is not in service"),
+        ("job twice", lambda s: s.complete([0, 0]), "job is 0"),
+        ("job unknown", lambda s: s.complete(99), "job is 99"),
+        ("job waiting", lambda s: s.complete(2), "job is 2"),
         ("negative job", lambda s: s.complete(-1), "job -1 is not in service"),
         ("nobody", lambda s: s.complete_one(0), "no job of class 0 is in service"),
         ("no such class", lambda s: s.complete_one(7), "classes are 0 to 1"),
-        ("past", lambda s: s.wait_until(0.5), "time 0.5 is not allowed"),
+        ("past", lambda s: s.wait_until(0.5), "time is 0.5"),
         ("nan", lambda s: s.wait_until(math.nan), "time nan is not allowed"),
         ("endless", lambda s: s.wait_until(math.inf), "time inf is not allowed"),
         ("estimates", lambda s: s.arrive([0, 0], [1.0]), "2 jobs arrive with 1 estimate:"),
         (
             "servers",
             lambda s: s.restore(qs.State((0, 0), (2, 1), None, ())),
-            "the jobs in service need 5 servers; there are 4",
+            "at most 4 servers, not 5",
         ),
         ("counts", lambda s: s.restore(qs.State((0,), (0,), None, ())), "2 classes"),
-        ("order", lambda s: s.restore(qs.State((1, 0), (0, 0), None, ())), "must give it"),
+        ("order", lambda s: s.restore(qs.State((1, 0), (0, 0), None, ())), "order of arrival"),
         ("content", lambda s: s.restore(qs.State((1, 0), (0, 0), (1,), ())), "order of arrival"),
         ("negative", lambda s: s.restore(qs.State((-1, 0), (0, 0), (), ())), "-1"),
     ]
@@ -333,7 +333,7 @@ class TestOwnState:
         with pytest.raises(qs.PolicyError, match=r"Counting failed to restore \[1, 2\]"):
             scheduler.restore(qs.State((0, 0), (0, 0), (), (1, 2)))
         adaptive = qs.Scheduler(PAIR, "adaptive-quickswap")
-        with pytest.raises(qs.QuickswapError, match=r"state is \(0,\) or \(1,\), not \[7\]"):
+        with pytest.raises(qs.QuickswapError, match=r"state is \[7\].*\(0,\) or \(1,\)"):
             adaptive.restore(qs.State((0, 0), (0, 0), None, (7,)))
 
 

@@ -301,7 +301,7 @@ class TestReplay:
         assert replay(spec, trace.arrival, cls, trace.size)[0].tolist() == [0, 4, 6]
 
     @pytest.mark.parametrize(
-        ("estimate", "sentence"), [([1.0], "one length"), ([-1.0, 1, 1], "not negative")]
+        ("estimate", "sentence"), [([1.0], "length of"), ([-1.0, 1, 1], "not negative")]
     )
     def test_bad_estimates_are_refused(self, estimate: list[float], sentence: str) -> None:
         trace = columns(EASY[2][2])._replace(estimate=np.array(estimate))

@@ -58,7 +58,7 @@ impl Explorer {
         Ok(Self { explore: explore?, given: system.given.clone(), inner: system.inner(), fault })
     }
 
-    /// Explores that many states more; false if there were no more to explore.
+    /// Explores so many more states; false if all states are explored.
     fn advance(&mut self, py: Python<'_>, states: usize) -> PyResult<bool> {
         let explore = &mut self.explore;
         py.detach(|| explore.advance(states)).map_err(|error| self.fault.exception(error))
@@ -69,8 +69,8 @@ impl Explorer {
         self.explore.progress()
     }
 
-    /// Ends of the rows of jumps, one a state; the state that follows, the event, its share, one a jump. Handed over once.
-    #[allow(clippy::type_complexity, reason = "a tuple is what Python wants")]
+    /// Ends of the rows of jumps, one a state; the state that follows, the event, its share, one a jump. Returned once.
+    #[allow(clippy::type_complexity, reason = "a tuple for Python")]
     fn jumps<'py>(
         &mut self,
         py: Python<'py>,
@@ -92,7 +92,7 @@ impl Explorer {
     }
 
     /// Jobs waiting and in service, states x classes, and behind the window, one a state.
-    #[allow(clippy::type_complexity, reason = "a tuple is what Python wants")]
+    #[allow(clippy::type_complexity, reason = "a tuple for Python")]
     fn counts<'py>(
         &self,
         py: Python<'py>,

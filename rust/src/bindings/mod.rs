@@ -1,4 +1,4 @@
-//! What Python sees of the core: `quickswap.engine._core`. The only folder that speaks Python.
+//! The Python module `quickswap.engine._core`. No other folder depends on Python.
 
 mod explore;
 mod policy;
@@ -62,7 +62,7 @@ impl Simulation {
     #[new]
     #[pyo3(signature = (spec, policy=None))]
     fn new(py: Python<'_>, spec: &str, policy: Option<Py<PyAny>>) -> PyResult<Self> {
-        // the first array loads what NumPy lends to C: not in the middle of a run, where Ctrl-C would make it panic
+        // the first array loads NumPy's C interface; later, Ctrl-C during that load would panic
         PyArray1::<f64>::zeros(py, 0, false);
         let spec: Spec = parse(spec)?;
         let system = System::new(spec.system.clone())?;
@@ -80,7 +80,7 @@ impl Simulation {
         Ok(Self { runs, system, fault })
     }
 
-    /// Runs every replication until it has `completed` completions; `progress(completions of all)` is called now and then.
+    /// Runs every replication until it has `completed` completions; `progress(completions of all)` is called regularly.
     #[pyo3(signature = (completed, threads, progress=None))]
     fn advance(
         &mut self,
@@ -99,7 +99,7 @@ impl Simulation {
         self.fault.take().map(|failure| (failure.message, failure.cause)).or_else(violation)
     }
 
-    /// Per replication the largest relative gap in Little's law over classes: area under the number in system against time spent.
+    /// Per replication the largest relative gap in Little's law over classes: area under the number in system against times.
     fn little_gaps(&mut self) -> Vec<f64> {
         let gap = |run: &mut Box<dyn Run>| {
             let (ages, phases) = (run.ages(), run.phases().cloned());
@@ -196,7 +196,7 @@ fn histograms<'py>(
     Ok(all)
 }
 
-/// Advances the runs in threads while this one looks for signals (Ctrl-C) and shows progress.
+/// Advances the runs in threads; this thread checks for signals (Ctrl-C) and reports progress.
 fn drive(
     py: Python<'_>,
     runs: &mut [Box<dyn Run>],
@@ -217,7 +217,7 @@ fn drive(
             });
             let mut failure = None;
             loop {
-                // asked before the stops are looked for: a worker that has ended well has left them
+                // before the stops are read: a worker that ended without a panic has stored them
                 let ended = worker.is_finished();
                 let guard = finished.lock().map_err(|_| Error::Panic)?;
                 let (mut guard, _) = over
@@ -248,11 +248,11 @@ fn drive(
 }
 
 /// Serves the jobs of a trace to the end, with their sizes as estimates unless others are given; `progress(completions)` is
-/// called now and then, `debug` asks for checks at every event. Gives start and end of each job (seconds), the jobs in order of their start, and
+/// called now and then, `debug` asks for checks at every event. Returns start and end of each job (seconds), the jobs in order of their start, and
 /// the reason of the stop ("empty" if all were served).
 #[pyfunction]
 #[pyo3(signature = (spec, arrival, cls, size, policy=None, *, estimate=None, debug=true, progress=None))]
-#[allow(clippy::type_complexity, clippy::too_many_arguments, reason = "what Python wants")]
+#[allow(clippy::type_complexity, clippy::too_many_arguments, reason = "the signature for Python")]
 fn replay<'py>(
     py: Python<'py>,
     spec: &str,
@@ -343,7 +343,5 @@ fn core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("PHASES", PyTuple::new(py, PHASES)?)?;
     module.add("PHASE_COLUMNS", PyTuple::new(py, PHASE_COLUMNS)?)?;
     module.add("METRICS", PyTuple::new(py, METRICS)?)?;
-    module.add("PER_CLASS", PER_CLASS)?;
-    module.add("OVERALL", OVERALL)?;
     module.add("VERSION", env!("CARGO_PKG_VERSION"))
 }

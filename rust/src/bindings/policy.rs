@@ -1,4 +1,4 @@
-//! A policy written in Python.
+//! A custom policy, written in Python.
 
 use std::sync::{Arc, Mutex};
 
@@ -10,7 +10,7 @@ use crate::error::Error;
 use crate::policy::{self, Choice, Policy, Sight};
 use crate::system::System;
 
-/// Jobs that wait while nobody has ever started, at least, until a policy in a simulation is taken to be idle for good.
+/// A policy in a simulation fails if it has started no job while at least so many wait.
 const IDLE_JOBS: u32 = 1000;
 
 /// A message that names the policy, and the exception that it raised.
@@ -38,7 +38,7 @@ impl From<Failure> for PyErr {
 pub struct Fault(Arc<Mutex<Option<Failure>>>);
 
 impl Fault {
-    /// The failure, handed over once.
+    /// The failure, returned once.
     pub fn take(&self) -> Option<Failure> {
         self.0.lock().ok().and_then(|mut fault| fault.take())
     }
@@ -81,7 +81,7 @@ impl ViewedJob {
     }
 }
 
-/// The system as a policy sees it: a copy, which nothing done to it can harm.
+/// The system as a policy sees it: a copy.
 #[pyclass(frozen, module = "quickswap.engine._core")]
 pub struct View {
     /// Seconds.
@@ -100,7 +100,7 @@ pub struct View {
     waiting: Py<PyTuple>,
     #[pyo3(get)]
     running: Py<PyTuple>,
-    /// Per class: number of the head of line in order of arrival, None if nobody waits.
+    /// Per class: number of the head of line in order of arrival, None if no job waits.
     #[pyo3(get)]
     heads: Py<PyTuple>,
     /// Jobs waiting in order of arrival, and in service in order of start; None unless the policy has `sees_jobs = True`.
@@ -122,7 +122,7 @@ impl View {
     }
 }
 
-/// The Python object, put to work.
+/// The Python object as a policy of the core.
 pub struct PythonPolicy {
     object: Option<Py<PyAny>>,
     name: String,
@@ -132,7 +132,7 @@ pub struct PythonPolicy {
     sees_jobs: bool,
     remembers_order: bool,
     timers: bool,
-    /// Jobs that may wait before the first one starts; none if that is up to whoever drives the policy.
+    /// Jobs that may wait before the first one starts; None without a limit.
     idle_limit: Option<u32>,
     /// A `random.Random`, once there is a seed.
     generator: Option<Py<PyAny>>,
@@ -176,14 +176,14 @@ impl PythonPolicy {
         })
     }
 
-    /// Blames the policy if it never starts anybody, rather than fill the system to its limit. Ten jobs a server may be
-    /// waited for, and a policy that asks to be woken may wait for as long as it likes.
+    /// The policy fails if it never starts a job, instead of filling the system to its limit. It may wait for ten jobs a
+    /// server; a policy with timers has no limit.
     pub fn with_idle_limit(self, servers: u32) -> Self {
         let idle_limit = servers.saturating_mul(10).max(IDLE_JOBS);
         Self { idle_limit: (!self.timers).then_some(idle_limit), ..self }
     }
 
-    /// The policy starts nobody now.
+    /// The policy starts no job now.
     fn waits(&self, view: policy::View<'_>) -> Choice {
         let station = view.station;
         let Some(idle_limit) = self.idle_limit.filter(|_| station.free() == station.servers()) else {
@@ -268,7 +268,7 @@ impl PythonPolicy {
         }
     }
 
-    /// Carries out only answers that fit.
+    /// Parses and checks an answer.
     fn read(&self, answer: &Bound<'_, PyAny>, view: policy::View<'_>) -> Result<Choice, &'static str> {
         if answer.is_none() {
             return Ok(Choice::Wait);
@@ -319,7 +319,7 @@ impl Clone for PythonPolicy {
 impl Policy for PythonPolicy {
     const TIMERS: bool = true;
 
-    /// Text as a seed is hashed, so that neighbouring seeds give generators that have nothing in common.
+    /// Python hashes a seed that is text, so that neighbouring seeds give independent generators.
     fn seed(&mut self, (seed, replication): (u64, u32)) {
         let made = Python::attach(|py| -> PyResult<Py<PyAny>> {
             Ok(py.import("random")?.call_method1("Random", (format!("{seed}/{replication}"),))?.unbind())

@@ -1,11 +1,11 @@
 //! Distribution of a nonnegative quantity by buckets of equal relative width.
 
-/// Smallest value told from zero, seconds (2^-40).
+/// Smaller values count as zero, seconds (2^-40).
 const TINY: f64 = 9.094_947_017_729_282e-13;
-/// Largest value told from infinity, seconds (2^60).
+/// Larger values count as this one, seconds (2^60).
 const HUGE: f64 = 1_152_921_504_606_846_976.0;
 
-/// How finely values are told apart: every octave is divided into equal buckets.
+/// Resolution: every octave is divided into equal buckets.
 #[derive(Clone, Copy, Debug)]
 pub struct Scale {
     shift: u32,
@@ -29,7 +29,7 @@ impl Scale {
     }
 }
 
-/// Counts of values in buckets; the range grows as values come. All calls must have the same scale.
+/// Counts of values in buckets; the range grows with the values. All calls must have the same scale.
 #[derive(Clone, Debug, Default)]
 pub struct Histogram {
     zeros: u64,
@@ -39,12 +39,12 @@ pub struct Histogram {
 }
 
 impl Histogram {
-    /// An empty one with room for the same range.
+    /// An empty histogram with the same range.
     pub fn emptied(&self) -> Self {
         Self { zeros: 0, low: self.low, counts: vec![0; self.counts.len()].into() }
     }
 
-    /// Counts a value if it counts as zero.
+    /// Counts a value if it is below the smallest one.
     #[inline(always)]
     pub fn add_zero(&mut self, value: f64) -> bool {
         let zero = value < TINY;
@@ -95,7 +95,7 @@ impl Histogram {
         (self.low, self.counts) = (low, counts.into());
     }
 
-    /// Adds the counts of another one.
+    /// Adds the counts of another histogram.
     pub fn merge(&mut self, other: &Self, scale: Scale) {
         self.zeros += other.zeros;
         if other.counts.is_empty() {

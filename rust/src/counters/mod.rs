@@ -45,7 +45,7 @@ const IN_SYSTEM_AT_END: usize = 2;
 /// Completions of a class in a segment up to which its next distributions start without a range.
 const FEW: u64 = 100;
 
-/// How much is kept.
+/// Sizes of the measurements.
 #[derive(Clone, Copy, Debug)]
 pub struct Plan {
     /// Completions in a block at first.
@@ -56,7 +56,7 @@ pub struct Plan {
     pub slowdown_bound: f64,
 }
 
-/// What is measured of one class in the block that is running.
+/// What is measured of one class in the current block.
 #[derive(Clone, Debug, Default)]
 #[repr(align(64))]
 struct Record {
@@ -67,9 +67,9 @@ struct Record {
     /// Sum over changes of the number in system (waiting) of change times time since the block began.
     present_shift: f64,
     waiting_shift: f64,
-    /// Of the segment that is running.
+    /// Of the current segment.
     histograms: [Histogram; METRICS.len()],
-    /// Completions of the segment that is running, up to this block.
+    /// Completions of the current segment, up to this block.
     before: u64,
 }
 
@@ -82,15 +82,15 @@ impl Record {
         (self.present_shift, self.waiting_shift) = (0.0, 0.0);
     }
 
-    /// A new segment begins; gives the distributions of the one that ends. Where jobs are few it is cheaper to find the range
-    /// again than to clear and merge all of it.
+    /// A new segment begins; returns the distributions of the one that ends. With few jobs, growing a new range
+    /// is cheaper than clearing and merging the old one.
     fn next_segment(&mut self) -> [Histogram; METRICS.len()] {
         let few = std::mem::take(&mut self.before) < FEW;
         let fresh = self.histograms.each_ref().map(|old| if few { Histogram::default() } else { old.emptied() });
         std::mem::replace(&mut self.histograms, fresh)
     }
 
-    /// Counts values until one is outside the range of its distribution; gives how many were counted.
+    /// Counts values until one is outside the range of its distribution; returns how many were counted.
     #[inline(always)]
     fn count(&mut self, values: [f64; METRICS.len()], scale: Scale) -> usize {
         for (metric, (histogram, value)) in self.histograms.iter_mut().zip(values).enumerate() {
@@ -125,10 +125,10 @@ pub struct Counters {
     closed_segments: Vec<Segment>,
     rows: Vec<f64>,
     completed: u64,
-    /// Completions before the block that is running.
+    /// Completions before the current block.
     completed_before: u64,
-    /// The same in a run whose jobs complete one at a time: where several complete in one instant, a block may have some
-    /// more, but the next one ends where it would have ended. So the blocks of two policies hold the same jobs, nearly.
+    /// The same if jobs completed one at a time. Several completions in one instant may extend a block, but the next block
+    /// ends at the same count, so that the blocks of two policies hold nearly the same jobs.
     nominal_before: u64,
     present: u64,
     origin: f64,
@@ -219,7 +219,7 @@ impl Counters {
         self.present += 1;
     }
 
-    /// A job starts (or goes on).
+    /// A job starts (or resumes).
     #[inline]
     pub fn start(&mut self, class: u32, now: f64) {
         self.classes[class as usize].waiting_shift -= now - self.origin;
@@ -254,7 +254,7 @@ impl Counters {
         self.present -= 1;
     }
 
-    /// Completions in all at which the block that is running is full: [`Counters::close`] is then due, once the instant is
+    /// Completions in all at which the current block is full: [`Counters::close`] is then due, once the instant is
     /// over.
     pub fn block_end(&self) -> u64 {
         self.nominal_before + self.plan.block_jobs
@@ -282,7 +282,7 @@ impl Counters {
         }
     }
 
-    /// The row of the block that is running.
+    /// The row of the current block.
     fn row(&self, station: &Station, phases: Option<&Phases>) -> Vec<f64> {
         let mut row = Vec::with_capacity(self.width());
         let duration = station.now() - self.origin;
@@ -337,7 +337,7 @@ impl Counters {
         self.scale
     }
 
-    /// Histograms per segment, class and metric; the segment that is running last (if anything completed in it).
+    /// Histograms per segment, class and metric; the current segment last (if anything completed in it).
     pub fn segments(&self) -> Vec<Vec<&[Histogram; METRICS.len()]>> {
         let mut segments: Vec<Vec<_>> = self.closed_segments.iter().map(|segment| segment.iter().collect()).collect();
         if self.classes.iter().any(|record| record.histograms[0].total() > 0) {
@@ -346,13 +346,13 @@ impl Counters {
         segments
     }
 
-    /// The trajectory kept.
+    /// The trajectory.
     pub fn trajectory(&self) -> &Trajectory {
         &self.trajectory
     }
 
-    /// Little's law on the path: per class, the area under the number in system is the time that its jobs, gone and
-    /// present, have spent there. Gives the largest relative gap. `ages` are the times that jobs present have spent.
+    /// Little's law on the path: per class, the area under the number in system equals the time that its jobs, completed
+    /// and present, have spent there. Returns the largest relative gap. `ages` are the times of the jobs present.
     pub fn little_gap(&self, station: &Station, phases: Option<&Phases>, ages: &[f64]) -> f64 {
         let width = self.width();
         let mut rows = self.rows.clone();

@@ -1,4 +1,4 @@
-//! How long the phases of a policy last.
+//! Durations of the phases of a policy.
 
 /// Phases of MSFQ: an empty system, then the four phases of the paper.
 pub const PHASES: [&str; 5] = ["empty", "heavies", "lights_full", "lights", "drain"];
@@ -12,7 +12,7 @@ struct Tally {
     square: f64,
 }
 
-/// Clock of the phases, wound by the policy.
+/// The current phase and the durations of completed ones; the policy changes the phase.
 #[derive(Clone, Debug)]
 pub struct Phases {
     current: usize,
@@ -29,7 +29,7 @@ impl Phases {
         Self { current: phase, since: 0.0, tallies: [Tally::default(); PHASES.len()] }
     }
 
-    /// The phase that is on.
+    /// The current phase.
     #[inline]
     pub fn current(&self) -> usize {
         self.current
@@ -46,7 +46,7 @@ impl Phases {
         self.since = now;
     }
 
-    /// The clock of a state that is put back: no duration is counted.
+    /// Restores a phase; no duration is counted.
     pub fn reset(&mut self, phase: usize, now: f64) {
         self.current = phase;
         self.since = now;

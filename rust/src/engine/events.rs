@@ -1,4 +1,4 @@
-//! The loop for any sizes, any arrivals and any policy: completions to come stand in a calendar.
+//! The loop for any sizes, any arrivals and any policy: a calendar contains the future completions.
 
 use super::{EventLoop, LoopState, RunSettings, Source, Stop};
 use crate::book::{Book, Slot};
@@ -20,7 +20,7 @@ pub struct Schedule {
 }
 
 impl Schedule {
-    /// Room for so many jobs.
+    /// A schedule of so many jobs.
     pub fn new(jobs: usize) -> Self {
         Self { start: vec![f64::NAN; jobs], end: vec![f64::NAN; jobs], order: Vec::with_capacity(jobs) }
     }

@@ -1,6 +1,6 @@
 //! The loop for exponential sizes and Poisson arrivals: the state is a Markov chain, so the next event is drawn by rate,
-//! and the job that completes is any of its class in service, with equal probability. Exact in law, the distribution of
-//! response times included: which job of the class completes is independent of their ages.
+//! and the job that completes is any of its class in service, with equal probability. Exact in
+//! distribution, including response times: which job of the class completes is independent of their ages.
 
 use super::service::{Rates, Service};
 use super::{EventLoop, LoopState, RunSettings, Stop};
@@ -27,7 +27,7 @@ pub struct Jumps<P, S> {
 }
 
 impl<P: Policy, S: Service> Jumps<P, S> {
-    /// An empty system at time 0. Refused unless all sizes are exponential and all arrivals Poisson.
+    /// An empty system at time 0. Requires exponential sizes and Poisson arrivals.
     pub fn new(system: &System, mut policy: P, settings: RunSettings) -> Result<Self, Error> {
         let rates: Vec<Rates> = system
             .classes
@@ -86,7 +86,7 @@ impl<P: Policy, S: Service> Jumps<P, S> {
         self.state.counters.complete(class, now, now - arrival, start - arrival, now - start);
     }
 
-    /// Asks the policy until nobody starts any more. False if an answer cannot be carried out.
+    /// Asks the policy until no more jobs start. False if an answer is not a waiting job that fits.
     #[inline]
     fn decide(&mut self, now: f64) -> bool {
         loop {
@@ -98,8 +98,8 @@ impl<P: Policy, S: Service> Jumps<P, S> {
         }
     }
 
-    /// The head of line of a class starts, if there is one and it fits. Kept out of the loop that asks for it: that loop
-    /// seldom goes round more than twice, and would otherwise begin by loading all that a start needs.
+    /// The head of line of a class starts, if there is one and it fits. Not inlined into the loop that calls it: that loop
+    /// seldom runs more than twice, and would otherwise begin by loading everything that a start uses.
     #[inline(never)]
     fn start(&mut self, class: u32, now: f64) -> bool {
         if self.state.settings.debug {
@@ -119,7 +119,7 @@ impl<P: Policy, S: Service> Jumps<P, S> {
         true
     }
 
-    /// The head of line of a class starts; gives its arrival.
+    /// The head of line of a class starts; returns its arrival.
     #[inline(always)]
     fn begin(&mut self, class: u32, now: f64) -> Option<f64> {
         if P::HOOKS && self.state.station.can_start(class) {
@@ -154,7 +154,7 @@ impl<P: Policy + 'static, S: Service> EventLoop for Jumps<P, S> {
         self.state.station.set_now(now);
         if !woken {
             let x = place * total;
-            // rounding may leave a rate of completions where nobody is in service
+            // rounding may leave a positive completion rate when no job is in service
             if x < self.arrival_rate || self.state.station.free() == self.state.station.servers() {
                 self.arrive(x, now);
             } else {

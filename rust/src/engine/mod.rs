@@ -24,7 +24,7 @@ use serde_json::{Map, Value};
 
 use crate::counters::Plan;
 use crate::error::Error;
-use crate::policy::{Policy, PolicyVisitor, Preemptive, Sight, dispatch};
+use crate::policy::{Policy, PolicyVisitor, Preemptive, Sight};
 use crate::system::{System, SystemSpec};
 
 /// Which loop.
@@ -37,7 +37,7 @@ pub enum Loop {
     Events,
 }
 
-/// All that a set of replications needs, as the caller writes it.
+/// The specification of a set of replications, in JSON.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Spec {
@@ -63,7 +63,7 @@ pub struct Spec {
     pub debug: bool,
 }
 
-/// What an engine is told besides system and policy.
+/// Settings of a run besides system and policy.
 #[derive(Clone, Copy, Debug)]
 pub struct RunSettings {
     /// What is measured.
@@ -76,21 +76,21 @@ pub struct RunSettings {
     pub seed: (u64, u32),
 }
 
-/// Puts policies to work on one replication of a spec.
+/// Builds one replication of a spec for the concrete policy type.
 #[derive(Clone)]
 pub struct RunBuilder<'a> {
     /// The system.
     pub system: &'a System,
     /// Which loop.
     pub engine: Loop,
-    /// Further settings.
+    /// Settings.
     pub settings: RunSettings,
-    /// A trace that takes the place of the random arrivals, its schedule to be kept.
+    /// A trace instead of random arrivals; its schedule is kept.
     pub trace: Option<Trace>,
 }
 
 impl RunBuilder<'_> {
-    /// The source of jobs, and of how many the schedule is kept.
+    /// The source of jobs, and the number of jobs whose schedule is kept.
     fn source(&mut self) -> Result<(Source, Option<usize>), Error> {
         match self.trace.take() {
             None => Ok((Source::random(self.system, self.settings.seed)?, None)),
@@ -131,13 +131,8 @@ impl PolicyVisitor for RunBuilder<'_> {
     }
 }
 
-/// The replications of a spec.
-pub fn replications(spec: &Spec, system: &System) -> Result<Vec<Box<dyn Run>>, Error> {
-    (0..spec.replications).map(|r| dispatch(&spec.policy, system, spec.run_builder(system, r))?).collect()
-}
-
 impl Spec {
-    /// RunSettings for a replication.
+    /// The builder of a replication.
     pub fn run_builder<'a>(&self, system: &'a System, replication: u32) -> RunBuilder<'a> {
         let plan = Plan {
             block_jobs: self.block_jobs.max(1),
@@ -150,7 +145,7 @@ impl Spec {
     }
 }
 
-/// Runs all replications until each has `completed` completions, on up to `threads` threads; gives the reason of each stop.
+/// Runs all replications until each has `completed` completions, on up to `threads` threads; returns the reason of each stop.
 pub fn advance(runs: &mut [Box<dyn Run>], completed: u64, threads: usize, signals: &Signals) -> Vec<Stop> {
     let stops: Vec<std::sync::Mutex<Option<Stop>>> = runs.iter().map(|_| std::sync::Mutex::new(None)).collect();
     let queue = std::sync::Mutex::new(runs.iter_mut().zip(&stops));
@@ -172,6 +167,7 @@ pub fn advance(runs: &mut [Box<dyn Run>], completed: u64, threads: usize, signal
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::policy::dispatch;
 
     /// Jobs arrive faster than they can be served.
     fn overloaded(engine: &str, crowd: u64) -> Spec {
@@ -190,7 +186,7 @@ mod tests {
         for engine in ["jumps", "events"] {
             let spec = overloaded(engine, 100);
             let system = System::new(spec.system.clone()).unwrap();
-            let mut runs = replications(&spec, &system).unwrap();
+            let mut runs = [dispatch(&spec.policy, &system, spec.run_builder(&system, 0)).unwrap().unwrap()];
             assert_eq!(advance(&mut runs, 1_000_000, 1, &Signals::default()), [Stop::Crowded]);
             assert_eq!(runs[0].counters().present(), 101);
         }

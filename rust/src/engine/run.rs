@@ -1,4 +1,4 @@
-//! What all loops share: how they are driven, what they have in common, and what is seen of them from outside.
+//! What all loops share: their state, the loop over their steps, and the interface to the outside.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
@@ -14,22 +14,22 @@ pub enum Stop {
     Done,
     /// The source has no more jobs, and all have completed.
     Empty,
-    /// The caller wanted it to stop; the run can go on later.
+    /// The caller stopped it; the run can be continued.
     Interrupted,
     /// More jobs are in the system than allowed: the system is unstable, or the limit too low.
     Crowded,
-    /// The source has no more jobs, nobody is in service, and the policy starts none of those that wait.
+    /// The source has no more jobs, no job is in service, and the policy starts none of the waiting jobs.
     Stuck,
-    /// The policy gave an answer that cannot be carried out (or none): a mistake in the policy.
+    /// The policy failed, or its answer is not a waiting job that fits: a fault of the policy.
     Fault,
-    /// A check of the debug mode failed: a mistake in the engine.
+    /// A check of the debug mode failed: a fault of the core.
     Broken,
 }
 
 /// The chunk of events after which a loop looks whether it should stop.
 const CHUNK: u32 = 1 << 14;
 
-/// What a loop and the outside share while it runs.
+/// Signals between a running loop and its caller.
 #[derive(Debug, Default)]
 pub struct Signals {
     /// Set to end all loops soon.
@@ -47,31 +47,31 @@ impl Signals {
 
 /// One replication, whatever its loop and policy.
 pub trait Run: Send + Sync {
-    /// Goes on until `completed` jobs have completed in all, or something else stops it.
+    /// Continues until `completed` jobs have completed in total, or another reason stops it.
     fn advance(&mut self, completed: u64, signals: &Signals) -> Stop;
     /// The measurements.
     fn counters(&self) -> &Counters;
     /// The state.
     fn station(&self) -> &Station;
-    /// The clock of the policy's phases.
+    /// The phases of the policy.
     fn phases(&mut self) -> Option<&mut Phases>;
-    /// Events (arrivals, completions, times that the policy was asked only because it wanted to be) so far.
+    /// Events so far: arrivals, completions and timers of the policy.
     fn events(&self) -> u64;
     /// Per class, the times that the jobs present have spent in the system, added up.
     fn ages(&self) -> Vec<f64>;
-    /// The schedule of a trace, if it was kept; it is handed over once.
+    /// The schedule of a trace, if it was kept; returned once.
     fn schedule(&mut self) -> Option<Schedule>;
-    /// What the debug mode found, if a check failed.
+    /// The check of the debug mode that failed, if any.
     fn violation(&self) -> Option<Error>;
 }
 
-/// What every loop has.
+/// The state common to all loops.
 #[derive(Clone)]
 pub(super) struct LoopState {
     pub station: Station,
     pub counters: Counters,
     pub settings: RunSettings,
-    /// Times that the policy was asked only because it wanted to be.
+    /// Timers of the policy that have expired.
     pub wake_ups: u64,
     pub violation: Option<Error>,
 }
@@ -81,7 +81,7 @@ impl LoopState {
         Self { station, counters, settings, wake_ups: 0, violation: None }
     }
 
-    /// Checks the counts against the jobs found present and in service.
+    /// Checks the counts against the jobs present and in service.
     pub fn balance(&mut self, present: usize, in_service: usize) {
         let (used, free) = (self.station.recount(), self.station.free());
         if used + u64::from(free) != u64::from(self.station.servers()) {
@@ -118,13 +118,13 @@ impl LoopState {
     }
 }
 
-/// What makes a loop.
+/// A loop over events.
 pub(super) trait EventLoop: Send + Sync {
     fn state(&self) -> &LoopState;
-    /// One event, or an instant with all its events, and the decisions that follow. Gives a reason only if the loop must
+    /// One event, or an instant with all its events, and the decisions that follow. Returns a reason only if the loop must
     /// stop.
     fn step(&mut self) -> Option<Stop>;
-    /// Checks the state, and leaves what it finds wrong in the state (debug mode).
+    /// Checks the state and records a violation (debug mode).
     fn check(&mut self);
     /// A block of the measurements ends.
     fn close(&mut self);
@@ -137,7 +137,7 @@ pub(super) trait EventLoop: Send + Sync {
     }
 }
 
-/// A chunk of steps, until `target` jobs have completed in all. Gives the reason if they end before.
+/// A chunk of steps, until `target` jobs have completed in all. Returns the reason if they end before.
 #[inline]
 fn chunk<L: EventLoop>(run: &mut L, target: u64) -> Option<Stop> {
     run.refresh();

@@ -29,7 +29,7 @@ pub struct Scan {
 #[derive(Clone, Debug, Default)]
 #[repr(align(128))]
 struct ClassJobs {
-    /// Arrivals of those that wait, oldest first.
+    /// Arrivals of the waiting jobs, oldest first.
     waiting: VecDeque<f64>,
     jobs: Vec<InService>,
     /// Completions per second of one job, and its inverse.
@@ -55,7 +55,7 @@ impl Scan {
     }
 }
 
-/// The first place up to which the rates sum up beyond `x`, and what is left of `x` there.
+/// The first place at which the cumulative rate exceeds `x`, and the remainder of `x` there.
 #[inline(always)]
 fn scan(rates: &[f64; TABLE], mut x: f64) -> (usize, f64) {
     let mut place = 0;

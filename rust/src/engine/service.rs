@@ -1,4 +1,4 @@
-//! The jobs in the loop over jumps: who arrives next, who waits, and who completes.
+//! The jobs in the loop over jumps: the next arrival, the waiting jobs, and the next completion.
 
 use rand_distr::weighted::WeightedAliasIndex;
 
@@ -20,16 +20,16 @@ pub trait Service: Clone + Send + Sync {
     fn queue(&mut self, class: u32, now: f64);
     /// A job of a class arrives and starts at once.
     fn admit(&mut self, class: u32, now: f64);
-    /// The head of line of a class starts; gives its arrival. None if nobody of the class waits.
+    /// The head of line of a class starts; returns its arrival. None if no job of the class waits.
     fn start(&mut self, class: u32, now: f64) -> Option<f64>;
     /// Arrival of the job of a class that waits behind its head of line.
     fn second(&self, class: u32) -> Option<f64>;
-    /// A job completes and is gone: any one in service, in proportion to its rate; `x` is uniform on [`Service::total`].
-    /// Somebody must be in service.
+    /// A job in service completes, chosen in proportion to its rate; `x` is uniform on [`Service::total`].
+    /// At least one job must be in service.
     fn complete(&mut self, x: f64, rng: &mut Stream) -> (u32, InService);
     /// Completions per second, all jobs in service together.
     fn total(&self) -> f64;
-    /// Sums up afresh, which keeps rounding from piling up.
+    /// Recomputes the sum, so that rounding does not accumulate.
     fn refresh(&mut self);
     /// Jobs in service.
     fn in_service(&self) -> usize;
@@ -37,7 +37,7 @@ pub trait Service: Clone + Send + Sync {
     fn present(&self) -> impl Iterator<Item = (u32, f64)>;
 }
 
-/// A table that draws an index in proportion to its weight. The model sees to it that the weights are fit for one: finite,
+/// A table that draws an index in proportion to its weight. The model guarantees valid weights: finite,
 /// not negative, not all zero.
 pub fn alias(weights: impl Iterator<Item = f64>) -> WeightedAliasIndex<f64> {
     WeightedAliasIndex::new(weights.collect()).expect("arrival rates are positive and finite")
@@ -55,7 +55,7 @@ mod tests {
         let [mut rng] = streams(5, 0);
         let mut service = S::new(&rates);
         let mut arrived = 0;
-        // told apart by the time at which they start
+        // labelled by the time at which they start
         let mut start = |service: &mut S, class, label: f64, rng: &mut Stream| {
             while service.second(class).is_none() {
                 let x = uniform(rng) * 5.0;

@@ -1,4 +1,4 @@
-//! Where jobs come from: random arrival processes, or a trace.
+//! Sources of jobs: random arrival processes, or a trace.
 
 use crate::error::Error;
 use crate::random::{Arrivals, Process, Sampler, Stream, exponential, streams};
@@ -34,7 +34,7 @@ pub struct Trace {
     pub estimate: Vec<f64>,
 }
 
-/// The jobs to come. The j-th job is the same whatever the policy: nothing that a policy does draws from these streams.
+/// Future jobs. The j-th job is the same under every policy: policies do not draw from these streams.
 #[derive(Clone, Debug)]
 pub enum Source {
     /// Poisson processes, superposed: one stream for gaps, one for classes, one for sizes, so that a change of the rate
@@ -46,7 +46,7 @@ pub enum Source {
         gap: f64,
         /// Draws the class.
         classes: WeightedAliasIndex<f64>,
-        /// Size laws per class.
+        /// Size distributions per class.
         sizes: Vec<Sampler>,
         /// Gaps, classes, sizes.
         streams: [Stream; 3],
@@ -55,7 +55,7 @@ pub enum Source {
     General {
         /// Time of the next arrival of each class (bits of seconds, which are in the order of their values).
         next: Heads,
-        /// Processes and size laws per class.
+        /// Arrival processes and size distributions per class.
         classes: Vec<(Arrivals, Sampler)>,
         /// Times, sizes.
         streams: [Stream; 2],
@@ -70,7 +70,7 @@ pub enum Source {
 }
 
 impl Source {
-    /// The arrival processes and size laws of a system.
+    /// Random arrivals and sizes of a system.
     pub fn random(system: &System, (seed, replication): (u64, u32)) -> Result<Self, Error> {
         let sizes = system.classes.iter().map(|c| Sampler::new(&c.size)).collect::<Result<Vec<_>, _>>()?;
         let rates: Option<Vec<f64>> = system

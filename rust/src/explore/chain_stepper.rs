@@ -1,4 +1,4 @@
-//! One state at a time: put it up, let something happen, let the policy start jobs, write down what has come of it.
+//! One transition at a time: read a state, apply an event, let the policy start jobs, write the new state.
 
 use super::ExplorationSettings;
 use crate::book::{Book, NO_JOB, Slot};
@@ -10,17 +10,17 @@ use crate::system::System;
 /// Class of a waiting job that has started.
 const STARTED: u32 = u32::MAX;
 
-/// A system in a state.
+/// A system under a policy that is set to a state and moved by one event.
 #[derive(Clone)]
 pub(super) struct ChainStepper<P> {
     policy: P,
     station: Station,
     /// The single jobs, if the policy looks at them.
     book: Option<Book>,
-    nobody: Book,
+    no_jobs: Book,
     /// Classes of the waiting jobs, oldest first; their place is their number.
     order: Vec<u32>,
-    /// The order is kept; else each class has its own number as the key of its head of line, which decides nothing.
+    /// The order is kept; else the key of a head of line is the number of its class, which affects no decision.
     listed: bool,
     /// The order belongs to the state.
     ordered: bool,
@@ -45,7 +45,7 @@ impl<P: Policy> ChainStepper<P> {
         let ordered = remembers || shared || settings.every_order;
         Self {
             book: jobs.then(|| Book::new(classes, true)),
-            nobody: Book::new(classes, true),
+            no_jobs: Book::new(classes, true),
             order: Vec::new(),
             listed: ordered || jobs,
             ordered,
@@ -91,24 +91,24 @@ impl<P: Policy> ChainStepper<P> {
         }
         self.station.arrive(class, key);
         if P::HOOKS {
-            let book = self.book.as_ref().unwrap_or(&self.nobody);
+            let book = self.book.as_ref().unwrap_or(&self.no_jobs);
             self.policy.arrived(View { station: &self.station, book }, class, slot);
         }
     }
 
-    /// The window has a place for a job from behind it.
+    /// A job behind the window can enter it.
     pub(super) fn may_reveal(&self) -> bool {
         self.behind > 0 && self.window.is_some_and(|window| self.station.total_waiting() < window)
     }
 
-    /// The oldest job behind the window comes into it, and is of this class.
+    /// The oldest job behind the window enters it, with this class.
     pub(super) fn reveal(&mut self, class: u32) {
         self.behind -= 1;
         self.enter(class);
     }
 
     pub(super) fn complete(&mut self, class: u32) {
-        let book = self.book.as_ref().unwrap_or(&self.nobody);
+        let book = self.book.as_ref().unwrap_or(&self.no_jobs);
         let slot = book.walk(book.running()).find(|(_, job)| job.class == class).map(|(slot, _)| slot);
         if P::ENDS {
             self.policy.ended(View { station: &self.station, book }, class, slot.unwrap_or(NO_JOB));
@@ -119,9 +119,9 @@ impl<P: Policy> ChainStepper<P> {
         }
     }
 
-    /// Asks the policy once, and starts whom it names; false if it names nobody.
+    /// Asks the policy once, and starts the job it chooses; false if it chooses none.
     pub(super) fn start_one(&mut self) -> Result<bool, Error> {
-        let book = self.book.as_ref().unwrap_or(&self.nobody);
+        let book = self.book.as_ref().unwrap_or(&self.no_jobs);
         let choice = self.policy.next(View { station: &self.station, book });
         let fault = Err(Error::Answer(choice));
         let (class, slot) = match choice {
@@ -159,10 +159,10 @@ impl<P: Policy> ChainStepper<P> {
         });
     }
 
-    /// A policy that wants to be woken has states that no count describes.
+    /// The state of a policy with a timer is not described by counts.
     pub(super) fn check_asleep(&mut self) -> Result<(), Error> {
         if P::TIMERS {
-            let book = self.book.as_ref().unwrap_or(&self.nobody);
+            let book = self.book.as_ref().unwrap_or(&self.no_jobs);
             if self.policy.wake_at(View { station: &self.station, book }) < f64::INFINITY {
                 return Err(Error::Unsupported("asks to be woken at certain times"));
             }
@@ -193,7 +193,7 @@ impl<P: Policy> ChainStepper<P> {
         words.extend_from_slice(&self.order);
     }
 
-    /// Puts up a state that was written.
+    /// Reads a state that was written.
     pub(super) fn read(&mut self, words: &[u32]) -> Result<(), Error> {
         let classes = self.waiting.len();
         let (running, rest) = words.split_at(classes);
@@ -222,7 +222,7 @@ impl<P: Policy> ChainStepper<P> {
             self.book = Some(self.enter_all());
         }
         let own: Vec<i64> = own.chunks_exact(2).map(|w| i64::from(w[0]) | (i64::from(w[1]) << 32)).collect();
-        let book = self.book.as_ref().unwrap_or(&self.nobody);
+        let book = self.book.as_ref().unwrap_or(&self.no_jobs);
         self.policy.restore(&own, View { station: &self.station, book })
     }
 

@@ -1,10 +1,10 @@
-//! All states of a system under a policy that lie within a region, and the transitions between them: the Markov chain of Poisson
-//! arrivals and exponential sizes, found by asking the policy what starts after each event in each state.
+//! All states of a system under a policy within a region, and the transitions between them: the Markov chain of Poisson
+//! arrivals and exponential sizes, explored by asking the policy what starts after each event in each state.
 //!
-//! Two things keep the order of arrival, where a policy looks at it, from being one state for each order. Of a policy with a
-//! *window* only the jobs in it have a class; those behind are a number, and the class of one is drawn when it comes into the
-//! window. That is exact: the class of a job is independent of all that happened before somebody looks at it. Other
-//! policies say which settings have the same future ([`Policy::forget_order`]).
+//! Two reductions avoid a state for each order of arrival. Under a policy with a *window* only the jobs in the window have a
+//! class; the jobs behind it are a count, and the class of a job is drawn when it enters the window. That is exact: the class
+//! of a job is independent of all events before it enters the window. Other policies say which orders have the same future
+//! ([`Policy::forget_order`]).
 
 mod chain_stepper;
 
@@ -18,7 +18,7 @@ use crate::policy::{Policy, PolicyVisitor, Preemptive, Sight};
 use crate::system::System;
 use chain_stepper::ChainStepper;
 
-/// What an exploration is asked for.
+/// Settings of an exploration.
 #[derive(Clone, Debug)]
 pub struct ExplorationSettings {
     /// Jobs may be present as long as `sum weights[class] * number <= 1` in each row; one more weight is for those behind
@@ -30,7 +30,7 @@ pub struct ExplorationSettings {
     pub every_order: bool,
 }
 
-/// The transitions found: those out of state `i` are `ends[i - 1]..ends[i]`.
+/// The transitions: those out of state `i` are `ends[i - 1]..ends[i]`.
 #[derive(Clone, Debug, Default)]
 pub struct Transitions {
     /// One number a state.
@@ -56,11 +56,11 @@ pub struct Counts {
 
 /// An exploration, breadth first from the empty state.
 pub trait Explore: Send + Sync {
-    /// Explores that many states more; false if there were no more to explore.
+    /// Explores so many more states; false if all states are explored.
     fn advance(&mut self, states: usize) -> Result<bool, Error>;
     /// States known, and explored.
     fn progress(&self) -> (usize, usize);
-    /// The transitions found, handed over.
+    /// The transitions, returned once.
     fn take_transitions(&mut self) -> Transitions;
     /// The jobs in each state known.
     fn counts(&self) -> Counts;
@@ -169,7 +169,7 @@ impl<P: Policy> Exploration<P> {
         Ok(())
     }
 
-    /// Starts whom the policy wants; a job that comes into the window may be of any class.
+    /// Starts the jobs that the policy chooses; a job that enters the window may be of any class.
     fn settle(&mut self, event: usize, share: f64) -> Result<(), Error> {
         while self.stepper.start_one()? {
             if !self.stepper.may_reveal() {
@@ -230,13 +230,13 @@ impl<P: Policy> Explore for Exploration<P> {
     }
 }
 
-/// Puts a policy to work for an exploration.
+/// Builds an exploration for the concrete policy type.
 pub struct ExplorationBuilder<'a> {
-    /// Who is served.
+    /// The system.
     pub system: &'a System,
-    /// What is asked for.
+    /// The settings.
     pub settings: ExplorationSettings,
-    /// The policy says that it looks at single jobs, but it is known not to.
+    /// The policy declares that it looks at single jobs, but is known not to.
     pub trusted: bool,
 }
 

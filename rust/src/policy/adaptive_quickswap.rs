@@ -1,8 +1,8 @@
 //! Adaptive Quickswap.
 //!
-//! Working: as MSF. When MSF starts nobody, and some class waits that is not in service, and no class in service has a
-//! waiting job, the swap is triggered. Draining: nobody starts except the job that is now the largest waiting one; as
-//! soon as it starts, back to working, in the same instant. With backfilling, jobs that are not likely to hold it up start
+//! Working: as MSF. When MSF starts no job, some class waits that is not in service, and no class in service has a
+//! waiting job, the swap is triggered. Draining: no job starts except the one that is now the largest waiting job; as
+//! soon as it starts, back to working, in the same instant. With backfilling, jobs that are unlikely to delay it start
 //! meanwhile.
 
 use super::backfill::{Backfill, Drain};
@@ -38,7 +38,7 @@ impl<B: Backfill> Policy for AdaptiveQuickswap<B> {
             if let Some(class) = station.largest_fitting() {
                 return Choice::Head(class);
             }
-            // the largest waiting job does not fit, so that a drain that begins now starts nobody in this instant
+            // the largest waiting job does not fit, so that a drain that begins now starts no job in this instant
             self.draining = station.waits_only_outside_service();
             return Choice::Wait;
         }
@@ -52,7 +52,7 @@ impl<B: Backfill> Policy for AdaptiveQuickswap<B> {
         }
     }
 
-    /// The job is the largest that fits, or let in while a drain goes on.
+    /// The job is the largest that fits, or backfilled during a drain.
     fn permits(&self, view: View<'_>, class: u32, slot: Slot) -> bool {
         match view.station.largest_waiting() {
             Some(target) if self.draining => self.backfill.permits(view, Drain::of(target), class, slot),

@@ -1,14 +1,14 @@
-//! Conservative backfilling: every waiting job has a reservation, and starts when it comes.
+//! Conservative backfilling: every waiting job has a reservation, and starts when it is due.
 //!
-//! The profile says how many servers nobody has been promised, at each time to come: a job in service holds its servers
+//! The profile is the number of servers without a reservation at each future time: a job in service holds its servers
 //! until its estimated end, a waiting one from its reservation on for its estimated size. In an instant with events, in this
 //! order:
 //!
 //! 1. If a reservation lies in the past it was missed, since a job in service has outlived its estimate. Then all
-//!    reservations are void: step 2 gives new ones, as to jobs that arrive now.
-//! 2. Each waiting job that has a reservation, in order of arrival, gives it back and takes the earliest one that finds its
-//!    servers free in the profile for its estimated size, which is never a later one; and again, until none is earlier than
-//!    before. (Nothing comes of it unless a job has ended before its estimate.) Then the other jobs get the earliest one.
+//!    reservations are cancelled: step 2 gives new ones, as to jobs that arrive now.
+//! 2. Each waiting job with a reservation, in order of arrival, releases it and takes the earliest one for which its servers
+//!    are free in the profile for its estimated size, never a later one; this repeats until no reservation changes. (None
+//!    changes unless a job has completed before its estimated end.) Then each other job takes the earliest reservation.
 //! 3. The oldest job starts whose reservation is now and that fits. One that does not fit waits for a job that has outlived
 //!    its estimate, and which the profile takes to end now.
 //!
@@ -17,8 +17,8 @@
 //! estimated end of a job in service, which ends then. But where one job has outlived its estimate and another one has not,
 //! a job may fit at its reservation although nothing ends.
 //!
-//! A job estimated to take no time is promised the shortest that there is; that it is gone at once then counts as an early
-//! end.
+//! A job with an estimated size of 0 reserves the shortest interval that a float can represent; its completion then counts
+//! as an early end.
 
 use std::collections::BTreeSet;
 
@@ -27,7 +27,7 @@ use super::{Choice, Parameters, Policy, Sight, View};
 use crate::book::{Job, Slot};
 use crate::error::Error;
 
-/// Of a job that is no suspect.
+/// Of a job that is not a candidate.
 const NO_INTERVAL: (f64, f64) = (f64::INFINITY, 0.0);
 
 /// Conservative.
@@ -46,7 +46,7 @@ pub struct Conservative {
     candidates: BTreeSet<(u64, Slot)>,
     /// From when and until when servers have become free for each of them, seconds, by slot.
     freed: Vec<(f64, f64)>,
-    /// Jobs have arrived or ended since all that follows from it was decided.
+    /// Jobs have arrived or completed since the last decision.
     changed: bool,
 }
 
@@ -75,10 +75,10 @@ impl Conservative {
         self.reserved[slot as usize] = time;
     }
 
-    /// Servers have become free from one time to another, seconds: remembers who may now be earlier.
+    /// Servers have become free from one time to another, seconds: records the jobs that may now start earlier.
     ///
-    /// As long as nothing becomes free nobody can be earlier, since everybody has the earliest reservation. So the time for
-    /// which a job could be served now, but not before, has a part in which enough servers are free just now.
+    /// Each job has its earliest reservation as long as no server becomes free. An earlier interval of service must
+    /// therefore contain a time at which enough servers are free now and were not before.
     fn note_freed(&mut self, from: f64, to: f64, need: u32) {
         let Some(latest) = self.reservations.last().map(|&(time, ..)| f64::from_bits(time)) else { return };
         let Self { profile, needs, reserved, freed, candidates, .. } = self;
@@ -102,7 +102,7 @@ impl Conservative {
     }
 
     /// Takes each job in order of arrival out of the profile, and puts it in again as early as it can be; again and again,
-    /// until nobody can be earlier. Only those are looked at of whom it is not known that they cannot.
+    /// until no reservation changes. Only the candidates are examined.
     fn compress(&mut self, view: View<'_>) {
         let now = view.station.now();
         let mut next = 0;
@@ -115,11 +115,11 @@ impl Conservative {
         }
     }
 
-    /// Gives a job an earlier reservation, if it can be had.
+    /// Gives a job an earlier reservation, if there is one.
     fn move_earlier(&mut self, slot: Slot, job: &Job, need: u32, now: f64) {
         let old = self.reserved[slot as usize];
         let (first, last) = std::mem::replace(&mut self.freed[slot as usize], NO_INTERVAL);
-        // whatever ends before the first place that has freed is in vain; the sum that says so is rounded
+        // an interval that ends before the first freed time is no gain; the margin covers rounding
         let from = now.max(first - job.expected - 4.0 * f64::EPSILON * first);
         // from its reservation on its own servers are free, once it has given them back
         let Some(time) = self.profile.earliest(from, need, job.expected, old, last) else { return };
@@ -132,7 +132,7 @@ impl Conservative {
         self.note_freed(end.max(old), before, need);
     }
 
-    /// Forgets all reservations.
+    /// Cancels all reservations.
     #[cold]
     fn reset(&mut self, view: View<'_>) {
         let now = view.station.now();
@@ -209,7 +209,7 @@ impl Policy for Conservative {
         self.changed = true;
     }
 
-    /// The next reservation to come.
+    /// The next reservation.
     #[inline]
     fn wake_at(&mut self, view: View<'_>) -> f64 {
         let later = (view.station.now().to_bits() + 1, 0, 0);

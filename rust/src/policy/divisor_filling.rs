@@ -3,8 +3,8 @@
 //! has `k` jobs. Of such subsets it is the one with the most jobs of the largest need, then of the next, and so on; of each
 //! need the oldest.
 //!
-//! The sums that the smaller needs can reach stand in bitsets, one a level; a level with many members enters as members in
-//! bundles of 1, 2, 4 and so on. That is only looked at where the largest needs first do not fill the servers.
+//! Bitsets, one a level, contain the sums that the smaller needs can reach; the members of a level enter in bundles of 1, 2,
+//! 4 and so on. They are computed only if the largest needs first do not fill the servers.
 
 use super::served_prefixes::ServedPrefixes;
 use super::{Change, Parameters, Preemptive, View};
@@ -137,8 +137,7 @@ impl Preemptive for DivisorFilling {
 
     fn serve(&mut self, view: View<'_>, changes: &mut Vec<Change>) {
         while self.members < self.servers {
-            let next = if self.last == NO_JOB { view.book.order().first() } else { view.book.next(self.last) };
-            let Some(slot) = next else { break };
+            let Some(slot) = view.book.next_or_oldest(self.last) else { break };
             self.levels[view.station.level(view.book.job(slot).class)].members += 1;
             self.members += 1;
             self.last = slot;

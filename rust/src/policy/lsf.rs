@@ -1,4 +1,4 @@
-//! Minimum servers first: the oldest job of the smallest need, if it fits.
+//! Least servers first: the oldest job of the smallest need, if it fits.
 
 use super::{Choice, Parameters, Policy, View};
 use crate::error::Error;

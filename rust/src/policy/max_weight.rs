@@ -1,12 +1,12 @@
 //! MaxWeight (preemptive): of all ways to serve `v_i` of the `N_i` jobs of each class that fit, one that maximises
 //! `sum N_i v_i`: a knapsack. Of several, it is the one with the most jobs of the class of largest need, then of the next,
-//! and so on; of classes of equal need the one comes first that is first in the system. Of each class the oldest jobs are
+//! and so on; with equal needs the class that is first in the system comes first. The oldest jobs of each class are
 //! served.
 //!
 //! Dynamic programming over servers, in units of the greatest common divisor of the needs: for each class present one row of
-//! the best values within 0, 1, ... servers, made of those of the classes of smaller need. The jobs of a class enter in bundles of
-//! 1, 2, 4 and so on. The time is in proportion to classes present times servers times the logarithm of the slots of a class,
-//! at each event at which the jobs present do not all fit.
+//! the best values within 0, 1, ... servers, computed from the row of the class before. The jobs of a class enter in
+//! bundles of 1, 2, 4 and so on. The time of an event at which the jobs present do not all fit is proportional to classes
+//! present times servers times the logarithm of the slots of a class.
 
 use super::served_prefixes::ServedPrefixes;
 use super::{Change, Parameters, Preemptive, View};
@@ -17,7 +17,7 @@ use crate::error::Error;
 #[derive(Clone)]
 pub struct MaxWeight {
     servers: u32,
-    /// NeedIndex, in units, of the classes in the order in which they enter; the last one matters first.
+    /// Needs, in units, of the classes in the order in which they enter; the last one matters first.
     classes: Vec<(u32, u32)>,
     /// Servers in units.
     room: usize,
@@ -36,7 +36,7 @@ impl MaxWeight {
     pub(super) fn build(parameters: &Parameters<'_>) -> Result<Self, Error> {
         let system = parameters.system();
         let unit = system.classes.iter().fold(0, |unit, class| gcd(unit, class.need));
-        // the core's order is by need and then by place in the system; of equal needs the first in the system comes last here
+        // the core orders by need, then by place in the system; with equal needs the first in the system comes last here
         let mut classes: Vec<(u32, u32)> =
             (0..).zip(&system.classes).map(|(i, class)| (i, class.need / unit)).collect();
         classes.sort_by_key(|&(class, need)| (need, std::cmp::Reverse(class)));

@@ -41,7 +41,7 @@ pub struct View<'a> {
     pub book: &'a Book,
 }
 
-/// How much a policy looks at; the engine keeps no more than that current.
+/// How much a policy looks at; the engine maintains no more than that.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Sight {
     /// Numbers waiting and in service per class, free servers.
@@ -61,25 +61,25 @@ pub enum Choice {
     Head(u32),
     /// A certain job; only for policies with [`Sight::Jobs`].
     Job(Slot),
-    /// The policy could not answer; it keeps the reason itself.
+    /// The policy failed; it keeps the reason itself.
     Fault,
 }
 
 /// A nonpreemptive policy. It is asked after every instant with events, again and again until it answers [`Choice::Wait`].
 pub trait Policy: Clone + Send + Sync {
-    /// It may ask to be woken.
+    /// It may set a timer.
     const TIMERS: bool = false;
-    /// It wants to be told of arrivals and starts.
+    /// It is notified of arrivals and starts.
     const HOOKS: bool = false;
-    /// It wants to be told of jobs that end.
+    /// It is notified of completions.
     const ENDS: bool = false;
-    /// It draws random numbers, so that its state and what it does next do not follow from what has happened.
+    /// It draws random numbers, so that its decisions do not follow from the events alone.
     const RANDOM: bool = false;
 
-    /// Takes the seed and the number of the replication, before the run.
+    /// Sets the seed and the number of the replication, before the run.
     fn seed(&mut self, _seed: (u64, u32)) {}
 
-    /// What it looks at. Asked once, before the run.
+    /// What it looks at. Called once, before the run.
     fn sight(&self) -> Sight {
         Sight::Counts
     }
@@ -89,17 +89,17 @@ pub trait Policy: Clone + Send + Sync {
         self.sight() >= Sight::Heads
     }
 
-    /// Its decisions follow from the jobs in service and that many of the waiting jobs, the oldest; None if from more.
+    /// Its decisions follow from the jobs in service and the oldest so many waiting jobs; None if from all of them.
     fn window(&self) -> Option<u64> {
         None
     }
 
-    /// Rearranges the classes of the waiting jobs, oldest first, into one order for all those that have the same future in
-    /// law. Asked in between instants, of policies that remember the order.
+    /// Rearranges the classes of the waiting jobs, oldest first, into one order for all those whose futures have the
+    /// same distribution. Called between instants, if the policy remembers the order.
     fn forget_order(&self, _station: &Station, _order: &mut [u32]) {}
 
-    /// Whether a job of a class that arrives now starts, and nobody else before it: a short cut, which policies with hooks
-    /// and the debug mode do not take.
+    /// Whether a job of a class that arrives now starts, and no other job before it: a shortcut, not used for policies
+    /// with hooks or in debug mode.
     fn admits(&self, _station: &Station, _class: u32) -> bool {
         false
     }
@@ -113,20 +113,20 @@ pub trait Policy: Clone + Send + Sync {
     /// A job is about to start (and is still counted as waiting).
     fn starting(&mut self, _view: View<'_>, _class: u32, _slot: Slot) {}
 
-    /// Whether its rule lets this waiting job start now, worked out afresh; asked of each answer in the debug mode.
+    /// Whether its rule lets this waiting job start now, computed independently; called for each answer in debug mode.
     fn permits(&self, _view: View<'_>, _class: u32, _slot: Slot) -> bool {
         true
     }
 
-    /// A job in service has ended (and still stands in the book, if there is one, and is counted).
+    /// A job in service has completed (and is still in the book, if there is one, and counted).
     fn ended(&mut self, _view: View<'_>, _class: u32, _slot: Slot) {}
 
-    /// When it wants to be asked next even if nothing happens, seconds. Read after every instant.
+    /// The time of its timer, seconds: it is asked then even without an event. Read after every instant.
     fn wake_at(&mut self, _view: View<'_>) -> f64 {
         f64::INFINITY
     }
 
-    /// The clock of its phases, if it has any.
+    /// Its phases, if it has any.
     fn phases(&mut self) -> Option<&mut Phases> {
         None
     }
@@ -136,7 +136,7 @@ pub trait Policy: Clone + Send + Sync {
         Vec::new()
     }
 
-    /// Takes up a saved state; `view` shows the counts that go with it.
+    /// Restores a saved state; `view` shows the counts that go with it.
     fn restore(&mut self, _state: &[i64], _view: View<'_>) -> Result<(), Error> {
         Ok(())
     }
@@ -151,7 +151,7 @@ pub enum Change {
     Pause(Slot),
 }
 
-/// A preemptive policy: after every instant it says which jobs run. In its view the book holds all unfinished jobs in
+/// A preemptive policy: after every instant it chooses which jobs run. In its view the book holds all unfinished jobs in
 /// order of arrival, with a lane for each level of need, or for each class.
 pub trait Preemptive: Clone + Send + Sync {
     /// Lanes are classes, not levels of need.
@@ -160,26 +160,26 @@ pub trait Preemptive: Clone + Send + Sync {
     /// A job has arrived.
     fn arrived(&mut self, view: View<'_>, slot: Slot);
 
-    /// A job has completed (and still stands in the book).
+    /// A job has completed (and is still in the book).
     fn completed(&mut self, view: View<'_>, slot: Slot);
 
     /// The changes to the set of jobs in service.
     fn serve(&mut self, view: View<'_>, changes: &mut Vec<Change>);
 }
 
-/// Where a policy is put to work, whatever its type.
+/// A visitor of the concrete policy type.
 pub trait PolicyVisitor {
-    /// What comes of it.
+    /// Result of a visit.
     type Output;
-    /// Takes a nonpreemptive policy.
+    /// Visits a nonpreemptive policy.
     fn visit<P: Policy + 'static>(self, policy: P) -> Self::Output;
-    /// Takes a preemptive policy.
+    /// Visits a preemptive policy.
     fn visit_preemptive<P: Preemptive + 'static>(self, policy: P) -> Self::Output;
 }
 
 macro_rules! registry {
     (nonpreemptive: $($name:literal => $build:path,)* preemptive: $($pname:literal => $pbuild:path,)*) => {
-        /// Builds the policy that a canonical description (name and parameters) asks for, and hands it to the employer.
+        /// Builds the policy of a canonical description (name and parameters), and passes it to the visitor.
         pub fn dispatch<V: PolicyVisitor>(spec: &Map<String, Value>, system: &System, visitor: V) -> Result<V::Output, Error> {
             match spec.get("name").and_then(Value::as_str) {
                 $(Some($name) => Ok(visitor.visit($build(&Parameters { spec, system })?)),)*

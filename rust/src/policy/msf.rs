@@ -15,7 +15,7 @@ impl Msf {
 }
 
 impl Policy for Msf {
-    /// Nobody who waits fits.
+    /// Invariant: no waiting job fits.
     #[inline]
     fn admits(&self, station: &Station, class: u32) -> bool {
         station.need(class) <= station.free()

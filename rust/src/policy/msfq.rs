@@ -2,15 +2,15 @@
 //! system, `l` the threshold.
 //!
 //! `drain = on_demand`: lights start whenever a server is free, unless draining. Once no light can start, draining begins
-//! as soon as a heavy job waits and `N <= l`; nobody starts then. When the last light has left, heavies are served one after another until none
-//! is left; then lights are open again.
+//! as soon as a heavy job waits and `N <= l`; no job starts then. After the last light completes, heavies are served one
+//! after another until none is left; then lights may start again.
 //!
-//! `drain = always`, the paper's four phases: a light visit starts a batch of `min(n, k)` of the `n` lights it finds, and
+//! `drain = always`, the paper's four phases: a light visit starts a batch of `min(n, k)` of the `n` waiting lights, and
 //! admits lights while `N > l` (phase 2 while `N >= k`, then phase 3). Once `N <= l` it finishes the lights in service and
-//! starts none (phase 4), whether or not a heavy waits; then heavies until none is left (phase 1), and so on. With nobody
-//! there it waits, and the next arrival starts its own phase.
+//! starts none (phase 4), whether or not a heavy waits; then heavies until none is left (phase 1), and so on. In an
+//! empty system the next arrival begins its own phase.
 //!
-//! With backfilling, lights start while they drain and a heavy waits, if they are not likely to hold it up.
+//! With backfilling, lights start while they drain and a heavy waits, if they are unlikely to delay it.
 
 use super::backfill::{Backfill, Drain};
 use super::{Choice, Parameters, Policy, Sight, View};
@@ -56,7 +56,7 @@ impl<B: Backfill> Msfq<B> {
         Ok(Self { threshold, always, batch: 0, phases, backfill: B::build(parameters)? })
     }
 
-    /// The answer where the phase goes on, which it mostly does.
+    /// The answer if the phase continues, which is the common case.
     #[inline]
     fn within_phase(&self, station: &Station) -> Option<Choice> {
         match self.phases.current() {
@@ -78,7 +78,7 @@ impl<B: Backfill> Msfq<B> {
         }
     }
 
-    /// Goes from phase to phase until somebody starts, or nobody can.
+    /// Changes the phase until a job starts, or no job can.
     #[inline(never)]
     fn change_phase(&mut self, view: View<'_>) -> Choice {
         let station = view.station;
@@ -105,7 +105,7 @@ impl<B: Backfill> Msfq<B> {
                         self.batch -= 1;
                         return Choice::Head(LIGHT);
                     }
-                    // on demand the lights that can start do so before the threshold is looked at
+                    // on demand the lights that can start do so before the threshold is checked
                     if can_start && (!self.always || lights > self.threshold) {
                         return Choice::Head(LIGHT);
                     }
@@ -138,7 +138,7 @@ impl<B: Backfill> Policy for Msfq<B> {
     const ENDS: bool = B::ON;
 
     fn sight(&self) -> Sight {
-        // who comes first matters where a light and a heavy find nobody there in the same instant
+        // the order matters if a light and a heavy arrive at an empty system in one instant
         B::SIGHT.max(if self.always { Sight::Heads } else { Sight::Counts })
     }
 
@@ -151,7 +151,7 @@ impl<B: Backfill> Policy for Msfq<B> {
         self.within_phase(view.station).unwrap_or_else(|| self.change_phase(view))
     }
 
-    /// The job is one of its phase, or let in while the lights drain.
+    /// The job belongs to the phase, or is backfilled while the lights drain.
     fn permits(&self, view: View<'_>, class: u32, slot: Slot) -> bool {
         match self.phases.current() {
             DRAIN => self.backfill.permits(view, Drain::of(HEAVY), class, slot),
@@ -178,7 +178,7 @@ impl<B: Backfill> Policy for Msfq<B> {
         Some(&mut self.phases)
     }
 
-    /// The phase and what is left of the batch. Phases 2 and 3 differ in nothing that is decided, so that both are saved as 3.
+    /// The phase and the lights left of the batch. No decision differs between phases 2 and 3, so both are saved as 3.
     fn save(&self) -> Vec<i64> {
         let phase = if self.phases.current() == LIGHTS_FULL { LIGHTS } else { self.phases.current() };
         vec![phase as i64, i64::from(self.batch)]

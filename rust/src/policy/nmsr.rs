@@ -1,10 +1,10 @@
 //! nMSR, the nonpreemptive Markovian service rate policy: a cycle of schedules, each of which says how many jobs of each
-//! class may be in service, and a clock that does not look at the jobs.
+//! class may be in service, and a timer that is independent of the jobs.
 //!
 //! A schedule begins as a change: a class starts jobs only while fewer are in service than the schedule has. The change is
-//! over as soon as no class has more in service than that; then the schedule's clock starts, which rings after an exponential
-//! time, and the next schedule begins. Of several jobs that may start, the one of the largest need that fits goes first; of
-//! equal needs the class that is first in the system.
+//! over as soon as no class has more in service than that; then the schedule's timer starts, which expires after an
+//! exponential time, and the next schedule begins. Of several jobs that may start, the largest need that fits starts first;
+//! with equal needs the class that is first in the system.
 //!
 //! With backfilling, once the change is over, a job of any class may start beyond the schedule if it fits into the free
 //! servers beside the jobs that wait and have a place in the schedule.
@@ -24,7 +24,7 @@ pub struct Nmsr {
     backfill: bool,
     random_numbers: RandomNumbers,
     place: usize,
-    /// When the clock rings, seconds; none during a change.
+    /// When the timer expires, seconds; none during a change.
     end: Option<f64>,
 }
 
@@ -49,8 +49,7 @@ impl Nmsr {
             }
             schedules.push((counts, time));
         }
-        let mut order: Vec<u32> = (0..system.classes.len() as u32).collect();
-        order.sort_by_key(|&class| std::cmp::Reverse(system.classes[class as usize].need));
+        let order = system.largest_need_first();
         let (backfill, random_numbers) = (parameters.get("backfill")?, RandomNumbers::new(parameters)?);
         Ok(Self { schedules, order, backfill, random_numbers, place: 0, end: None })
     }

@@ -85,7 +85,7 @@ impl Policy for AdaptiveOnGroups {
     fn next(&mut self, view: View<'_>) -> Choice {
         let (station, groups) = (view.station, &self.groups);
         if station.total_waiting() == 0 {
-            // a drain goes on until the job that it is for has started: somebody waits
+            // a drain ends when its target starts, so no drain is under way
             return Choice::Wait;
         }
         let largest_first = || (0..groups.len()).rev();
@@ -151,7 +151,7 @@ impl StaticOnGroups {
         Ok(Self { groups, exclusive, order, thresholds, place: 0, stage })
     }
 
-    /// The next place of the cycle whose group has somebody waiting, the present one last.
+    /// The next place of the cycle whose group has waiting jobs, the present one last.
     fn next_waiting(&self, station: &Station) -> Option<usize> {
         let places = self.order.len();
         (1..=places)

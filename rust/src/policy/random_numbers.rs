@@ -4,14 +4,14 @@ use super::Parameters;
 use crate::error::Error;
 use crate::random::{self, Stream, streams};
 
-/// Where the numbers come from.
+/// Source of the random numbers.
 #[derive(Clone)]
 pub enum RandomNumbers {
-    /// Nowhere yet: the engine gives the stream.
+    /// None yet: the engine sets the stream.
     Unseeded,
     /// A stream.
     Stream(Stream),
-    /// These numbers, again and again (with the place of the next one): so that tests can know them.
+    /// A list of numbers, repeated (with the position of the next one), for tests.
     Script(Vec<f64>, usize),
 }
 
@@ -25,7 +25,7 @@ impl RandomNumbers {
         }
     }
 
-    /// Takes the stream that belongs to a seed and a replication, beyond those of the jobs.
+    /// Sets the stream of a seed and a replication, after the streams of the jobs.
     pub fn seed(&mut self, (seed, replication): (u64, u32)) {
         if matches!(self, Self::Unseeded) {
             let [_, _, _, stream] = streams(seed, replication);

@@ -1,16 +1,16 @@
 //! Randomized Timers: classes hold *slots*, in each of which a job is in service, or a dummy that only keeps the servers for
 //! the class.
 //!
-//! At each instant, in this order, and in each step the class of the largest need first, of equal needs the one that is first
-//! in the system:
+//! At each instant, in this order, and in each step the class of the largest need first, with equal needs the one that is
+//! first in the system:
 //! 1. Slots end, those of jobs that have completed and those of dummies that are over.
 //! 2. A job that waits takes over a dummy of its class, the one that began first.
 //! 3. Each slot that has ended is refilled with probability `1 - exp(-w)`, else released. It is refilled with the head of line
-//!    of its class or, if nobody of it waits, with a dummy, which lasts an exponential time of the class's mean size.
+//!    of its class or, if the class has no waiting job, with a dummy, which lasts an exponential time of the class's mean size.
 //! 4. The clocks of the classes, Poisson processes, tick: if one more job of the class fits beside jobs and dummies, its head
-//!    of line starts or, if nobody of it waits, a dummy.
+//!    of line starts or, if the class has no waiting job, a dummy.
 //!
-//! With `q` jobs of the class waiting and `m` of the class of which most wait, `w = max(f(q), 1e-4 f(m))`,
+//! With `q` jobs of the class waiting and `m` of the class with the most waiting jobs, `w = max(f(q), 1e-4 f(m))`,
 //! `f(x) = log(1 + x)^0.7`. The clocks start at the first event.
 
 use std::collections::VecDeque;
@@ -29,10 +29,10 @@ struct TimerClass {
     need: u32,
     /// Mean size, seconds.
     mean: f64,
-    /// Slots with a job in service, as far as is known here, and slots that have ended and are not decided on.
+    /// Slots with a job in service at the last look, and slots that have ended without a decision.
     running: u32,
     ended: u32,
-    /// When the dummies end, in the order in which they began, and the first of these times.
+    /// Ends of the dummies, in the order in which they began, and the earliest of them.
     dummies: VecDeque<f64>,
     soonest: f64,
     /// When the clock ticks next.
@@ -93,8 +93,7 @@ impl RandomizedTimers {
             tick: f64::INFINITY,
         };
         let classes: Vec<TimerClass> = system.given.iter().enumerate().map(timer).collect();
-        let mut order: Vec<u32> = (0..classes.len() as u32).collect();
-        order.sort_by_key(|&class| std::cmp::Reverse(classes[class as usize].need));
+        let order = system.largest_need_first();
         Ok(Self { rate, classes, order, random_numbers: RandomNumbers::new(parameters)?, started: false })
     }
 

@@ -1,4 +1,4 @@
-//! The jobs in service where of each lane the oldest ones are: a count and the first job not served say it all.
+//! The jobs in service if each lane serves its oldest jobs: a count and the first job not served describe them.
 
 use super::{Change, View};
 use crate::book::{NO_JOB, Slot};
@@ -10,14 +10,14 @@ struct ServedPrefix {
     cut: Slot,
 }
 
-/// The prefix of each lane.
+/// The served prefix of each lane.
 #[derive(Clone)]
 pub struct ServedPrefixes {
     lanes: Vec<ServedPrefix>,
 }
 
 impl ServedPrefixes {
-    /// Nobody is there.
+    /// No job is present.
     pub fn new(lanes: usize) -> Self {
         Self { lanes: vec![ServedPrefix { served: 0, cut: NO_JOB }; lanes] }
     }
@@ -37,7 +37,7 @@ impl ServedPrefixes {
         self.lanes[lane].served -= 1;
     }
 
-    /// Serves the oldest `target` jobs of a lane, which holds as many.
+    /// Serves the oldest `target` jobs of a lane, which has at least that many.
     #[inline]
     pub fn serve(&mut self, view: View<'_>, lane: usize, target: u32, changes: &mut Vec<Change>) {
         let prefix = &mut self.lanes[lane];

@@ -59,7 +59,7 @@ impl Policy for Smash {
 
     #[inline]
     fn starting(&mut self, view: View<'_>, _: u32, slot: Slot) {
-        // the window moves on by one job, if there is one behind it
+        // the window advances by one job, if there is one behind it
         if let Some(next) = view.book.next(self.last) {
             self.last = next;
             return;

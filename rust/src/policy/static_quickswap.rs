@@ -1,17 +1,17 @@
 //! Static Quickswap: the classes are visited in a cyclic order. A visit to class i starts class-i jobs only, up to
 //! `c_i = floor(k / n_i)` at once. The swap is due when no waiting class-i job can be started and `u_i <= l_i`.
 //!
-//! `drain = overlap`: swap when it is due, some other class has somebody waiting, and either no other class is in service
-//! or nobody of class i waits; go to the next class of the cycle with somebody waiting, which is admitted into servers as
-//! they free up.
+//! `drain = overlap`: swap when it is due, some other class has waiting jobs, and either no other class is in service or
+//! class i has no waiting jobs; go to the next class of the cycle with waiting jobs, which starts jobs as servers become
+//! free.
 //!
-//! `drain = exclusive` (the paper's text): when it is due, class i drains, whether or not anybody else waits: nobody
-//! starts until it has left completely. Then the visit goes to the next class of the cycle with somebody waiting, class i
-//! itself last. With nobody there the next arrival starts its class's visit.
+//! `drain = exclusive` (the paper's text): when it is due, class i drains, whether or not other jobs wait: no job starts
+//! until all class-i jobs have completed. The next visit is to the next class of the cycle with waiting jobs, class i
+//! itself last. In an empty system the next arrival begins a visit to its class.
 //!
-//! With backfilling, jobs of other classes than the next one start during a drain that are not likely to hold it up. Under
-//! `overlap` a class drains while the class visited waits for servers that others hold. Under `exclusive` those let in may
-//! outlast the drain; the next visit then does not end before they have left, unless nobody of its class waits.
+//! With backfilling, jobs of classes other than the next one start during a drain if they are unlikely to delay it. Under
+//! `overlap` a drain lasts while the class visited waits for servers that other classes hold. Under `exclusive` a backfilled
+//! job may outlast the drain; the next visit then ends only after that job, unless its class has no waiting jobs.
 
 use super::backfill::{Backfill, Drain};
 use super::{Choice, Parameters, Policy, Sight, View};
@@ -23,9 +23,9 @@ use crate::station::{Bits, Station};
 pub(super) enum Stage {
     /// The class (or group) visited is admitted.
     Open,
-    /// It leaves and nobody starts (`exclusive`).
+    /// Its jobs complete and no job starts (`exclusive`).
     Drain,
-    /// Nobody is there (`exclusive`).
+    /// The system is empty (`exclusive`).
     Idle,
 }
 
@@ -55,7 +55,7 @@ pub struct StaticQuickswap<B> {
     place: Vec<u32>,
     /// Per class.
     thresholds: Vec<u32>,
-    /// Places whose class has somebody waiting.
+    /// Places whose class has waiting jobs.
     open: Bits,
     current: u32,
     stage: Stage,
@@ -95,7 +95,7 @@ impl<B: Backfill> StaticQuickswap<B> {
         Ok(Self { exclusive, order, place, thresholds, open, current, stage, backfill })
     }
 
-    /// The next class of the cycle with somebody waiting, class `current` itself last.
+    /// The next class of the cycle with waiting jobs, class `current` itself last.
     #[inline]
     fn next_waiting(&self) -> Option<u32> {
         let after = self.place[self.current as usize] as usize + 1;
@@ -103,7 +103,7 @@ impl<B: Backfill> StaticQuickswap<B> {
         Some(self.order[place])
     }
 
-    /// The drain that goes on, if any.
+    /// The current drain, if any.
     #[inline]
     fn drain(&self, station: &Station) -> Option<Drain> {
         let class = self.current;
@@ -114,7 +114,7 @@ impl<B: Backfill> StaticQuickswap<B> {
         Some(Drain { target, leaving: Some(class) })
     }
 
-    /// Nobody starts as usual.
+    /// The rule without backfilling starts no job.
     #[inline]
     fn wait(&mut self, view: View<'_>) -> Choice {
         if !B::ON {
@@ -179,7 +179,7 @@ impl<B: Backfill> Policy for StaticQuickswap<B> {
     const ENDS: bool = B::ON;
 
     fn sight(&self) -> Sight {
-        // who comes first matters where jobs of several classes find nobody there in the same instant
+        // the order matters if jobs of several classes arrive at an empty system in one instant
         B::SIGHT.max(if self.exclusive { Sight::Heads } else { Sight::Counts })
     }
 
@@ -192,7 +192,7 @@ impl<B: Backfill> Policy for StaticQuickswap<B> {
         if self.exclusive { self.exclusive(view) } else { self.overlap(view) }
     }
 
-    /// The job is of the class visited, or let in while a drain goes on.
+    /// The job is of the class visited, or backfilled during a drain.
     fn permits(&self, view: View<'_>, class: u32, slot: Slot) -> bool {
         let visited = class == self.current && self.stage == Stage::Open;
         visited || self.drain(view.station).is_some_and(|drain| self.backfill.permits(view, drain, class, slot))

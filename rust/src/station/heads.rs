@@ -10,10 +10,10 @@ pub struct Heads {
 }
 
 impl Heads {
-    /// Key of a class that nobody waits in.
+    /// Key of a class without waiting jobs.
     pub const NONE: u64 = u64::MAX;
 
-    /// Nobody waits.
+    /// No job waits.
     pub fn new(classes: usize) -> Self {
         let size = classes.next_power_of_two();
         let mut winner = vec![0; size];

@@ -20,7 +20,7 @@ struct Cell {
     running: u32,
 }
 
-/// Counts of the whole system, kept current by the engine.
+/// Counts of the whole system, maintained by the engine.
 #[derive(Clone, Debug)]
 pub struct Station {
     now: f64,
@@ -139,13 +139,13 @@ impl Station {
         self.total_waiting
     }
 
-    /// Somebody waits, and no class has jobs both waiting and in service.
+    /// Some job waits, and no class has jobs both waiting and in service.
     #[inline]
     pub fn waits_only_outside_service(&self) -> bool {
         self.total_waiting > 0 && self.mixed == 0
     }
 
-    /// Nobody but this class is in service.
+    /// No other class is in service.
     #[inline]
     pub fn alone(&self, class: u32) -> bool {
         let cell = &self.cells[class as usize];
@@ -174,7 +174,7 @@ impl Station {
         found.map(|(_, class)| class)
     }
 
-    /// From the classes with somebody waiting that fits, those of the largest need first: the least of what `pick` gives
+    /// Among the classes with a waiting job that fits, those of the largest need first: the least of what `pick` gives
     /// for the classes of one need.
     #[inline]
     pub fn largest_fitting_by<T: Ord>(&self, mut pick: impl FnMut(u32) -> Option<T>) -> Option<T> {
@@ -264,13 +264,13 @@ impl Station {
         self.heads.oldest(first as usize, end as usize).unwrap_or(first)
     }
 
-    /// The clock goes on.
+    /// Advances the clock.
     #[inline]
     pub fn set_now(&mut self, now: f64) {
         self.now = now;
     }
 
-    /// Puts other jobs in the place of those there. Per class: jobs waiting, jobs in service, and the order key of the head
+    /// Replaces all jobs. Per class: jobs waiting, jobs in service, and the order key of the head
     /// of line. The jobs in service must fit.
     pub fn replace(&mut self, waiting: &[u32], running: &[u32], keys: &[u64]) {
         (self.free, self.total_waiting, self.mixed) = (self.servers, 0, 0);
@@ -309,7 +309,7 @@ impl Station {
         }
     }
 
-    /// A job arrives and starts at once: it fits, and nobody of its class waits.
+    /// A job arrives and starts at once: it fits, and no job of its class waits.
     #[inline(always)]
     pub fn admit(&mut self, class: u32) {
         let cell = &mut self.cells[class as usize];
@@ -334,14 +334,14 @@ impl Station {
         self.open.insert(level);
     }
 
-    /// Somebody of the class waits, and it fits.
+    /// A job of the class waits and fits.
     #[inline]
     pub fn can_start(&self, class: u32) -> bool {
         self.cells.get(class as usize).is_some_and(|cell| cell.waiting > 0 && cell.need <= self.free)
     }
 
-    /// A waiting job of a class starts; `next` gives the order key of the class's new head of line. False, and nothing
-    /// is changed, if nobody of the class waits or it does not fit.
+    /// A waiting job of a class starts; `next` returns the order key of the class's new head of line. False, and nothing
+    /// is changed, if no job of the class waits or it does not fit.
     #[inline(always)]
     pub fn start(&mut self, class: u32, next: impl FnOnce() -> Option<u64>) -> bool {
         let Some(cell) = self.cells.get_mut(class as usize) else { return false };
@@ -353,7 +353,7 @@ impl Station {
         self.free -= cell.need;
         self.total_waiting -= 1;
         if cell.waiting == 0 {
-            // it counted as mixed if somebody of the class was in service before
+            // it counted as mixed if a job of the class was in service before
             self.mixed -= u32::from(cell.running > 1);
             if !self.shared {
                 self.open.remove(class as usize);
@@ -398,7 +398,7 @@ impl Station {
         self.arrive(class, key);
     }
 
-    /// Servers in use, counted afresh from the classes (for the checks of the debug mode).
+    /// Servers in use, recomputed from the classes (for the checks of the debug mode).
     pub fn recount(&self) -> u64 {
         self.cells.iter().map(|c| u64::from(c.need) * u64::from(c.running)).sum()
     }

@@ -1,4 +1,10 @@
-"""The simulation core, written in Rust; `quickswap` is its public face."""
+"""The simulation core, written in Rust.
+
+Invalid input and faults of a custom policy raise `ValueError`, faults of the core `RuntimeError`.
+
+A row of counters contains `CLASS_COLUMNS` for each class, then `SYSTEM_COLUMNS`, then, if the
+policy has phases, `PHASE_COLUMNS` for each of `PHASES`.
+"""
 
 from collections.abc import Callable, Sequence
 from random import Random
@@ -8,14 +14,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 POLICIES: list[str]
+METRICS: tuple[str, ...]
 CLASS_COLUMNS: tuple[str, ...]
 SYSTEM_COLUMNS: tuple[str, ...]
+PHASES: tuple[str, ...]
 PHASE_COLUMNS: tuple[str, ...]
-METRICS: tuple[str, ...]
 VERSION: str
 
 class ViewedJob:
-    """A job as a policy written in Python sees it."""
+    """A job in the view of a custom policy."""
 
     number: int
     cls: int
@@ -25,7 +32,7 @@ class ViewedJob:
     start: float
 
 class View:
-    """The system as a policy written in Python sees it: a copy."""
+    """The system in the view of a custom policy: a copy."""
 
     time: float
     servers: int

@@ -1,4 +1,4 @@
-//! The classes in service in the order of the times at which all their jobs are expected to have left.
+//! The classes in service in the order of the times at which all their jobs are expected to complete.
 
 /// Place of a class that is not in service.
 const ABSENT: u32 = u32::MAX;
@@ -19,18 +19,18 @@ pub struct Departures {
 }
 
 impl Departures {
-    /// Nobody is in service.
+    /// No job is in service.
     pub fn new(classes: usize) -> Self {
         Self { list: Vec::with_capacity(classes), places: vec![ABSENT; classes] }
     }
 
-    /// All are gone.
+    /// Removes all classes.
     pub fn clear(&mut self) {
         self.list.clear();
         self.places.fill(ABSENT);
     }
 
-    /// The class holds `held` servers, and is expected to have freed them after `time` seconds; 0 servers if it is gone.
+    /// The class holds `held` servers (0 without jobs in service) and is expected to have freed them after `time` seconds.
     #[inline]
     pub fn set(&mut self, class: u32, time: f64, held: u32) {
         let mut at = self.places[class as usize] as usize;
@@ -73,12 +73,12 @@ impl Departures {
         }
     }
 
-    /// The time after which a class is expected to be gone; 0 if it is.
+    /// The time after which a class is expected to have no job in service; 0 if it has none.
     pub fn gone(&self, class: u32) -> f64 {
         self.list.get(self.places[class as usize] as usize).map_or(0.0, |departure| departure.time)
     }
 
-    /// The time after which so many more servers are free, class by class.
+    /// The time after which `lacking` more servers are free, if classes free their servers one after another.
     #[inline]
     pub fn freed(&self, mut lacking: u32) -> f64 {
         for departure in &self.list {

@@ -1,7 +1,7 @@
-//! By the laws of the classes. All u jobs of a class in service are expected to have left after `H(u) r`, with the
-//! harmonic number H and the mean residual size r of the class (exact for exponential sizes). The classes free their servers
+//! By the size distributions of the classes. All u jobs of a class in service are expected to complete within `H(u) r`,
+//! with the harmonic number H and the mean residual size r of the class (exact for exponential sizes). The classes free their servers
 //! in the order of these times; D is the first of them at which the target can start. A job of class j may start if D
-//! is at least the *horizon* of the class, which follows from its law (`quickswap.policies.draining` in Python).
+//! is at least the *horizon* of the class, which follows from its distribution (`quickswap.policies.draining` in Python).
 
 use std::sync::Arc;
 
@@ -11,21 +11,21 @@ use crate::book::Slot;
 use crate::error::Error;
 use crate::station::{Bits, Station};
 
-/// Harmonic numbers that are kept; beyond, the asymptotic series is as exact as a float.
+/// Harmonic numbers in the table; beyond, the asymptotic series is exact to double precision.
 const KEPT: usize = 4096;
 const EULER: f64 = 0.577_215_664_901_532_9;
 
-/// The rule by laws.
+/// The rule by distributions.
 #[derive(Clone)]
 pub struct ByDistributions {
-    /// Per class, seconds: the least D at which its jobs are let in, and the mean residual size.
+    /// Per class, seconds: the least D at which its jobs may start, and the mean residual size.
     horizons: Vec<f64>,
     residuals: Vec<f64>,
     harmonics: Arc<[f64]>,
     departures: Departures,
     /// A class, and the time after which a job of it fits.
     known: Option<(u32, f64)>,
-    /// Classes whose horizon is at most a certain time: so many of those by ascending horizon.
+    /// Classes whose horizon is at most a certain time: the first `shorter` of `by_horizon`.
     short: Bits,
     shorter: usize,
     by_horizon: Vec<u32>,
@@ -40,14 +40,14 @@ fn harmonic(n: u32) -> f64 {
 }
 
 impl ByDistributions {
-    /// The time after which all `jobs` of a class are expected to be gone.
+    /// The time after which all `jobs` of a class are expected to complete.
     #[inline]
     fn gone(&self, class: u32, jobs: u32) -> f64 {
         let sum = self.harmonics.get(jobs as usize).copied();
         sum.unwrap_or_else(|| harmonic(jobs)) * self.residuals[class as usize]
     }
 
-    /// The time after which a job of the class fits, and who is short enough for it.
+    /// The time after which a job of the class fits; updates the classes that are short enough.
     #[inline(never)]
     fn look(&mut self, station: &Station, target: u32) -> f64 {
         let lacking = station.need(target).saturating_sub(station.free());
@@ -69,8 +69,8 @@ impl ByDistributions {
         fits
     }
 
-    /// From now on so many jobs of a class are in service, at most `most` before and after. If all those were to leave
-    /// before the target fits, it still fits at the same time: they hold a server more if one less is free.
+    /// A class has `jobs` in service from now on, at most `most` before and after. If all of them complete before the
+    /// target fits, the time at which it fits does not change: servers only move between free and held.
     #[inline]
     fn count(&mut self, station: &Station, class: u32, jobs: u32, most: u32) {
         if self.known.is_some_and(|(_, fits)| self.gone(class, most) >= fits) {
@@ -85,7 +85,7 @@ impl Backfill for ByDistributions {
         let system = parameters.system();
         let classes = system.classes.len();
         let read = |key| {
-            // what is infinite cannot be written as a number
+            // JSON has no infinity: null
             let values: Vec<Option<f64>> = parameters.get(key)?;
             let positive = values.iter().flatten().all(|&value| value >= 0.0);
             if values.len() != classes || !positive {
@@ -220,7 +220,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn lets_in_the_largest_of_those_permitted(
+        fn starts_the_largest_of_those_permitted(
             rows in prop::collection::vec((1u32..5, 0u32..3, 0u32..4, 0u32..8, 0u32..4), 2..6),
             free in 1u32..6, target in any::<prop::sample::Index>(), leaving in any::<Option<prop::sample::Index>>(),
         ) {
@@ -232,7 +232,7 @@ mod tests {
                 target: target.index(rows.len()) as u32,
                 leaving: leaving.map(|class| class.index(rows.len()) as u32),
             };
-            // where the target can start at once, nobody is asked for
+            // no backfilling if the target can start at once
             let blocked = station.need(drain.target) > station.free() || drain.leaving.is_some();
             prop_assume!(blocked);
             let permitted: Vec<u32> = (0..rows.len() as u32)
@@ -250,8 +250,8 @@ mod tests {
     }
 
     #[test]
-    fn forbids_whom_the_target_would_wait_for() {
-        // a job of need 2, gone after 3 s, blocks one of need 4
+    fn forbids_jobs_that_would_delay_the_target() {
+        // a job of need 2, which completes after 3 s, blocks one of need 4
         let rows = [(4, 1, 0, 9, 1), (2, 0, 1, 9, 3), (1, 1, 0, 3, 1), (1, 1, 0, 4, 1)];
         let (system, rule, station) = setting(&rows, 2);
         let book = Book::new(0, false);

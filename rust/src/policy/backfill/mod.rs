@@ -1,6 +1,6 @@
-//! Who may start during a drain, ahead of the job that the drain is for (the *target*): a job of another class that fits
-//! now and is not likely to run beyond the time D at which the target can start. Of several the largest need goes first, the
-//! oldest of equals.
+//! Backfilling during a drain: a job of another class than the *target* (the job that the drain is for) may start if it
+//! fits now and is unlikely to run beyond the time D at which the target can start. The largest need starts first; with
+//! equal needs, the oldest job.
 
 mod departures;
 mod distributions;
@@ -18,7 +18,7 @@ use crate::error::Error;
 pub struct Drain {
     /// Class of the job that is to start next.
     pub target: u32,
-    /// A class that must have left completely before, whether or not the target fits.
+    /// A class whose jobs must all complete before, whether or not the target fits.
     pub leaving: Option<u32>,
 }
 
@@ -29,9 +29,9 @@ impl Drain {
     }
 }
 
-/// A rule of backfilling. It is told of starts and ends as a policy is.
+/// A rule of backfilling. It is notified of starts and ends as a policy is.
 pub trait Backfill: Clone + Send + Sync {
-    /// Somebody may be let in at all.
+    /// Jobs may be backfilled at all.
     const ON: bool = true;
     /// What it looks at.
     const SIGHT: Sight = Sight::Counts;
@@ -39,10 +39,10 @@ pub trait Backfill: Clone + Send + Sync {
     /// Reads its parameters.
     fn build(parameters: &Parameters<'_>) -> Result<Self, Error>;
 
-    /// Which job is let in, while the target cannot start?
+    /// Which job starts while the target cannot?
     fn next(&mut self, view: View<'_>, drain: Drain) -> Choice;
 
-    /// Whether the rule lets this job in, worked out afresh (debug mode).
+    /// Whether the rule permits this job, computed independently (debug mode).
     fn permits(&self, view: View<'_>, drain: Drain, class: u32, slot: Slot) -> bool;
 
     /// A job has arrived.
@@ -54,13 +54,13 @@ pub trait Backfill: Clone + Send + Sync {
     /// A job in service has ended, and is still counted.
     fn ended(&mut self, view: View<'_>, class: u32, slot: Slot);
 
-    /// Takes up a state; `view` shows its counts.
+    /// Restores a state; `view` shows its counts.
     fn restore(&mut self, _view: View<'_>) -> Result<(), Error> {
         Ok(())
     }
 }
 
-/// Nobody is let in: the policies of the paper.
+/// No backfilling: the policies of the paper.
 #[derive(Clone)]
 pub struct Never;
 

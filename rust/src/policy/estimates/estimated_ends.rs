@@ -41,7 +41,7 @@ impl EstimatedEnds {
         }
     }
 
-    /// The job is gone; all as it was entered.
+    /// Removes a job, with the values it was added with.
     pub fn remove(&mut self, end: f64, slot: Slot, need: u32) {
         let entry = (end.to_bits(), slot, need);
         let place = self.block(&entry);

@@ -1,4 +1,4 @@
-//! What policies keep that look at estimated sizes: waiting jobs, running jobs, and the servers promised to either.
+//! Data structures for policies that use estimated sizes: waiting jobs, jobs in service, and reserved servers.
 
 mod estimated_ends;
 mod need_index;

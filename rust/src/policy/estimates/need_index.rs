@@ -1,10 +1,10 @@
-//! The waiting jobs by their need: is there one of such a need, and which?
+//! The waiting jobs sorted by need.
 
 use std::collections::BTreeSet;
 
 use crate::book::Slot;
 
-/// Sorted jobs, and a bit for each need, since the answer is mostly that there is none.
+/// Sorted jobs, and a bit for each need, since most ranges contain no job.
 #[derive(Clone, Debug)]
 pub struct NeedIndex {
     /// Need, number of the job, slot.
@@ -15,19 +15,19 @@ pub struct NeedIndex {
 }
 
 impl NeedIndex {
-    /// Nobody waits; nobody will need more than all servers.
+    /// No job waits; needs are at most `servers`.
     pub fn new(servers: u32) -> Self {
         Self { jobs: BTreeSet::new(), bits: vec![0; servers as usize / 64 + 1], range: (0, -1) }
     }
 
-    /// A job comes.
+    /// Adds a job.
     pub fn insert(&mut self, need: u32, number: u64, slot: Slot) {
         self.jobs.insert((need, number, slot));
         self.bits[need as usize / 64] |= 1 << (need % 64);
         self.measure();
     }
 
-    /// It goes; all as it was entered.
+    /// Removes a job, with the values it was added with.
     pub fn remove(&mut self, need: u32, number: u64, slot: Slot) {
         self.jobs.remove(&(need, number, slot));
         if self.jobs.range((need, 0, 0)..=(need, u64::MAX, Slot::MAX)).next().is_none() {
@@ -36,7 +36,7 @@ impl NeedIndex {
         self.measure();
     }
 
-    /// All go.
+    /// Removes all jobs.
     pub fn clear(&mut self) {
         self.jobs.clear();
         self.bits.fill(0);

@@ -1,6 +1,6 @@
-//! The servers that nobody has been promised, over the time to come.
+//! The servers without a reservation as a function of future time.
 
-/// The end of what begins at `start` and takes `length`, seconds; never nothing, so that a size of zero has its place too.
+/// The end of what begins at `start` and takes `length`, seconds; later than the start even for a size of 0.
 #[inline]
 pub fn until(start: f64, length: f64) -> f64 {
     (start + length).max(start.next_up())
@@ -39,12 +39,12 @@ impl Chunk {
     }
 }
 
-/// A step function of time in sorted chunks, of which each knows its least and its most.
+/// A step function of time in sorted chunks with their minima and maxima.
 #[derive(Clone, Debug)]
 pub struct Profile {
     servers: i64,
     chunks: Vec<Chunk>,
-    /// When each of them begins, seconds; by themselves, since most of them are passed over.
+    /// Start of each chunk, seconds; separate, since a search skips most chunks.
     starts: Vec<f64>,
 }
 
@@ -63,19 +63,19 @@ impl Profile {
         self.starts.push(now);
     }
 
-    /// Forgets what lies before `now`, as far as that is quick.
+    /// Drops the chunks that end before `now`.
     pub fn forget(&mut self, now: f64) {
         let past = self.starts.iter().skip(1).take_while(|&&start| start <= now).count();
         self.chunks.drain(..past);
         self.starts.drain(..past);
     }
 
-    /// `need` servers are promised from one time to another, seconds.
+    /// Reserves `need` servers from one time to another, seconds.
     pub fn reserve(&mut self, from: f64, to: f64, need: u32) {
         self.add(from, to, -i64::from(need));
     }
 
-    /// They are free again.
+    /// Releases a reservation.
     pub fn release(&mut self, from: f64, to: f64, need: u32) {
         self.add(from, to, i64::from(need));
     }
@@ -120,9 +120,9 @@ impl Profile {
         None
     }
 
-    /// From one time to another, seconds, `by` servers more are free than before. For whom are enough of them free now that
-    /// were not before? Tells needs (more than the first, at most the second) and where, in stretches in order of time,
-    /// of those needs that are wanted. For the sake of speed the needs reported are up to twice as many as they should be.
+    /// `by` more servers have become free from one time to another, seconds. Reports the needs (above the first, at most the
+    /// second) that now fit and did not fit before, with the interval of time, in order of time; only if `wanted`. To save
+    /// time, the reported range may be up to twice as wide as it must be.
     pub fn risen(
         &self,
         from: f64,
@@ -275,7 +275,7 @@ mod tests {
                 let rises = wanted(table[at] - i64::from(by), table[at]);
                 let near = wanted(table[at] - 2 * i64::from(by), table[at] + i64::from(by));
                 prop_assert!(reported[at] || !rises, "not reported at {}", at);
-                prop_assert!(near || !reported[at], "reported in vain at {}", at);
+                prop_assert!(near || !reported[at], "reported without need at {}", at);
             }
             for chunk in &profile.chunks {
                 let values = || chunk.steps.iter().map(|step| step.1);

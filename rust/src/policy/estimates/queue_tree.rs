@@ -5,7 +5,7 @@ use crate::book::{NO_JOB, Slot};
 /// Places to begin with.
 const PLACES: usize = 64;
 
-/// The least need (servers) and the least estimated size (seconds) among some jobs; of nobody, more than anything.
+/// The least need (servers) and the least estimated size (seconds) among some jobs; the largest values if there are none.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Minimum {
     pub need: u32,
@@ -20,12 +20,12 @@ impl Minimum {
     }
 }
 
-/// A binary tree over places in order of arrival, which knows the least need and estimate below each node.
+/// A binary tree over places in order of arrival, with the least need and estimate below each node.
 #[derive(Clone, Debug)]
 pub struct QueueTree {
     /// The root is 1, the children of `n` are `2n` and `2n + 1`, the second half are the leaves.
     tree: Vec<Minimum>,
-    /// Whose place it is.
+    /// The job at each place.
     slots: Vec<Slot>,
     /// Place of each slot.
     places: Vec<u32>,
@@ -61,7 +61,7 @@ impl QueueTree {
         self.set(place, NONE);
     }
 
-    /// The oldest job of which `small` is true. Of any smaller need or estimate it must be true as well.
+    /// The oldest job for which `small` is true. If true, it must be true of any smaller need or estimate as well.
     pub fn first(&self, small: impl Fn(Minimum) -> bool) -> Option<Slot> {
         self.search(1, &small)
     }
@@ -89,7 +89,7 @@ impl QueueTree {
         }
     }
 
-    /// Moves the waiting jobs to the prefix, and makes room for as many again.
+    /// Moves the waiting jobs to the front, and doubles the capacity.
     #[cold]
     fn compact(&mut self) {
         let old = self.slots.len();

@@ -23,7 +23,7 @@ pub struct ByArrival {
     prefixes: ServedPrefixes,
     /// Levels that have members or jobs in service.
     active: Bits,
-    /// NeedIndex of the members added up.
+    /// Needs of the members added up.
     total: u64,
     /// The youngest member.
     last: Slot,
@@ -41,15 +41,6 @@ impl ByArrival {
             total: 0,
             last: NO_JOB,
         }
-    }
-
-    fn admit(&mut self, view: View<'_>, slot: Slot) {
-        let at = view.station.level(view.book.job(slot).class);
-        let level = &mut self.levels[at];
-        level.members += 1;
-        self.total += u64::from(level.need);
-        self.active.insert(at);
-        self.last = slot;
     }
 }
 
@@ -74,9 +65,13 @@ impl Preemptive for ByArrival {
 
     fn serve(&mut self, view: View<'_>, changes: &mut Vec<Change>) {
         while self.total < self.servers {
-            let next = if self.last == NO_JOB { view.book.order().first() } else { view.book.next(self.last) };
-            let Some(slot) = next else { break };
-            self.admit(view, slot);
+            let Some(slot) = view.book.next_or_oldest(self.last) else { break };
+            let at = view.station.level(view.book.job(slot).class);
+            let level = &mut self.levels[at];
+            level.members += 1;
+            self.total += u64::from(level.need);
+            self.active.insert(at);
+            self.last = slot;
         }
         let mut free = self.servers as u32;
         let mut end = self.levels.len();

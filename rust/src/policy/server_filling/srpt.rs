@@ -1,8 +1,8 @@
 //! The prefix in order of need times remaining size; of equal needs, the smaller remaining size first. Ties go to the older
 //! job.
 //!
-//! The jobs that are not in service stand in an ordered set. Those in service change their place all the time, so they are
-//! put in order anew at each event; there are at most `k` of them.
+//! The jobs that are not in service are in an ordered set. The ranks of the jobs in service change with time, so these are
+//! sorted at each event; there are at most `k` of them.
 
 use std::collections::BTreeSet;
 
