@@ -14,7 +14,7 @@ import quickswap as qs
 from quickswap.policies import Policy
 from quickswap.theory import chain
 from quickswap.theory.chain.graph import Graph, explore
-from quickswap.theory.chain.stationary import Solver
+from quickswap.theory.chain.stationary import ChainSolver
 from quickswap.theory.chain.truncation import region, solve
 from quickswap.theory.means import Means
 from verification.known import EXACT, Known, one_or_all
@@ -44,7 +44,7 @@ def cut_off(system: qs.System, policy: Policy, most: int, every_order: bool = Fa
 
 def numbers(graph: Graph) -> Any:
     """Mean number present of each class."""
-    return Solver(graph.rates).stationary(np.ones(graph.states)) @ graph.present
+    return ChainSolver(graph.rates).stationary(np.ones(graph.states)) @ graph.present
 
 
 class TestValues:
