@@ -78,7 +78,7 @@ def check_file(path: str | Path) -> None:
     path = checked_path(path)
     with _write_errors(path):
         if path.is_dir():
-            raise QuickswapError(f"{path} is a folder: give a file name.")
+            raise QuickswapError(f"{path} is a folder: give a file.")
         if path.is_char_device():  # /dev/full: an empty write fails as any other does
             device = os.open(path, os.O_WRONLY | getattr(os, "O_NOCTTY", 0))
             try:
@@ -89,7 +89,7 @@ def check_file(path: str | Path) -> None:
             if not os.access(path, os.W_OK):
                 raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
         elif not path.parent.is_dir():
-            raise QuickswapError(f"{path} cannot be written: folder {path.parent} does not exist.")
+            raise QuickswapError(f"{path} cannot be written: there is no folder {path.parent}.")
         else:
             _temporary(path).unlink()
 

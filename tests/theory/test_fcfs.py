@@ -221,7 +221,7 @@ def test_exact_holds_for_unequal_rates_up_to_the_limit(ratio: float) -> None:
 
 def test_mistakes_get_one_sentence() -> None:
     one_or_all = qs.load("one-or-all:rate=3.1")
-    with pytest.raises(qs.UnstableError, match=r"carries less than 3\.02609"):
+    with pytest.raises(qs.UnstableError, match=r"stable below 3\.02609"):
         fcfs.exact(one_or_all)
     with pytest.raises(qs.ModelError, match="two classes"):
         fcfs.exact(qs.load("four-class"))

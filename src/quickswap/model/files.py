@@ -111,7 +111,7 @@ def _text(path: Path) -> str:
     except FileNotFoundError:
         known = ", ".join(OPTIONS)
         raise ModelError(
-            f"the model file {path} does not exist: give a TOML file or a preset, one of {known}."
+            f"there is no file {path}; give a TOML file or a preset: {known}."
         ) from None
     except UnicodeDecodeError:
         raise ModelError(f"the model file {path} cannot be read: it is not UTF-8 text.") from None

@@ -142,10 +142,12 @@ def _one_or_all(system: System, policy: Policy, capacity: float) -> Limit | None
     """MSFQ with any threshold, which includes MSF (l = 0) and Adaptive Quickswap (l = k)."""
     if not (is_exclusive(system) and markovian(system)):
         return None
-    reason = f"on one-or-all systems {policy.label} is stable at every rate at which any policy is."
+    reason = (
+        f"on one-or-all systems {policy.label} is stable at every rate at which some policy is."
+    )
     if not system.one_or_all:
         reason = f"jobs of the larger need run alone, as on one-or-all systems: {policy.label} is "
-        reason += "stable at every rate at which any policy is."
+        reason += "stable at every rate at which some policy is."
     return Limit(capacity, reason, PAPER)
 
 
@@ -223,7 +225,7 @@ def _max_weight(system: System, policy: Policy, capacity: float) -> Limit | None
     del policy
     if not markovian(system):
         return None
-    reason = "serving the largest weight is stable at every rate at which any policy is."
+    reason = "serving the largest weight is stable at every rate at which some policy is."
     return Limit(capacity, reason, "Maguluri, Srikant, Ying, INFOCOM (2012)")
 
 
