@@ -347,13 +347,13 @@ def test_mistakes(mistake: dict[str, object], sentence: str) -> None:
 @pytest.mark.parametrize(
     ("policy", "label"),
     [
-        (qs.AdaptiveQuickswap(True), "Adaptive Quickswap (backfill .03)"),
+        (qs.AdaptiveQuickswap(True), "Adaptive Quickswap (backfill 0.03)"),
         (qs.MSFQ(3, "always", 1e-5), "MSFQ(3, always, backfill 1e-05)"),
-        (qs.StaticQuickswap(backfill=0.5), "Static Quickswap (backfill .5)"),
-        (qs.AdaptiveQuickswap(overrun=True), "Adaptive Quickswap (overrun .9)"),
+        (qs.StaticQuickswap(backfill=0.5), "Static Quickswap (backfill 0.5)"),
+        (qs.AdaptiveQuickswap(overrun=True), "Adaptive Quickswap (overrun 0.9)"),
         (
             qs.StaticQuickswap(overrun=0.1, believed=[2, 0.5]),
-            "Static Quickswap (overrun .1, believed 2+0.5)",
+            "Static Quickswap (overrun 0.1, believed 2+0.5)",
         ),
     ],
 )

@@ -140,9 +140,9 @@ class Backfilling:
         return {"horizons": _finite(horizons), "residuals": _finite(residuals)}
 
     def details(self) -> list[str]:
-        """Return the parameters as a label shows them, e.g. "overrun .9"."""
+        """Return the parameters as a label shows them, e.g. "overrun 0.9"."""
         limits = (("backfill", self.backfill), ("overrun", self.overrun))
-        words = [f"{name} {value:g}".replace(" 0.", " .") for name, value in limits if value > 0]
+        words = [f"{name} {value:g}" for name, value in limits if value > 0]
         if self.believed is not None:
             words.append("believed " + "+".join(f"{each:g}" for each in self.believed))
         return words
