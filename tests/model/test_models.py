@@ -216,9 +216,7 @@ IN_FILES = [
 
 
 @pytest.mark.parametrize(("old", "new", "sentence"), IN_FILES)
-def test_mistakes_are_told_with_file_line_and_key(
-    old: str, new: str, sentence: str, tmp_path: Path
-) -> None:
+def test_messages_name_file_line_and_key(old: str, new: str, sentence: str, tmp_path: Path) -> None:
     assert MODEL.count(old) == 1
     path = tmp_path / "m.toml"
     path.write_text(MODEL.replace(old, new), encoding="utf-8")

@@ -126,7 +126,7 @@ class TestByHand:
         assert served(system, qs.AdaptiveQuickswap(True), trace) == [0, 9, 2, 2, 4]
 
     @pytest.mark.filterwarnings("ignore::quickswap.errors.InfiniteVarianceWarning")
-    def test_without_a_mean_residual_size_everybody_may_start(self) -> None:
+    def test_without_a_mean_residual_size_all_jobs_may_start(self) -> None:
         heavy = qs.JobClass(2, 1, qs.Pareto(1.5, 1.0))
         rest = [qs.JobClass(need, 1, qs.Exponential(mean=1e6)) for need in (4, 1)]
         trace: Jobs = [(0, 0, 8), (1, 1, 1), (2, 2, 1)]
@@ -204,7 +204,7 @@ class TestEquivalences:
 
 
 def lowered(servers: int, allowed: Callable[[float], bool]) -> int:
-    """The threshold below which lights are not let in; with all of them in service none starts."""
+    """The threshold below which no light is backfilled; all lights are in service then."""
     times = itertools.accumulate(1 / u for u in range(1, servers))
     return next((u - 1 for u, time in enumerate(times, 1) if allowed(time)), servers)
 

@@ -157,7 +157,7 @@ def test_exact_agrees_with_a_truncated_chain() -> None:
 
 
 def listed_fcfs(k: int, rates: dict[int, tuple[float, float]], room: int) -> list[float]:
-    """Mean response times if at most `room` jobs are let in; a state is the needs in order."""
+    """Mean response times if at most `room` jobs are admitted; a state is the needs in order."""
     place: dict[tuple[int, ...], int] = {(): 0}
     todo: list[tuple[int, ...]] = [()]
     jumps: list[tuple[int, int, float]] = []

@@ -38,7 +38,7 @@ def system(servers: int, *classes: tuple[int, float], size: qs.Distribution = UN
 def saturated_fcfs(
     servers: int, needs: list[int], shares: list[float], means: list[float]
 ) -> float:
-    """Jobs per second that FCFS completes when somebody always waits: the chain, solved."""
+    """Jobs per second that FCFS completes in the saturated system, from the chain."""
 
     def settle(running: tuple[int, ...], chance: float, into: dict[State, float]) -> None:
         for head, share in enumerate(shares):

@@ -44,7 +44,7 @@ _HOME = {
 
 
 def __getattr__(name: str) -> Any:
-    """Import a public name, or a module, when it is first asked for."""
+    """Import a public name, or a module, when it is first used."""
     if name not in __all__:
         raise AttributeError(f"module 'quickswap.theory' has no attribute {name!r}")
     if name in _HOME:

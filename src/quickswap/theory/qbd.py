@@ -1,8 +1,8 @@
 """FCFS and ServerFilling on one-or-all systems as a quasi-birth-and-death chain, solved exactly.
 
 Both policies inspect the waiting jobs in order of arrival, and stop at the first that blocks. A job
-not yet inspected (*unsampled*) is light with probability p = l1 / (l1 + lk), whatever has happened
-before, so that only the number of these jobs is part of the state: the level. The phases at a level
+not yet inspected (*unsampled*) is light with probability p = l1 / (l1 + lk), independently of the
+past, so that only the number of these jobs is part of the state: the level. The phases at a level
 are
 
 - j in 0..k-1: j light jobs and then a heavy one have been inspected. Under FCFS the light jobs are

@@ -134,7 +134,7 @@ def _check_solvable(system: System, load: float) -> None:
     """Refuse a system on which the solution loses its digits, or takes minutes.
 
     Raises:
-        ModelError: a class that hardly ever arrives, or a load close to 1.
+        ModelError: a class with a tiny share of the arrivals, or a load close to 1.
     """
     rare = min(system.classes, key=lambda each: each.arrival_rate)
     if rare.arrival_rate < RAREST * system.arrival_rate:
