@@ -1,6 +1,6 @@
 """FCFS and ServerFilling on one-or-all systems as a quasi-birth-and-death chain, solved exactly.
 
-Both policies inspect the waiting jobs in order of arrival, and stop at the first that blocks. A job
+Both policies inspect jobs in order of arrival and stop when their needs add up to k or more. A job
 not yet inspected (*unsampled*) is light with probability p = l1 / (l1 + lk), independently of the
 past, so that only the number of these jobs is part of the state: the level. The phases at a level
 are
