@@ -121,7 +121,7 @@ def replayed(name: str, folder: Path) -> list[list[str]]:
         wait = result.overall.waiting_time
         gap = "" if result is easy else _signed(_hours(result.difference(easy, "waiting_time")))
         slowdown = result.overall.bounded_slowdown.mean
-        label = result.policy_label.replace("overrun .9", "backfilled")
+        label = result.policy_label.replace("overrun 0.9", "backfilled")
         cells = [str(_hours(wait.mean)), str(_hours(wait.p99)), str(slowdown), gap]
         lines.append([name, label, *cells, result.verdict])
         name = ""

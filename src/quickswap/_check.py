@@ -1,4 +1,4 @@
-"""Checks of single values: each returns a plain value, or raises one sentence."""
+"""Checks of single values: each returns a plain value, or raises an error of one sentence."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def number(
 ) -> float:
     """Return `value` as a finite float of at least `low`.
 
-    Integers and NumPy scalars are taken; booleans, text, nan and infinities are not.
+    Integers and NumPy scalars are accepted; booleans, text, nan and infinities are not.
     """
     result = real(value)
     if result is None or not math.isfinite(result) or result < low:
@@ -44,7 +44,7 @@ def positive(value: object, what: str, error: type[QuickswapError] = ModelError)
 
 
 def factor(value: object, what: str, error: type[QuickswapError]) -> float:
-    """Return `value` as a float by which a load may be multiplied: from .001 to 1000."""
+    """Return `value` as a float from 0.001 to 1000, by which a load may be multiplied."""
     result = positive(value, what, error)
     if not 1e-3 <= result <= 1e3:
         raise error(f"{what} must be from 0.001 to 1000, not {shown(value)}.")
@@ -58,7 +58,7 @@ def numbers(values: object, what: str, low: float = -math.inf) -> tuple[float, .
         raise ModelError(f"{what} must be a list of numbers, not {shown(values)}.")
     result = tuple(number(value, f"each of {what}", low) for value in given)
     if not result:
-        raise ModelError(f"{what} must hold at least one number.")
+        raise ModelError(f"{what} must contain at least one number.")
     return result
 
 
@@ -71,7 +71,7 @@ def whole(
 ) -> int:
     """Return `value` as an int from `low` to `high`.
 
-    2.0 and NumPy integers are taken; 2.5, True and "2" are not.
+    2.0 and NumPy integers are accepted; 2.5, True and "2" are not.
     """
     result = integer(value)
     if result is None or result < low or (high is not None and result > high):
@@ -81,7 +81,7 @@ def whole(
 
 
 def integer(value: object) -> int | None:
-    """Return a whole number as an int, or None if it is none."""
+    """Return a whole number as an int, or None for any other value."""
     if isinstance(value, int):
         return None if boolean(value) else int(value)
     found = real(value)
@@ -89,7 +89,7 @@ def integer(value: object) -> int | None:
 
 
 def real(value: object) -> float | None:
-    """Return a number as a plain float, or None if it is none or too large for a float."""
+    """Return a number as a plain float, or None if it is not a number or too large for a float."""
     if boolean(value) or isinstance(value, str | bytes) or not isinstance(value, SupportsFloat):
         return None
     try:
@@ -99,13 +99,13 @@ def real(value: object) -> float | None:
 
 
 def boolean(value: object) -> bool:
-    """Whether a value is True or False, NumPy's included."""
-    # NumPy's own is known by its name, so that NumPy need not be imported.
+    """Return whether a value is True or False, NumPy's included."""
+    # NumPy's type is recognised by its name, so that NumPy is not imported.
     return isinstance(value, bool) or type(value).__name__ in ("bool", "bool_")
 
 
 def items(values: object) -> list[object] | None:
-    """Return the items of a list, tuple, array or the like; None for text, a mapping or no list."""
+    """Return the items of a list, tuple, array or other iterable; None for text and mappings."""
     if isinstance(values, str | bytes | Mapping) or not isinstance(values, Iterable):
         return None
     try:

@@ -1,4 +1,4 @@
-"""Words: `name:key=value,key=value`, the one spelling of policies and presets, and counts."""
+"""Text: `name:key=value,key=value`, the syntax of policies and presets, and counts with nouns."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from quickswap.errors import QuickswapError
 __all__ = ["counted", "load_words", "plural", "split"]
 
 ROUNDING = 1e-12
-"""Distance from 1 within which a load is 1: what scaling rates back and forth leaves of it."""
+"""Distance from 1 within which a load is 1: the rounding error of scaling rates back and forth."""
 
 
 def split(text: str, what: str, error: type[QuickswapError]) -> tuple[str, dict[str, str]]:
-    """Return the name and the options, keys with underscores, all stripped of blanks.
+    """Return the name and the options, stripped of blanks, with underscores in the keys.
 
     Raises:
         error: an option without `=`, or one given twice.
@@ -43,7 +43,7 @@ def plural(noun: str) -> str:
 
 
 def load_words(load: float, digits: int = 4) -> str:
-    """Return a load as text, with as many digits as it takes to see that it is not 1."""
+    """Return a load as text, with enough digits to distinguish it from 1."""
     if abs(load - 1) < ROUNDING:
         return "1"
     text = f"{load:.{digits}g}"

@@ -1,7 +1,7 @@
-"""What quickswap says about a mistake: what was given, what is allowed, what to do.
+"""Errors and warnings: the message states what was given, what is allowed and what to do.
 
 Every error that a user can cause is a `QuickswapError`, with a message of one sentence. The command
-line prints that sentence and ends with exit code 2.
+line prints it and exits with code 2.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ __all__ = [
 ]
 
 LONGEST = 80
-"""Characters of a value given that a sentence shows."""
+"""Largest number of characters of a given value in a message."""
 
 Key = str | int
 """One step into a model: the name of a key, or a position in a list."""
 
 
 class QuickswapError(ValueError):
-    """A mistake in what was asked for; `where` holds the keys that lead to it in a model."""
+    """A mistake of the user; `where` contains the keys that lead to it in a model."""
 
     def __init__(self, message: str, where: tuple[Key, ...] = ()) -> None:
         super().__init__(message)
@@ -38,9 +38,7 @@ class QuickswapError(ValueError):
 
 
 class ModelError(QuickswapError):
-    """A size distribution, an arrival process, a job class, a system or a model file that makes no
-    sense.
-    """
+    """An invalid size distribution, arrival process, job class, system or model file."""
 
 
 class PolicyError(QuickswapError):
@@ -48,35 +46,35 @@ class PolicyError(QuickswapError):
 
 
 class UnstableError(QuickswapError):
-    """An arrival rate that the system or the policy cannot carry, so that no mean exists."""
+    """An arrival rate at which the system or the policy is unstable, so that no mean exists."""
 
 
 Found = TypeVar("Found")
 
 
 class Interrupted(KeyboardInterrupt, Generic[Found]):
-    """Ctrl-C during long work; `result` is what had been measured until then, None if nothing.
+    """Ctrl-C during long work; `result` contains what was measured until then, or None.
 
-    A `Result` from `simulate`, a `Comparison` whose last result is the interrupted one from
-    `compare`, and what was complete from `replay_all`, `sweep` and `tune`.
+    It is a `Result` from `simulate`, a `Comparison` whose last result is the interrupted one from
+    `compare`, and the complete part of the results from `replay_all`, `sweep` and `tune`.
     """
 
     def __init__(self, result: Found | None) -> None:
-        super().__init__("interrupted; what had been measured is in .result")
+        super().__init__("interrupted; .result contains what was measured until then")
         self.result = result
 
 
 class InfiniteVarianceWarning(UserWarning):
     """A job size with which waiting times can have infinite variance.
 
-    The third moment of the size is infinite, or even its variance; means of waiting times then
-    carry no interval.
+    Its third moment, or even its variance, is infinite; means of waiting times then have no
+    confidence interval.
     """
 
 
 @contextmanager
 def inside(*path: Key) -> Iterator[None]:
-    """Add `path` in front of the place named by any error raised within."""
+    """Prepend `path` to `where` of any error raised within."""
     try:
         yield
     except QuickswapError as error:
@@ -85,7 +83,7 @@ def inside(*path: Key) -> Iterator[None]:
 
 
 def shown(value: object) -> str:
-    """Return what was given as a sentence shows it: on one line, and not at any length."""
+    """Return a given value as a message shows it: on one line, and shortened if it is long."""
     try:
         text = " ".join(repr(value).split())
     except Exception:  # an integer of thousands of digits, an object that cannot be shown
@@ -100,12 +98,12 @@ def unknown(
     error: type[QuickswapError] = ModelError,
     where: tuple[Key, ...] = (),
 ) -> NoReturn:
-    """Raise `error`: an unknown name, the nearest known one, and the list of them all."""
+    """Raise `error` for an unknown name, with the nearest known name and the list of all names."""
     raise error(unknown_message(kind, given, known), where)
 
 
 def unknown_message(kind: str, given: object, known: Iterable[str]) -> str:
-    """Return the sentence that `unknown` raises."""
+    """Return the message of `unknown`."""
     import difflib
 
     names = list(known)

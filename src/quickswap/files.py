@@ -1,4 +1,4 @@
-"""Files that are written whole or not at all."""
+"""Atomic writes of files."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ __all__ = ["check_file", "checked_path", "same_file", "write_text", "write_with"
 
 
 def write_text(path: str | Path, text: str) -> None:
-    """Write a text file in UTF-8, whole or not at all."""
+    """Write a text file in UTF-8 atomically."""
     write_with(path, lambda temporary: temporary.write_text(text, encoding="utf-8"))
 
 
 def write_with(path: str | Path, write: Callable[[Path], object]) -> None:
-    """Let `write` fill a temporary file beside `path`, then rename it.
+    """Call `write` with a temporary file beside `path`, then rename that to `path`.
 
     Raises:
         QuickswapError: the file cannot be written.
@@ -28,7 +28,7 @@ def write_with(path: str | Path, write: Callable[[Path], object]) -> None:
     path = checked_path(path)
     temporary: Path | None = None
     try:
-        with _told(path):
+        with _write_errors(path):
             if path.exists() and not path.is_file():  # a pipe or a device: nothing to rename onto
                 write(path)
                 return
@@ -42,21 +42,21 @@ def write_with(path: str | Path, write: Callable[[Path], object]) -> None:
 
 
 def checked_path(path: object) -> Path:
-    """Return what names a file as a path.
+    """Return the name of a file as a path.
 
     Raises:
-        QuickswapError: it is no text and no path.
+        QuickswapError: it is neither text nor a path.
     """
     if not isinstance(path, str | os.PathLike):
-        raise QuickswapError(f"a file is given by its name, as text or a Path, not {shown(path)}.")
+        raise QuickswapError(f"the name of a file must be text or a Path, not {shown(path)}.")
     name = os.fsdecode(path)
     if "\0" in name:
-        raise QuickswapError(f"{shown(name)} cannot be the name of a file: it holds a zero byte.")
+        raise QuickswapError(f"{shown(name)} is not a file name: it contains a zero byte.")
     return Path(name)
 
 
 def same_file(first: str | Path, second: str | Path) -> bool:
-    """Whether two names, of which neither need exist yet, are of one file, links followed."""
+    """Return whether two names, which need not exist, mean the same file; links are followed."""
     with suppress(OSError, ValueError):
         if os.path.samefile(first, second):
             return True
@@ -70,13 +70,13 @@ def _umask() -> int:
 
 
 def check_file(path: str | Path) -> None:
-    """Refuse a file that `write_with` could not write; nothing is left behind.
+    """Check that `write_with` can write a file, without leaving one.
 
     Raises:
-        QuickswapError: it is a folder, or there is no place for it.
+        QuickswapError: it is a folder, or cannot be written.
     """
     path = checked_path(path)
-    with _told(path):
+    with _write_errors(path):
         if path.is_dir():
             raise QuickswapError(f"{path} is a folder: give a file.")
         if path.is_char_device():  # /dev/full: an empty write fails as any other does
@@ -95,15 +95,15 @@ def check_file(path: str | Path) -> None:
 
 
 @contextmanager
-def _told(path: Path) -> Iterator[None]:
-    """Tell in one sentence why a file cannot be written."""
+def _write_errors(path: Path) -> Iterator[None]:
+    """Convert an OSError to an error of one sentence."""
     try:
         yield
     except OSError as error:
         reason = error.strerror or str(error)
         raise QuickswapError(
-            f"{repr(str(path))[1:-1]} cannot be written ({reason}): give a file in a folder of "
-            "yours that exists."
+            f"{repr(str(path))[1:-1]} cannot be written ({reason}): give a file in an existing "
+            "folder with write permission."
         ) from error
 
 

@@ -32,7 +32,7 @@ def test_show_prints_classes_totals_and_limits(capsys: pytest.CaptureFixture[str
 def test_what_is_not_proven_is_told_apart_from_what_is(capsys: pytest.CaptureFixture[str]) -> None:
     """Unstable from the capacity on, and unknown below: at a load above 1 only the former."""
     for load, reason in (
-        (".8", "from the capacity on; below it nothing is proven for this one."),
+        (".8", "at the capacity or above; below it nothing is proven for this one."),
         ("1.2", "no policy is stable at the capacity or above."),
     ):
         _, out, _ = run(capsys, "show", "four-class", "--load", load)

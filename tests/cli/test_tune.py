@@ -189,8 +189,8 @@ def test_ctrl_c_before_a_round_is_complete(
 def test_words() -> None:
     stage = Stage(3, 2, 31, 0.25, 90.0)
     assert _said(stage) == "round 3, 2 of 31 candidates left, at most 1 min 30 s left"
-    long = "Static Quickswap (512, order " + "+".join(map(str, range(26))) + ", backfill .03)"
-    assert _short(long) == "Static Quickswap (512, order 0+1+...+25, backfill .03)"
+    long = "Static Quickswap (512, order " + "+".join(map(str, range(26))) + ", backfill 0.03)"
+    assert _short(long) == "Static Quickswap (512, order 0+1+...+25, backfill 0.03)"
     assert _short("Static Quickswap (order 0+1+2+3)") == "Static Quickswap (order 0+1+2+3)"
 
 

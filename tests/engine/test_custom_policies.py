@@ -302,14 +302,14 @@ def test_a_job_that_has_left_is_refused() -> None:
 
 @pytest.mark.parametrize("policy", [object(), object, qs.Policy, slice(3), 3, None, b"msf"])
 def test_what_is_no_policy_is_refused(policy: Any) -> None:
-    with pytest.raises(qs.PolicyError, match=r"is no policy: give one|start of policy slice must"):
+    with pytest.raises(qs.PolicyError, match=r"is not a policy: pass a|start of policy slice must"):
         qs.simulate(ONE_OR_ALL, policy, jobs=100)
 
 
 @pytest.mark.parametrize(
     ("policy", "hint"),
     [
-        (qs.MSF, r"the class MSF is no policy: .*qs\.MSF\(\)\."),
+        (qs.MSF, r"MSF is a class: .*qs\.MSF\(\)\."),
         (qs.StaticQuickswap, r"qs\.StaticQuickswap\(\)\."),
         (qs.Smash, r"qs\.Smash\(window=8\)\."),
         (PythonMSF, r"as in PythonMSF\(\)\."),

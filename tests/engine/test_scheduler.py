@@ -207,9 +207,9 @@ def test_what_it_is_not_for() -> None:
         qs.Scheduler(PAIR, "msfq")
     with pytest.raises(qs.PolicyError, match="unknown policy"):
         qs.Scheduler(PAIR, "fifo")
-    with pytest.raises(qs.PolicyError, match="3 is no policy"):
+    with pytest.raises(qs.PolicyError, match="3 is not a policy"):
         qs.Scheduler(PAIR, 3)  # type: ignore[arg-type]  # wrong on purpose
-    with pytest.raises(qs.QuickswapError, match="None is no system"):
+    with pytest.raises(qs.QuickswapError, match="None is not a system"):
         qs.Scheduler(None, "msf")  # type: ignore[arg-type]  # wrong on purpose
 
 

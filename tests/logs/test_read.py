@@ -391,8 +391,8 @@ def test_columns_have_their_types(small: Path) -> None:
 @pytest.mark.parametrize(
     ("wrong", "words"),
     [
-        ({"path": 5}, "a file is given by its name, as text or a Path, not 5"),
-        ({"path": "a\0b"}, "it holds a zero byte"),
+        ({"path": 5}, "the name of a file must be text or a Path, not 5"),
+        ({"path": "a\0b"}, "it contains a zero byte"),
         ({"partition": 5}, "partition is 5; give a name, or a list of names"),
         ({"scale_load": 1e200}, "scale_load must be from 0.001 to 1000"),
     ],

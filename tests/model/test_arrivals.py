@@ -96,7 +96,7 @@ BAD: list[tuple[Callable[[], object], str]] = [
     (lambda: MarkovModulatedPoisson([1, 2], [[0, 0], [1, 0]]), "every state to every other"),
     (lambda: MarkovModulatedPoisson([1], 3), "must be 1 row of 1 number, one"),  # type: ignore[arg-type]  # wrong on purpose
     (lambda: Arrivals.from_dict({"process": "poison", "rate": 1}), "did you mean 'poisson'"),
-    (lambda: Arrivals.from_dict({"process": "poisson"}), "needs the key rate"),
+    (lambda: Arrivals.from_dict({"process": "poisson"}), "requires the key rate"),
     (lambda: Arrivals.from_dict({"process": "poisson", "rte": 1}), "did you mean 'rate'"),
     (lambda: Arrivals.from_dict({"rate": 1}), "with the key process"),
     (

@@ -177,7 +177,7 @@ IN_FILES = [
     ("need = 8 ", "need = -1 ", "line 10, key classes[1].need: need of a job class must be"),
     ("servers = 8", "servers = 0", "line 1, key servers: servers must be a whole number"),
     ("servers = 8", "server = 8", "line 1, key server: unknown key of a model: 'server' (did you"),
-    ("servers = 8", "", "m.toml: a system needs the key servers"),
+    ("servers = 8", "", "m.toml: a system requires the key servers"),
     ("share = 0.9", "share = -1", "line 6, key classes[0].share: share of a class must be"),
     ("share = 0.9", "shar = 0.9", "line 6, key classes[0].shar: unknown key of a class: 'shar'"),
     ("share = 0.9", "", "line 4, key classes[0]: either all classes give their share or none"),
@@ -187,7 +187,7 @@ IN_FILES = [
         "mean = 1e-320",
         "line 7, key classes[0].size: the mean size must be from",
     ),
-    ("mean = 1.0", "mean = 1e300", "to 1e+100 seconds, not 1e+300: measure time in another unit"),
+    ("mean = 1.0", "mean = 1e300", "to 1e+100 seconds, not 1e+300: use another unit of time"),
     ("mean = 1.0", "mean = nan", "line 7, key classes[0].size.mean: mean of Exponential"),
     ("mean = 1.0", "men = 1.0", "line 7, key classes[0].size.men: unknown key of the distribution"),
     (
@@ -208,7 +208,7 @@ IN_FILES = [
     ("scv = 3.0 ", "scv = -3.0", "line 15, key classes[1].size.scv: scv of Gamma must be"),
     ("mean = 2.0", "", "line 12, key classes[1].size: Gamma takes shape and scale, or"),
     ("load = 0.5", "load = inf", "line 2, key load: load must be a positive finite number"),
-    ("load = 0.5", "", "m.toml: a model whose classes give shares needs arrival_rate or load"),
+    ("load = 0.5", "", "m.toml: a model whose classes give shares requires arrival_rate or load"),
     ("load = 0.5", "load = 1\narrival_rate = 1", "line 2, key load: a model takes arrival_rate or"),
     ("load = 0.5", "load = 0.5 0.6", "is not valid TOML: Expected newline"),
     ("need = 1 ", "need = ", "(at line 5"),
@@ -216,9 +216,7 @@ IN_FILES = [
 
 
 @pytest.mark.parametrize(("old", "new", "sentence"), IN_FILES)
-def test_mistakes_are_told_with_file_line_and_key(
-    old: str, new: str, sentence: str, tmp_path: Path
-) -> None:
+def test_messages_name_file_line_and_key(old: str, new: str, sentence: str, tmp_path: Path) -> None:
     assert MODEL.count(old) == 1
     path = tmp_path / "m.toml"
     path.write_text(MODEL.replace(old, new), encoding="utf-8")
@@ -232,7 +230,7 @@ def test_mistakes_are_told_with_file_line_and_key(
 def test_lines_are_found_in_one_table_a_line() -> None:
     text = "servers = 4\nclasses = [\n  { need = 1, arrival_rate = 1, size = 3 },\n]\n"
     with pytest.raises(
-        ModelError, match=r"m.toml, line 3, key classes\[0\].size: a distribution is a table"
+        ModelError, match=r"m.toml, line 3, key classes\[0\].size: a distribution must be a table"
     ):
         files.read(text, "m.toml")
 

@@ -214,10 +214,13 @@ BAD: list[tuple[Callable[[], object], str]] = [
     (lambda: qs.System(3, [qs.JobClass(1, 1, UNIT, "a")] * 2), "'a' is given to two classes"),
     (lambda: system(3, (1, 1.0)).with_rate(0), "arrival rate must be a positive"),
     (lambda: system(3, (1, 1.0)).with_load(-0.5), "load must be a positive"),
-    (lambda: qs.System.from_dict({"servers": 3}), "needs the key classes"),
+    (lambda: qs.System.from_dict({"servers": 3}), "requires the key classes"),
     (lambda: qs.System.from_dict({"server": 3}), "unknown key of a system.*did you mean 'servers'"),
     (lambda: qs.System.from_dict({"servers": 3, "classes": [3]}), "must be a table, not 3"),
-    (lambda: qs.System.from_dict({"servers": 3, "classes": [{"need": 1}]}), "needs the key size"),
+    (
+        lambda: qs.System.from_dict({"servers": 3, "classes": [{"need": 1}]}),
+        "requires the key size",
+    ),
     (
         lambda: qs.System.from_dict({"servers": 3, "classes": [{"ned": 1}]}),
         "unknown key of a class: 'ned' .did you mean 'need'",

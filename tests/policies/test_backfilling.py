@@ -117,7 +117,7 @@ CONSERVATIVE: list[tuple[str, int, list[Job], list[float]]] = [
     ),
     # As under EASY above, but 2 is due at 8, so that 3 is not due before 9.
     (
-        "everybody is safe",
+        "all jobs start in time",
         4,
         [Job(0, 3, 4), Job(0, 2, 4), Job(0, 4, 1), Job(1, 1, 8)],
         [0, 4, 8, 9],
@@ -252,11 +252,11 @@ def test_easy_keeps_the_promise_in_a_long_run() -> None:
     start, end = served(servers, "easy", trace)
     delayed = [first_promise(servers, trace, job, start, end) for job in range(jobs)]
     assert (start <= delayed).all()
-    assert (start > trace.arrival).mean() > 0.3  # or nobody was ever promised anything
+    assert (start > trace.arrival).mean() > 0.3  # else no job had a reservation
 
 
 def reservations(servers: int, trace: Trace) -> Floats:
-    """What Conservative promises each job when it arrives: when it starts if nobody comes after it
+    """The first reservation of each job under Conservative: its start if no job arrives after it
     and all jobs present take as long as estimated.
     """
     start, end = served(servers, "conservative", trace)
@@ -308,7 +308,7 @@ class TestReplay:
         with pytest.raises(ValueError, match=sentence):
             served(4, "easy", trace)
 
-    def test_progress_is_told_and_may_stop_it(self) -> None:
+    def test_progress_is_reported_and_may_stop_it(self) -> None:
         trace = columns([Job(i, 1, 2.0) for i in range(100)])
         system = qs.System(4, [qs.JobClass(1, 1.0, qs.Exponential(mean=1.0))])
         spec = json.dumps({"system": system.to_dict(), "policy": {"name": "conservative"}})

@@ -126,7 +126,7 @@ class TestByHand:
         assert served(system, qs.AdaptiveQuickswap(True), trace) == [0, 9, 2, 2, 4]
 
     @pytest.mark.filterwarnings("ignore::quickswap.errors.InfiniteVarianceWarning")
-    def test_without_a_mean_residual_size_everybody_may_start(self) -> None:
+    def test_without_a_mean_residual_size_all_jobs_may_start(self) -> None:
         heavy = qs.JobClass(2, 1, qs.Pareto(1.5, 1.0))
         rest = [qs.JobClass(need, 1, qs.Exponential(mean=1e6)) for need in (4, 1)]
         trace: Jobs = [(0, 0, 8), (1, 1, 1), (2, 2, 1)]
@@ -204,7 +204,7 @@ class TestEquivalences:
 
 
 def lowered(servers: int, allowed: Callable[[float], bool]) -> int:
-    """The threshold below which lights are not let in; with all of them in service none starts."""
+    """The threshold below which no light is backfilled; all lights are in service then."""
     times = itertools.accumulate(1 / u for u in range(1, servers))
     return next((u - 1 for u, time in enumerate(times, 1) if allowed(time)), servers)
 
@@ -311,7 +311,10 @@ class TestReplay:
 
 
 BAD: list[tuple[object, str]] = [
-    (1, "backfill of AdaptiveQuickswap must be a risk from 0 .* to below 1, such as 0.03, not 1"),
+    (
+        1,
+        "backfill of AdaptiveQuickswap must be a probability from 0 .* to below 1, .* 0.03, not 1",
+    ),
     (-0.1, "not -0.1"),
     (math.nan, "not nan"),
     ("x", "not 'x'"),
@@ -327,11 +330,11 @@ def test_what_is_no_risk_is_refused(wrong: object, sentence: str) -> None:
 MISTAKES: list[tuple[dict[str, object], str]] = [
     ({"overrun": 1}, "overrun of MSFQ must be a number of jobs from 0 .* such as 0.9, not 1"),
     ({"overrun": 0.2, "backfill": 0.03}, "MSFQ takes backfill or overrun, not both"),
-    ({"believed": [1, 2]}, "MSFQ believes in sizes for backfilling: give overrun as well"),
+    ({"believed": [1, 2]}, "believed of MSFQ requires overrun or backfill"),
     ({"overrun": 0.2, "believed": 2}, "must be a list of factors, one for each class, not 2"),
     ({"overrun": 0.2, "believed": []}, "must be a list of factors"),
     ({"overrun": 0.2, "believed": [1, 0]}, "each of believed of MSFQ must be a positive .* not 0"),
-    ({"overrun": 0.2, "believed": [1]}, "as many factors as there are classes, 2, not 1"),
+    ({"overrun": 0.2, "believed": [1]}, "one factor for each class, 2, not 1"),
 ]
 
 
@@ -344,13 +347,13 @@ def test_mistakes(mistake: dict[str, object], sentence: str) -> None:
 @pytest.mark.parametrize(
     ("policy", "label"),
     [
-        (qs.AdaptiveQuickswap(True), "Adaptive Quickswap (backfill .03)"),
+        (qs.AdaptiveQuickswap(True), "Adaptive Quickswap (backfill 0.03)"),
         (qs.MSFQ(3, "always", 1e-5), "MSFQ(3, always, backfill 1e-05)"),
-        (qs.StaticQuickswap(backfill=0.5), "Static Quickswap (backfill .5)"),
-        (qs.AdaptiveQuickswap(overrun=True), "Adaptive Quickswap (overrun .9)"),
+        (qs.StaticQuickswap(backfill=0.5), "Static Quickswap (backfill 0.5)"),
+        (qs.AdaptiveQuickswap(overrun=True), "Adaptive Quickswap (overrun 0.9)"),
         (
             qs.StaticQuickswap(overrun=0.1, believed=[2, 0.5]),
-            "Static Quickswap (overrun .1, believed 2+0.5)",
+            "Static Quickswap (overrun 0.1, believed 2+0.5)",
         ),
     ],
 )

@@ -97,10 +97,10 @@ CANONICAL: list[tuple[str, Policy, qs.System, dict[str, object]]] = [
     (
         "adaptive-quickswap:backfill=0.5",
         qs.AdaptiveQuickswap(backfill=0.5),
-        qs.System(2, [qs.JobClass(1, 1, UNIT), qs.JobClass(2, 1, qs.Pareto(3.0, 1.0))]),
+        qs.System(2, [qs.JobClass(1, 1, UNIT), qs.JobClass(2, 1, qs.Pareto(4.0, 1.0))]),
         {
-            "horizons": pytest.approx([math.log(2), 2 ** (1 / 3)]),
-            "residuals": pytest.approx([1.0, 1.0]),
+            "horizons": pytest.approx([math.log(2), 2 ** (1 / 4)]),
+            "residuals": pytest.approx([1.0, 0.75]),
         },
     ),
     (
@@ -226,7 +226,7 @@ def test_labels_for_tables(policy: Policy, label: str) -> None:
 BAD: list[tuple[Callable[[], object], str]] = [
     (lambda: parse("msqf"), r"unknown policy: 'msqf' \(did you mean 'msf.?'\?\); known: fcfs, "),
     (lambda: parse(""), "unknown policy: ''"),
-    (lambda: parse("smash"), "policy smash needs its window"),
+    (lambda: parse("smash"), "policy smash requires window"),
     (lambda: parse("msf:threshold=1"), "policy msf has no parameters"),
     (lambda: parse("msfq:treshold=1"), "unknown parameter .*did you mean 'threshold'"),
     (lambda: parse("msfq:threshold"), "'threshold' in policy .* must be key=value"),
@@ -239,7 +239,7 @@ BAD: list[tuple[Callable[[], object], str]] = [
     (lambda: qs.MSFQ(True), "not True"),
     (lambda: qs.MSFQ(33).resolve(ONE_OR_ALL), "from 0 to 32, not 33"),
     (lambda: qs.MSFQ(32, "always").resolve(ONE_OR_ALL), "from 0 to 31, not 32"),
-    (lambda: qs.MSFQ().resolve(FOUR), "two classes, one that needs 1 .* take Adaptive Quickswap"),
+    (lambda: qs.MSFQ().resolve(FOUR), "two classes, one that needs 1 .* use AdaptiveQuickswap"),
     (lambda: qs.Smash(0), "window of Smash must be a whole number of at least 1, not 0"),
     (lambda: qs.Smash(1.5), "not 1.5"),
     (lambda: qs.NMSR(cycle=0), "cycle of NMSR must be a positive finite number"),
@@ -249,7 +249,7 @@ BAD: list[tuple[Callable[[], object], str]] = [
     (lambda: qs.ServerFilling("size"), "unknown order of ServerFilling: 'size'"),
     (
         lambda: qs.DivisorFilling().resolve(UNEVEN),
-        "needs that divide the 10 servers, and 3, the need of class 'need 3', does not",
+        "needs that divide the 10 servers; class 'need 3' needs 3",
     ),
     (lambda: qs.StaticQuickswap(drain="always"), "unknown drain .*known: overlap, exclusive"),
     (lambda: qs.StaticQuickswap(1, [1]), "threshold or thresholds, not both"),

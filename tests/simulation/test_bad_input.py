@@ -79,10 +79,10 @@ ODD: tuple[Any, ...] = (
 )
 """What is neither a text nor a model, a policy or a result."""
 RESULT = qs.simulate(FOUR, "msf", jobs=400)
-SYSTEM, POLICY = "is no system: give a System", "is no policy"
+SYSTEM, POLICY = "is not a system: pass a System", "is not a policy"
 FUNCTIONS: list[tuple[str, Callable[[Any], Any], str]] = [
-    ("load", qs.load, "a model is a preset or a file, as text or a Path, not "),
-    ("parse", qs.parse, "a policy is spelled as text, as in 'msfq:threshold=31', not "),
+    ("load", qs.load, "a model must be the name of a preset or of a file, not "),
+    ("parse", qs.parse, "the spelling of a policy must be text such as 'msfq:threshold=31', not "),
     ("spell", qs.spell, POLICY),
     ("simulate", lambda x: qs.simulate(x, "msf"), SYSTEM),
     ("compare", lambda x: qs.compare(x, ["msf"]), SYSTEM),
@@ -166,7 +166,7 @@ SIMULATE = ["simulate", "four-class", "--jobs", JOBS]
 COMPARE = ["compare", "four-class", "--jobs", JOBS]
 MISTAKES: list[tuple[list[str], str]] = [
     ([*SIMULATE, "--policy", "mfs"], "unknown policy: 'mfs' (did you mean 'msf'?)"),
-    ([*SIMULATE, "--policy", "smash"], "policy smash needs its window, as in smash:window=8"),
+    ([*SIMULATE, "--policy", "smash"], "policy smash requires window, as in smash:window=8"),
     ([*SIMULATE, "--policy", "msfq"], "MSFQ serves systems of two classes"),
     ([*SIMULATE, "--policy", "msf:window=3"], "policy msf has no parameters"),
     (

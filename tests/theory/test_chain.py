@@ -14,7 +14,7 @@ import quickswap as qs
 from quickswap.policies import Policy
 from quickswap.theory import chain
 from quickswap.theory.chain.graph import Graph, explore
-from quickswap.theory.chain.stationary import Solver
+from quickswap.theory.chain.stationary import ChainSolver
 from quickswap.theory.chain.truncation import region, solve
 from quickswap.theory.means import Means
 from verification.known import EXACT, Known, one_or_all
@@ -44,7 +44,7 @@ def cut_off(system: qs.System, policy: Policy, most: int, every_order: bool = Fa
 
 def numbers(graph: Graph) -> Any:
     """Mean number present of each class."""
-    return Solver(graph.rates).stationary(np.ones(graph.states)) @ graph.present
+    return ChainSolver(graph.rates).stationary(np.ones(graph.states)) @ graph.present
 
 
 class TestValues:
@@ -300,13 +300,13 @@ class TestOwnPolicies:
                 return None
 
         for policy, words in (
-            (Sees(), "looks at single jobs"),
-            (Wakes(), "woken"),
+            (Sees(), "uses individual jobs"),
+            (Wakes(), "timers"),
             (Wrong(), "policy Wrong answered 0"),
         ):
             with pytest.raises(qs.PolicyError, match=words):
                 chain.exact(UNEVEN, policy)
-        with pytest.raises(qs.PolicyError, match="sets of states"):
+        with pytest.raises(qs.PolicyError, match="closed sets of states"):
             chain.exact(UNEVEN, Idle())
 
 
@@ -314,7 +314,7 @@ class TestRefusals:
     def test_one_sentence_each(self) -> None:
         fixed = qs.System(2, [qs.JobClass(1, 1.0, qs.Deterministic(1.0))])
         cases: list[tuple[qs.System, Policy | str, type[Exception], str]] = [
-            (fixed, "msf", qs.ModelError, "chain.exact is for Poisson arrivals"),
+            (fixed, "msf", qs.ModelError, "chain.exact requires Poisson arrivals"),
             (UNEVEN.with_load(1.0), "msf", qs.UnstableError, "load must be below 1"),
             (one_or_all(2, 1.05, 0.35), "fcfs", qs.UnstableError, "stable only below"),
             (UNEVEN, "server-filling", qs.PolicyError, "ServerFilling: it is preemptive"),

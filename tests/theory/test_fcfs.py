@@ -157,7 +157,7 @@ def test_exact_agrees_with_a_truncated_chain() -> None:
 
 
 def listed_fcfs(k: int, rates: dict[int, tuple[float, float]], room: int) -> list[float]:
-    """Mean response times if at most `room` jobs are let in; a state is the needs in order."""
+    """Mean response times if at most `room` jobs are admitted; a state is the needs in order."""
     place: dict[tuple[int, ...], int] = {(): 0}
     todo: list[tuple[int, ...]] = [()]
     jumps: list[tuple[int, int, float]] = []
@@ -221,7 +221,7 @@ def test_exact_holds_for_unequal_rates_up_to_the_limit(ratio: float) -> None:
 
 def test_mistakes_get_one_sentence() -> None:
     one_or_all = qs.load("one-or-all:rate=3.1")
-    with pytest.raises(qs.UnstableError, match=r"carries less than 3\.02609"):
+    with pytest.raises(qs.UnstableError, match=r"stable below 3\.02609"):
         fcfs.exact(one_or_all)
     with pytest.raises(qs.ModelError, match="two classes"):
         fcfs.exact(qs.load("four-class"))

@@ -207,5 +207,5 @@ def test_mistakes_get_one_sentence() -> None:
     ]
     with pytest.raises(qs.ModelError, match="exponential sizes"):
         msfq.approximate(qs.System(4, distributions), 3)
-    with pytest.raises(qs.ModelError, match="longer than can be computed"):
+    with pytest.raises(qs.ModelError, match="too long to compute"):
         msfq.approximate(one_or_all(1024, (1000, 1), (0.01, 1)), 0)

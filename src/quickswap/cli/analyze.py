@@ -62,7 +62,7 @@ def analyze(
     from quickswap.cli.run import check_writable, progress
     from quickswap.errors import ModelError
     from quickswap.plotting import check_format, plot_thresholds
-    from quickswap.theory.models import is_exclusive
+    from quickswap.theory.conditions import is_exclusive
 
     check_writable(plot, sources=[model])
     system = chosen(model, scale)
@@ -99,7 +99,7 @@ def analyzed(system: System, threshold: int | None = None) -> dict[str, Any]:
     systems `heavy` (percentiles), `best` (thresholds) and `curves` (means against the threshold).
     """
     from quickswap.cli.show import described
-    from quickswap.theory.models import is_exclusive
+    from quickswap.theory.conditions import is_exclusive
     from quickswap.theory.threshold import Thresholds
 
     shown = described(system)

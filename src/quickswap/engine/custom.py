@@ -9,7 +9,7 @@ from quickswap.engine.generators import generator_of
 from quickswap.errors import PolicyError, shown
 from quickswap.model.system import System
 from quickswap.policies import Policy, parse
-from quickswap.policies.base import no_policy
+from quickswap.policies.base import not_a_policy
 
 __all__ = ["CustomPolicy", "View", "ViewedJob", "as_policy", "check_policy", "label"]
 
@@ -105,6 +105,6 @@ def check_policy(policy: object, system: System) -> None:
     if isinstance(policy, Policy):
         policy.resolve(system)
     elif isinstance(policy, type) or not isinstance(policy, CustomPolicy):
-        raise PolicyError(no_policy(policy))
+        raise PolicyError(not_a_policy(policy))
     else:
         check_custom(policy)

@@ -1,1 +1,1 @@
-"""What people write down: servers and classes of jobs, in Python or in a file."""
+"""The model: servers and classes of jobs, written in Python or in a file."""

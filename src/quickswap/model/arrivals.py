@@ -1,4 +1,4 @@
-"""When the jobs of a class arrive: Poisson, renewal, Markov-modulated Poisson.
+"""Arrival processes of a class: Poisson, renewal, Markov-modulated Poisson.
 
 Rates are in jobs per second, times in seconds.
 """
@@ -19,14 +19,14 @@ __all__ = ["Arrivals", "MarkovModulatedPoisson", "Poisson", "Renewal"]
 
 
 class Arrivals(ABC):
-    """A stationary stream of arrivals, a frozen value; the concrete streams are final."""
+    """A stationary arrival process, a frozen value; the concrete processes are final."""
 
     __slots__ = ()
 
     process: ClassVar[str]
     """Name of the process in files."""
     keys: ClassVar[tuple[str, ...]]
-    """Its parameters, all of them needed."""
+    """Its parameters, all of them required."""
 
     @property
     @abstractmethod
@@ -35,10 +35,10 @@ class Arrivals(ABC):
 
     @abstractmethod
     def _scaled(self, factor: float) -> Self:
-        """Return the stream with `factor` times the rate, for a checked factor."""
+        """Return the process with `factor` times the rate, for a checked factor."""
 
     def scaled(self, factor: float) -> Self:
-        """Return a stream of the same kind with `factor` times the rate; the factor is positive."""
+        """Return a process of the same kind with `factor` > 0 times the rate."""
         return self._scaled(positive(factor, "scaling factor"))
 
     @abstractmethod
@@ -47,16 +47,15 @@ class Arrivals(ABC):
 
     @staticmethod
     def from_dict(data: Mapping[str, object]) -> Arrivals:
-        """Build a stream from the form of `to_dict`; distributions inside it may take any of their
-        forms.
+        """Build a process from the form of `to_dict`, with its distributions in any of their forms.
 
         Raises:
             ModelError: an unknown or missing key, or a value out of range.
         """
         if not isinstance(data, Mapping) or "process" not in data:
             raise ModelError(
-                f"arrivals are a table with the key process, one of {', '.join(PROCESSES)}, "
-                f"and its parameters; given was {shown(data)}."
+                f"arrivals must be a table with the key process, one of {', '.join(PROCESSES)}, "
+                f"and its parameters, not {shown(data)}."
             )
         name = data["process"]
         if not isinstance(name, str) or name not in PROCESSES:
@@ -67,13 +66,13 @@ class Arrivals(ABC):
                 unknown(f"key of the process {name}", key, kind.keys, where=(key,))
         for key in kind.keys:
             if key not in data:
-                raise ModelError(f"the process {name} needs the key {key}.")
+                raise ModelError(f"the process {name} requires the key {key}.")
         build: Callable[..., Arrivals] = kind
         return build(**{key: _parameter(key, data[key]) for key in kind.keys})
 
 
 def _parameter(key: str, value: object) -> object:
-    """Read one parameter of a process: a distribution for `interarrival`, else a plain value."""
+    """Return one parameter of a process: a distribution for `interarrival`, else a plain value."""
     if key != "interarrival":
         return value
     with inside(key):
@@ -140,10 +139,10 @@ class Renewal(Arrivals):
 class MarkovModulatedPoisson(Arrivals):
     """Poisson arrivals whose rate follows a Markov chain of n states.
 
-    In state i jobs arrive at `rates[i]` per second (0 allowed, not everywhere); the chain jumps
-    from i to j at `switching[i][j]` per second. The diagonal is ignored and kept as 0. Every state
-    must be reachable from every other. `scaled` multiplies the arrival rates and leaves the
-    switching alone: how long a burst lasts does not depend on the load.
+    In state i jobs arrive at `rates[i]` per second (0 is allowed, but not in all states); the chain
+    jumps from i to j at `switching[i][j]` per second. The diagonal is ignored and stored as 0.
+    Every state must be reachable from every other. `scaled` multiplies the arrival rates and keeps
+    the switching rates: the length of a burst does not depend on the load.
     """
 
     process: ClassVar[str] = "mmpp"
@@ -157,7 +156,7 @@ class MarkovModulatedPoisson(Arrivals):
         with inside("rates"):
             speeds = numbers(rates, "rates of MarkovModulatedPoisson", 0.0)
             if max(speeds) == 0:
-                raise ModelError("one of the rates of MarkovModulatedPoisson must be above 0.")
+                raise ModelError("at least one rate of MarkovModulatedPoisson must be above 0.")
         with inside("switching"):
             jumps = _square(switching, len(speeds))
             shares = _stationary(jumps)
@@ -200,7 +199,7 @@ def _square(rows: object, size: int) -> tuple[tuple[float, ...], ...]:
     if len(result) != size:
         raise ModelError(f"{wanted}, not {len(result)}.")
     if any(value < 0 for row in result for value in row):
-        raise ModelError("switching of MarkovModulatedPoisson must not hold negative rates.")
+        raise ModelError("switching of MarkovModulatedPoisson must not contain negative rates.")
     return tuple(result)
 
 

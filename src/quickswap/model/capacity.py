@@ -1,4 +1,4 @@
-"""The largest arrival rate that any policy can carry at a given mix of classes."""
+"""The capacity: the largest arrival rate at which some policy is stable, at a given mix."""
 
 from __future__ import annotations
 
@@ -17,28 +17,28 @@ if TYPE_CHECKING:
 __all__ = ["best_mix", "largest_rate"]
 
 GAP = 1e-8
-"""Relative width of the bracket around the answer at which the search ends."""
+"""Relative width of the bracket around the solution at which the search ends."""
 EXTRA = 30
-"""Most packings added in a round beside the best one."""
+"""Largest number of packings added in a round in addition to the best one."""
 EFFORT = 2e8
-"""Most cells of knapsack tables filled: some seconds, reached by thousands of needs only."""
+"""Largest number of knapsack cells filled: some seconds, reached with thousands of needs only."""
 
 
 def largest_rate(servers: int, needs: Sequence[int], works: Sequence[float]) -> float:
-    """Return the supremum of the total arrival rates that some policy, preemptive or not, carries.
+    """Return the supremum of the total arrival rates at which some policy is stable.
 
     Args:
         servers: k.
         needs: servers needed by a job of each class, from 1 to k.
         works: share of the class among arrivals times its mean size, in seconds, positive.
 
-    With rate r, class i must have `r works[i]` jobs in service on average, and what is in service
-    is at any time a packing v: whole numbers with `sum needs[i] v[i] <= k`. So r is carried only if
-    (r works) lies below an average of packings. If every need divides k the average reaches
-    `r sum needs works = k`; otherwise the answer is a linear program over packings, solved by
-    column generation: Gilmore, Gomory, Operations Research 9 (1961). The result is then an upper
-    bound, above the true value by a relative 1e-8 at most where there are up to some hundred
-    different needs, and by a few per cent at most for 2,000.
+    The policy may be preemptive or not. At rate r, class i has `r works[i]` jobs in service on
+    average (Little's law), and the jobs in service are a packing v at any time: whole numbers with
+    `sum needs[i] v[i] <= k`. So a policy is stable at r only if (r works) is at most a convex
+    combination of packings. If every need divides k, that is `r sum needs works <= k`. Otherwise it
+    is a linear program over packings, solved by column generation: Gilmore, Gomory, Operations
+    Research 9 (1961). The result is then an upper bound, with a relative error of at most 1e-8 for
+    up to some hundred different needs, and of a few per cent for 2,000.
     """
     total = dict.fromkeys(sorted(needs), 0.0)
     for need, work in zip(needs, works, strict=True):
@@ -51,7 +51,7 @@ def _largest_rate(servers: int, needs: tuple[int, ...], works: tuple[float, ...]
     pooled = servers / math.fsum(n * w for n, w in zip(needs, works, strict=True))
     if all(servers % need == 0 for need in needs):
         return pooled
-    # The solver cannot weigh classes of less than 1e-12 of the work against the others.
+    # Classes with less than 1e-12 of the work are below the tolerance of the solver.
     rows = [(n, w) for n, w in zip(needs, works, strict=True) if n * w * pooled > 1e-12 * servers]
     needs, works = zip(*rows, strict=True)
     return min(pooled, _column_generation(servers, needs, works, pooled)[0])
@@ -60,16 +60,16 @@ def _largest_rate(servers: int, needs: tuple[int, ...], works: tuple[float, ...]
 def best_mix(
     servers: int, needs: Sequence[int], works: Sequence[float]
 ) -> list[tuple[tuple[int, ...], float]]:
-    """Return packings and the shares of the time, adding up to 1, for which to use each.
+    """Return packings and the share of time of each; the shares add up to 1.
 
     Args:
         servers: k.
         needs: servers needed by a job of each class, from 1 to k.
         works: jobs of each class to be in service on average, up to a factor, positive.
 
-    The smallest ratio of the jobs of a class in service on average to its work is as large as
-    possible, or 1e-8 below that, with the exceptions of `largest_rate`. There are not more packings
-    than classes.
+    They maximise the smallest ratio, over the classes, of the mean number in service to the work,
+    up to a relative 1e-8 and with the exceptions of `largest_rate`. There are at most as many
+    packings as classes.
     """
     import numpy as np
 
@@ -86,9 +86,12 @@ def best_mix(
 def _column_generation(
     servers: int, needs: tuple[int, ...], works: tuple[float, ...], pooled: float
 ) -> tuple[float, Vector, Vector]:
-    """Mix packings: return the least upper bound found for the rate, packings in columns, times.
+    """Return the least upper bound found for the rate, the packings in columns, and their times.
 
-    The bound is relative to the rate of a pool without packing; the times carry that rate.
+    In each round the linear program over the packings so far gives dual prices p >= 0, and a
+    knapsack finds the packing of the largest value p.v. If r times the demand is at most a convex
+    combination of packings, then r p.demand <= max p.v: the value over p.demand is an upper bound.
+    The packing is added to the program.
     """
     import numpy as np
 
@@ -103,13 +106,13 @@ def _column_generation(
     effort = 0.0
     while effort < EFFORT:
         if (mixed := _master(packings, demand)) is None:
-            break  # the solver gave up: the bound so far holds
+            break  # the solver failed: the bound so far is valid
         reached, prices, times = mixed
         shares = times
         value, packing = _knapsack(sizes, prices, room)
         best = min(best, value / float(prices @ demand))
         known = bool((packings == packing[:, None]).all(axis=0).any())
-        if best - reached <= GAP * best or known:  # known: no better mix, within rounding
+        if best - reached <= GAP * best or known:  # known: optimal, within rounding
             break
         others = _others(sizes, prices, room, packing)
         packings = np.column_stack([packings, packing, *others])
@@ -118,7 +121,7 @@ def _column_generation(
 
 
 def _others(sizes: Needs, prices: Vector, room: int, packing: Vector) -> list[Vector]:
-    """Return more packings worth adding at once, each of classes that those before it leave out."""
+    """Return more packings to add at once, each of classes not in those before it."""
     found = []
     left = prices.copy()
     for _ in range(min(EXTRA, len(sizes) // 10)):
@@ -131,10 +134,10 @@ def _others(sizes: Needs, prices: Vector, room: int, packing: Vector) -> list[Ve
 
 
 def _first_packings(sizes: Needs, demand: Vector, room: int) -> tuple[Vector, Vector]:
-    """Return packings, in columns, that carry the demand, and the time that each takes for it.
+    """Return packings, in columns, that serve the demand, and the time of each.
 
-    Each holds as many of the largest class left as fit, then of the next, and is used until one of
-    its classes has no demand left.
+    Each contains as many jobs of the largest remaining class as fit, then of the next, and is used
+    until the demand of one of its classes is served.
     """
     import numpy as np
 
@@ -156,11 +159,11 @@ def _first_packings(sizes: Needs, demand: Vector, room: int) -> tuple[Vector, Ve
 
 
 def _master(packings: Vector, demand: Vector) -> tuple[float, Vector, Vector] | None:
-    """Mix the packings best: return the multiple of `demand` carried, prices, times.
+    """Return the largest multiple of `demand` that the packings serve, the prices and the times.
 
-    There is a price for each class and a time for each packing. Prices are the dual values;
-    whatever the solver's tolerance, they and the multiple are used only in ways that leave the
-    bracket valid.
+    There is a price for each class, its dual value, and a time for each packing. The multiple is
+    computed from the times, and any nonnegative prices give a valid upper bound, so that the
+    bracket is valid for any tolerance of the solver.
     """
     import numpy as np
     from scipy.optimize import linprog
@@ -204,9 +207,9 @@ def _knapsack(sizes: Needs, prices: Vector, room: int) -> tuple[float, Vector]:
 
 
 def _undominated(sizes: Needs, prices: Vector) -> list[int]:
-    """Return the classes that some best packing is made of, by falling price per server.
+    """Return classes that suffice for a best packing, by descending price per server.
 
-    Left out are those worth no more than as many of a smaller class as fit in their place.
+    A class is left out if as many jobs of a smaller class as fit in its place are worth as much.
     """
     import numpy as np
 

@@ -1,9 +1,9 @@
 """Models by name or by file: `load("borg-b")`, `load("one-or-all:k=8,rate=2")`, `load("my.toml")`.
 
-A model file is `System.to_dict` as TOML, with three things that are pleasant to write: a class may
-give `arrival_rate` in place of `arrivals`; classes may give their `share` of the arrivals instead;
-and `arrival_rate` or `load` at the top scales all classes alike. `model.schema.json`, beside this
-file, describes every key.
+A model file is `System.to_dict` as TOML, with three shorthands: a class may give `arrival_rate` in
+place of `arrivals`; classes may give their `share` of the arrivals instead; and `arrival_rate` or
+`load` at the top scales all classes in proportion. `model.schema.json`, beside this file, describes
+every key.
 """
 
 from __future__ import annotations
@@ -40,8 +40,8 @@ def load(model: str | Path) -> System:
     """Return the system of a preset, with its options if any, or of a TOML file.
 
     Args:
-        model: text that ends in `.toml`, holds a slash or names a file is a file, as is any `Path`;
-            other text is a preset, spelled `name` or `name:option=value,option=value`.
+        model: a `Path`, or text that ends in `.toml`, contains a slash or names a file, is a file;
+            other text is a preset, written `name` or `name:option=value,option=value`.
 
     Raises:
         ModelError: an unknown preset or option, a file that cannot be read, or a mistake in it,
@@ -49,8 +49,8 @@ def load(model: str | Path) -> System:
     """
     if not isinstance(model, str | Path):
         raise ModelError(
-            f"a model is a preset or a file, as text or a Path, not {shown(model)}; presets are "
-            f"{', '.join(OPTIONS)}."
+            f"a model must be the name of a preset or of a file, not {shown(model)}; the presets "
+            f"are {', '.join(OPTIONS)}."
         )
     if isinstance(model, Path) or model.endswith(".toml") or "/" in model or _is_file(model):
         return read(_text(Path(model)), str(model))
@@ -65,7 +65,7 @@ def load(model: str | Path) -> System:
 
 
 def presets() -> dict[str, str]:
-    """Return the presets by name, each with a line that says what it is."""
+    """Return the presets by name, each with a one-line description."""
     return {
         name: _text(FOLDER / f"{name}.toml").partition("\n")[0].lstrip("# ") for name in OPTIONS
     }
@@ -84,17 +84,17 @@ def read(text: str, source: str) -> System:
 
 
 def as_system(given: object) -> System:
-    """Return a system as it is, or the one of a preset or a file.
+    """Return a system unchanged, or load the system of a preset or a file.
 
     Raises:
-        ModelError: it is neither, or there is a mistake in the model.
+        ModelError: it is neither, or the model contains a mistake.
     """
     if isinstance(given, System):
         return given
     if isinstance(given, str | Path):
         return load(given)
     raise ModelError(
-        f"{shown(given)} is no system: give a System, or the name of a preset or model file."
+        f"{shown(given)} is not a system: pass a System, or the name of a preset or model file."
     )
 
 
@@ -129,9 +129,9 @@ def _placed(error: QuickswapError, text: str, source: str) -> str:
 
 
 def _line_of(text: str, where: tuple[str | int, ...]) -> int | None:
-    """Return the number of the line, from 1, that holds a key, or else the nearest key around it.
+    """Return the number of the line, from 1, with a key, or else with the nearest key around it.
 
-    Reads headers, `key = value` and arrays of one inline table a line: what models are written in.
+    It parses headers, `key = value` and arrays with one inline table per line, the forms of models.
     """
     lines = _lines(text)
     for length in range(len(where), 0, -1):
@@ -167,7 +167,7 @@ def _lines(text: str) -> dict[tuple[str | int, ...], int]:
 
 
 def _keys(dotted: str, elements: Mapping[tuple[str | int, ...], int]) -> tuple[str | int, ...]:
-    """Return the path of a header; an array of tables in its way stands for its latest element."""
+    """Return the path of a header, in which an array of tables means its latest element."""
     path: tuple[str | int, ...] = ()
     parts = [part.strip(" \"'") for part in dotted.split(".")]
     for position, part in enumerate(parts):
@@ -178,7 +178,7 @@ def _keys(dotted: str, elements: Mapping[tuple[str | int, ...], int]) -> tuple[s
 
 
 def _system(document: Mapping[str, Any]) -> System:
-    """Return the system of a document, once shares and totals are worked out."""
+    """Return the system of a document, with shares and totals applied."""
     for key in document:
         if key not in TOP_KEYS:
             unknown("key of a model", key, TOP_KEYS, where=(key,))
@@ -187,7 +187,7 @@ def _system(document: Mapping[str, Any]) -> System:
     if len(given) > 1:
         raise ModelError("a model takes arrival_rate or load for all classes, not both.", ("load",))
     if shared and not given:
-        raise ModelError("a model whose classes give shares needs arrival_rate or load.")
+        raise ModelError("a model whose classes give shares requires arrival_rate or load.")
     base = {key: document[key] for key in ("servers",) if key in document}
     system = System.from_dict(base if classes is None else {**base, "classes": classes})
     for key, value in given.items():
@@ -198,9 +198,9 @@ def _system(document: Mapping[str, Any]) -> System:
 
 
 def _rates(classes: Any) -> tuple[Any, bool]:
-    """Return the classes with arrival rates in place of shares, and whether there were any."""
+    """Return the classes with arrival rates in place of shares, and whether shares were given."""
     if not isinstance(classes, list) or not all(isinstance(each, dict) for each in classes):
-        return classes, False  # for System.from_dict to refuse
+        return classes, False  # System.from_dict refuses them
     shared = [position for position, each in enumerate(classes) if "share" in each]
     result = []
     for position, each in enumerate(classes):
@@ -225,12 +225,12 @@ def _rates(classes: Any) -> tuple[Any, bool]:
 def _with_options(
     document: dict[str, Any], name: str, options: Mapping[str, str]
 ) -> dict[str, Any]:
-    """Change a preset as its options say."""
+    """Return the document of a preset with its options applied."""
     numbers = {key: _number(value) for key, value in options.items()}
     if "rate" in options and "load" in options:
         raise ModelError(f"preset {name} takes rate or load, not both.")
     if not {"rate", "load"} & set(options) and {"k", "p1"} & set(options):
-        document["load"] = _system(document).load  # that of the preset is kept
+        document["load"] = _system(document).load  # the load of the preset is kept
         del document["arrival_rate"]
     if "k" in options:
         servers = whole(numbers["k"], f"k of preset {name}", 2)

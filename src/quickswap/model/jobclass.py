@@ -1,4 +1,4 @@
-"""One class of jobs: what they need, how long they run, when they arrive."""
+"""A class of jobs: need, size distribution and arrival process."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ __all__ = ["JobClass"]
 
 KEYS = ("name", "need", "size", "arrivals", "arrival_rate")
 LEAST, MOST = 1e-100, 1e100
-"""Mean sizes in seconds, and arrivals per second, of which squares and ratios are numbers too."""
+"""Bounds of mean sizes and arrival rates, whose squares and ratios are still floats."""
 
 
 @final
@@ -30,8 +30,8 @@ class JobClass:
         need: servers that a job holds while it runs, from 1 to the servers of the system.
         arrival_rate: jobs per second, for Poisson arrivals; give this or `arrivals`.
         size: the distribution of the job size, in seconds.
-        name: how tables call the class; by default `System` calls it after its need.
-        arrivals: the stream of arrivals, where it is not Poisson.
+        name: name of the class in tables; by default `System` names it after its need.
+        arrivals: the arrival process, if it is not Poisson.
 
     Raises:
         ModelError: a value out of range.
@@ -85,7 +85,7 @@ class JobClass:
         return other
 
     def _faster(self, factor: float) -> Self:
-        """Return the class with that many times as many arrivals per second."""
+        """Return the class with its arrival rate multiplied by `factor`."""
         return self._altered(arrivals=_arrivals(None, self.arrivals.scaled(factor)))
 
     @property
@@ -113,7 +113,7 @@ class JobClass:
                 unknown("key of a class", key, KEYS, where=(key,))
         for key in ("need", "size"):
             if key not in data:
-                raise ModelError(f"a class needs the key {key}.")
+                raise ModelError(f"a class requires the key {key}.")
         parts = dict(data)
         readers: dict[str, Callable[[Any], object]] = {
             "size": Distribution.from_dict,
@@ -128,9 +128,9 @@ class JobClass:
 
 
 def _arrivals(rate: object, arrivals: object) -> Arrivals:
-    """Return the one stream of arrivals given."""
+    """Return the arrival process from the one of the two arguments that is given."""
     if (rate is None) == (arrivals is None):
-        raise ModelError("a job class takes either arrival_rate or arrivals, one of the two.")
+        raise ModelError("a job class takes arrival_rate or arrivals, one of the two.")
     if arrivals is None:
         with inside("arrival_rate"):
             rate = positive(rate, "arrival_rate of a job class")
@@ -149,8 +149,8 @@ def _arrivals(rate: object, arrivals: object) -> Arrivals:
 def _in_range(value: float, what: str, unit: str) -> None:
     if not LEAST <= value <= MOST:
         raise ModelError(
-            f"{what} must be from {LEAST:g} to {MOST:g} {unit}, not {value:g}: measure time in "
-            "another unit."
+            f"{what} must be from {LEAST:g} to {MOST:g} {unit}, not {value:g}: use another unit of "
+            "time."
         )
 
 
@@ -163,7 +163,7 @@ def _size(size: object) -> Distribution:
     _in_range(size.mean, "the mean size", "seconds")
     if math.isinf(size.moment(3)):
         what, affected = "third moment", "waiting times can have infinite variance"
-        if math.isinf(size.variance):
+        if math.isinf(size.var):
             what, affected = "variance", "mean waiting times can be infinite"
         warnings.warn(
             f"the size {size!r} has infinite {what}: {affected}, and estimates of them carry no "

@@ -1,8 +1,7 @@
-"""The model: servers, and the classes of jobs that share them.
+"""The model: identical servers, and the classes of jobs that share them.
 
-A job of a class needs `need` servers at once, for as long as its size; sizes are independent draws
-from the distribution of the class, in seconds; jobs of a class arrive on their own, at
-`arrival_rate` per second.
+A job of a class holds `need` servers at once for its size, in seconds. Sizes are independent draws
+from the distribution of the class. The arrival processes of the classes are independent.
 """
 
 from __future__ import annotations
@@ -22,7 +21,7 @@ __all__ = ["JobClass", "System"]
 
 KEYS = ("servers", "classes")
 MOST_SERVERS = 2**24
-"""Servers that the core keeps look-up tables for."""
+"""Largest number of servers, for which the core has look-up tables."""
 
 
 @final
@@ -30,12 +29,12 @@ MOST_SERVERS = 2**24
 class System:
     """`servers` identical servers and the classes of jobs they serve.
 
-    Classes without a name are called after their need, "need 4", and numbered where several share
-    it, "need 4 (2)". Two systems are equal if servers and classes are, names included.
+    Classes without a name are named after their need, "need 4", and numbered if several share it,
+    "need 4 (2)". Two systems are equal if their servers and classes are, names included.
 
     Args:
         servers: k, at least 1.
-        classes: at least one; several may have the same need. Their order is the order of results.
+        classes: at least one; several may have the same need. Results have the same order.
 
     Raises:
         ModelError: no class, a need above the servers, or a name given twice.
@@ -67,14 +66,14 @@ class System:
 
     @property
     def class_loads(self) -> tuple[float, ...]:
-        """Share of all servers kept busy by each class if all its jobs are served."""
+        """Share of all servers that each class keeps busy if all its jobs are served."""
         return tuple(each.work / self.servers for each in self.classes)
 
     @property
     def load(self) -> float:
         """Share of the servers that the jobs keep busy, the sum of need x rate x mean size over k.
 
-        Below 1 where any policy is stable; see `capacity` for the exact limit.
+        It is below 1 if any policy is stable; see `capacity` for the exact limit.
         """
         return math.fsum(self.class_loads)
 
@@ -95,8 +94,8 @@ class System:
     def capacity(self) -> float:
         """The total arrival rate, at this mix of classes, below which some policy is stable.
 
-        No policy, preemptive or not, is stable above it. It is `arrival_rate / load` where needs
-        pack the servers without loss, as they do if each divides k, and less where they cannot: see
+        No policy, preemptive or not, is stable above it. It is `arrival_rate / load` if the needs
+        fill the servers without loss, for example if each divides k, and lower otherwise: see
         `quickswap.model.capacity`.
         """
         from quickswap.model.capacity import largest_rate
@@ -111,11 +110,11 @@ class System:
         return sorted(self.needs) == [1, self.servers] and self.servers > 1
 
     def with_rate(self, total: float) -> System:
-        """Return this system with all classes scaled alike, to `total` arrivals per second."""
+        """Return this system with all rates scaled in proportion to `total` arrivals per second."""
         return self._faster(positive(total, "arrival rate") / self.arrival_rate)
 
     def with_load(self, rho: float) -> System:
-        """Return this system with all classes scaled alike, to the load `rho`, above 0."""
+        """Return this system with all rates scaled in proportion to the load `rho`, above 0."""
         return self._faster(positive(rho, "load") / self.load)
 
     def _faster(self, factor: float) -> System:
@@ -140,7 +139,7 @@ class System:
                 unknown("key of a system", key, KEYS, where=(key,))
         for key in KEYS:
             if key not in data:
-                raise ModelError(f"a system needs the key {key}.")
+                raise ModelError(f"a system requires the key {key}.")
         classes: list[JobClass] = []
         with inside("classes"):
             for position, each in enumerate(_listed(data["classes"])):
@@ -157,21 +156,23 @@ class System:
 
 
 def _listed(classes: object) -> list[Any]:
-    """Return classes as a list that holds at least one."""
+    """Return classes as a list with at least one element."""
     result = items(classes)
     if result is None:
         raise ModelError(f"classes must be a list of job classes, not {shown(classes)}.")
     if not result:
-        raise ModelError("classes must hold at least one job class; the list is empty.")
+        raise ModelError("classes must contain at least one job class; the list is empty.")
     return result
 
 
 def _fitting(classes: object, servers: int) -> list[JobClass]:
-    """Return classes as a list, once each is a job class whose jobs fit the servers."""
+    """Return classes as a list, checked to be job classes whose needs fit the servers."""
     result = _listed(classes)
     for position, each in enumerate(result):
         if not isinstance(each, JobClass):
-            raise ModelError(f"classes must hold job classes only, not {shown(each)}.", (position,))
+            raise ModelError(
+                f"classes must contain job classes only, not {shown(each)}.", (position,)
+            )
         if each.need > servers:
             raise ModelError(
                 f"need of class {each.name or position!r} must be a whole number from 1 to "
@@ -182,12 +183,12 @@ def _fitting(classes: object, servers: int) -> list[JobClass]:
 
 
 def _named(classes: list[JobClass]) -> tuple[JobClass, ...]:
-    """Return the classes with a name each; refuse a name given twice."""
+    """Return the classes, each with a name; refuse a name given twice."""
     taken: set[str] = set()
     for position, each in enumerate(classes):
         if each.name in taken:
             raise ModelError(
-                f"name {each.name!r} is given to two classes: names must differ, or be left out.",
+                f"name {each.name!r} is given to two classes: use different names, or none.",
                 (position, "name"),
             )
         if each.name is not None:

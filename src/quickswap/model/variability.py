@@ -1,8 +1,8 @@
-"""How variable the load is: what the moments of a model say about the length a run must have.
+"""The variability of the load, which determines how long a run must be.
 
-Waiting times come from large sizes. The mean wait of a single server in order of arrival is
-proportional to E[S^2] (Pollaczek and Khinchin), and the variance of the waiting time is finite only
-if E[S^3] is: Asmussen, "Applied Probability and Queues", 2nd ed., ch. X.
+Under FCFS on one server the mean waiting time is proportional to E[S^2] (Pollaczek and Khinchine),
+and the variance of the waiting time is finite only if E[S^3] is: Asmussen, "Applied Probability and
+Queues", 2nd ed., ch. X.
 """
 
 from __future__ import annotations
@@ -18,9 +18,10 @@ __all__ = ["bursty", "dispersion", "heavy", "remarks", "scatter"]
 
 
 def dispersion(system: System) -> float:
-    """Return the variance of the load that arrives in a second, asymptotically.
+    """Return the asymptotic variance of the work that arrives, over k^2, per second.
 
-    That of renewal reward processes; bursts of modulated arrivals are not in it.
+    It is the variance of a renewal-reward process, lambda need^2 (Var S + scv E[S]^2) for each
+    class, with scv that of the times between arrivals. Modulated arrivals count as Poisson.
     """
     return math.fsum(map(_dispersion, system.classes)) / system.servers**2
 
@@ -28,14 +29,14 @@ def dispersion(system: System) -> float:
 def _dispersion(each: JobClass) -> float:
     arrivals, size = each.arrivals, each.size
     scv = arrivals.interarrival.scv if isinstance(arrivals, Renewal) else 1.0
-    return each.arrival_rate * float(each.need) ** 2 * (size.variance + scv * size.mean**2)
+    return each.arrival_rate * float(each.need) ** 2 * (size.var + scv * size.mean**2)
 
 
 def scatter(system: System, order: int) -> float:
-    """Return how far a sum of powers of what arrives in a second scatters.
+    """Return the squared coefficient of variation of the sum of (need x size)^order over arrivals.
 
-    The variance of the sum of (need x size)^order over the square of its mean, in seconds; infinite
-    where a moment is.
+    For arrivals of one second, in seconds; over t seconds it is this value over t. Infinite if a
+    moment is.
     """
     mean, square = (
         math.fsum(c.arrival_rate * float(c.need) ** p * c.size.moment(p) for c in system.classes)
@@ -45,27 +46,27 @@ def scatter(system: System, order: int) -> float:
 
 
 def heavy(system: System) -> bool:
-    """Whether sizes are so heavy-tailed that waiting times have infinite variance."""
+    """Return whether the tail of a size is so heavy that waiting times have infinite variance."""
     return any(math.isinf(each.size.moment(3)) for each in system.classes)
 
 
 def bursty(system: System) -> bool:
-    """Whether times between arrivals have infinite variance, so that time averages do not."""
+    """Return whether times between arrivals have infinite variance."""
     return any(_bursty(each) for each in system.classes)
 
 
 def _bursty(each: JobClass) -> bool:
-    return isinstance(each.arrivals, Renewal) and math.isinf(each.arrivals.interarrival.variance)
+    return isinstance(each.arrivals, Renewal) and math.isinf(each.arrivals.interarrival.var)
 
 
 WITHHELD = "so that means carry no interval"
 
 
 def remarks(system: System) -> Iterator[str]:
-    """Yield what is to be known of a system before its results are used, a sentence each."""
+    """Yield a sentence for each property of a system that limits the use of its results."""
     for each in system.classes:
         size = each.size
-        if math.isinf(size.variance):
+        if math.isinf(size.var):
             yield (
                 f"sizes of {each.name} have infinite variance: the mean waiting time can be "
                 f"infinite, {WITHHELD}."

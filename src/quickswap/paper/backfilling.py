@@ -13,10 +13,10 @@ STATIC, ADAPTIVE = "static-quickswap", "adaptive-quickswap"
 POLICIES = (
     Series("First-Fit", "first-fit"),
     Series("Static Quickswap", STATIC),
-    Series("Static, overrun .9", f"{STATIC}:overrun=0.9"),
+    Series("Static, overrun 0.9", f"{STATIC}:overrun=0.9"),
     Series("Adaptive Quickswap", ADAPTIVE),
-    Series("Adaptive, overrun .9", f"{ADAPTIVE}:overrun=0.9"),
-    Series("Adaptive, risk .03", f"{ADAPTIVE}:backfill=0.03"),
+    Series("Adaptive, overrun 0.9", f"{ADAPTIVE}:overrun=0.9"),
+    Series("Adaptive, risk 0.03", f"{ADAPTIVE}:backfill=0.03"),
 )
 FILLING = (Series("ServerFilling (preemptive)", "server-filling"),)
 ESTIMATING = (Series("EASY, exact estimates", "easy"), Series("Conservative", "conservative"))
@@ -95,7 +95,7 @@ MISJUDGED = tuple(
             Series("Adaptive Quickswap", ADAPTIVE),
             *(
                 Series(f"Adaptive, {label}", f"{ADAPTIVE}:{limit},believed={{draw {draw}}}")
-                for label, limit in (("overrun .9", "overrun=0.9"), ("risk .03", "backfill=0.03"))
+                for label, limit in (("overrun 0.9", "overrun=0.9"), ("risk 0.03", "backfill=0.03"))
                 for draw in (1, 2, 3, 4)
             ),
         ),

@@ -1,4 +1,4 @@
-"""Descriptions of the scheduling policies, by family; `parse` and `spell` write them as text."""
+"""Descriptions of the policies, by family; `parse` and `spell` convert from and to text."""
 
 from __future__ import annotations
 

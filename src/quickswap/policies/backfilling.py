@@ -1,7 +1,8 @@
-"""Policies that look at estimated sizes: whoever does not fit is promised servers in the future.
+"""Backfilling policies, which reserve servers in the future for jobs that do not fit now.
 
-A job that outlives its estimate is not interrupted: it is then taken to end now, at any moment. In
-a simulation the estimates are the sizes; a replay takes them from the log.
+They use estimated sizes. A job that exceeds its estimate is not interrupted; from then on its
+estimated end is the present time. In a simulation the estimates are exact; in a replay they are
+those of the log.
 """
 
 from __future__ import annotations
@@ -16,12 +17,12 @@ from quickswap.policies.base import Policy
 @final
 @dataclass(frozen=True, slots=True)
 class EASY(Policy):
-    """Start a younger job only if the oldest waiting one is not delayed by it, as estimated.
+    """Start a younger job only if, by the estimates, this does not delay the oldest waiting job.
 
-    The oldest waiting job starts as soon as it fits. While it does not, its shadow is the first
-    time at which enough servers are free for it, if all jobs in service end as estimated; extra is
-    what is free then beyond its need. The oldest job starts that fits now and either is estimated
-    to end no later than the shadow, or needs no more than the extra servers.
+    The oldest waiting job starts as soon as it fits. While it does not fit, its shadow time is the
+    first time at which enough servers are free for it, if all jobs in service end as estimated; the
+    extra servers are those free then beyond its need. A younger job that fits starts, oldest first,
+    if its estimated end is at most the shadow time or it needs at most the extra servers.
 
     In `simulate` the estimates are exact: the size of a job is known when it arrives.
 
@@ -41,16 +42,15 @@ class EASY(Policy):
 @final
 @dataclass(frozen=True, slots=True)
 class Conservative(Policy):
-    """Give each job a reservation when it arrives, and start it when that comes.
+    """Give each job a reservation when it arrives, and start it at that time.
 
-    The reservation is the earliest time from which on enough servers are free for as long as the
-    job is estimated to take, beside the jobs in service (until their estimated ends) and all
-    earlier reservations. When a job ends before its estimate, each waiting job, oldest first, gives
-    its reservation back and takes the earliest one, which is never later. A reservation that cannot
-    be kept, as a job in service has outlived its estimate, is missed: at the next event all are
-    given anew, oldest first.
+    The reservation is the earliest time from which enough servers are free for the estimated size
+    of the job, given the jobs in service (until their estimated ends) and all earlier reservations.
+    When a job ends before its estimate, each waiting job, oldest first, exchanges its reservation
+    for the earliest one, which is never later. If a job in service exceeds its estimate and a
+    reservation cannot be kept, all reservations are made anew at the next event, oldest first.
 
-    No job starts after its first reservation if no job outlives its estimate. In `simulate` the
+    No job starts after its first reservation if no job exceeds its estimate. In `simulate` the
     estimates are exact: the size of a job is known when it arrives.
 
     Source: Mu'alem, Feitelson, "Utilization, predictability, workloads, and user runtime estimates

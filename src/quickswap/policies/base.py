@@ -1,4 +1,4 @@
-"""What a description of a policy offers: a name, parameters, and a check against a system."""
+"""The description of a policy: a name, parameters, and a check against a system."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from quickswap.policies.draining import WITH
 
 
 class Policy(ABC):
-    """A policy of the core: a frozen value that names it and its parameters, and decides nothing.
+    """The description of a policy of the core: a frozen value with its name and its parameters.
 
-    The rule is in the docstring, the decisions are in the core. Notation in the rules: k servers;
-    class i needs n_i of them; N_i jobs of class i are present, u_i of them in service;
+    The docstring states the rule; the core implements it. Notation in the rules: k servers; a job
+    of class i needs n_i of them; N_i jobs of class i are present, u_i of them in service;
     c_i = floor(k / n_i). Ties go to the older job. The concrete policies are final.
     """
 
@@ -28,7 +28,7 @@ class Policy(ABC):
     preemptive: ClassVar[bool] = False
     """Whether it interrupts jobs in service."""
     estimates: ClassVar[bool] = False
-    """Whether it looks at the estimated sizes of jobs."""
+    """Whether it uses the estimated sizes of jobs."""
     random: ClassVar[bool] = False
     """Whether it draws random numbers."""
     lists: ClassVar[tuple[str, ...]] = ()
@@ -36,7 +36,7 @@ class Policy(ABC):
 
     @final
     def resolve(self, system: System) -> dict[str, object]:
-        """Return the name and all parameters in full, as the core and the results have them.
+        """Return the name and all parameters in full, in the form of the core and of results.
 
         Raises:
             PolicyError: the policy cannot serve this system, or a parameter does not suit it.
@@ -64,30 +64,23 @@ class Policy(ABC):
 
 
 def choice(value: object, what: str, known: tuple[str, ...]) -> str:
-    """Return `value` if it is one of the known words."""
+    """Return `value` if it is one of the known choices."""
     if not isinstance(value, str) or value not in known:
         unknown(what, value, known, PolicyError)
     return value
 
 
-def no_policy(given: object) -> str:
-    """Return the sentence about what was given in place of a policy."""
+def not_a_policy(given: object) -> str:
+    """Return the message about an object that is not a policy."""
     known = isinstance(given, type) and issubclass(given, Policy) and given is not Policy
     if isinstance(given, type) and (known or callable(getattr(given, "start", None))):
-        prefix = "qs." if known else ""
-        needed = ", ".join(f"{field}=8" for field in _needed(given))
+        parameters = fields(given) if is_dataclass(given) else ()
+        required = ", ".join(f"{each.name}=8" for each in parameters if each.default is MISSING)
         return (
-            f"the class {given.__name__} is no policy: give one built from it, as in "
-            f"{prefix}{given.__name__}({needed})."
+            f"{given.__name__} is a class: pass an instance, as in "
+            f"{'qs.' if known else ''}{given.__name__}({required})."
         )
     return (
-        f"{shown(given)} is no policy: give one of quickswap's, its spelling, or an object with a "
-        "method start(view)."
+        f"{shown(given)} is not a policy: pass a policy of quickswap, its spelling, or an object "
+        "with a method start(view)."
     )
-
-
-def _needed(kind: type) -> list[str]:
-    """Return the parameters of a policy of quickswap that have no default."""
-    if not is_dataclass(kind):
-        return []
-    return [field.name for field in fields(kind) if field.default is MISSING]

@@ -1,7 +1,7 @@
 """Policies with clocks of their own, which draw random numbers.
 
-The numbers are from a stream that belongs to the seed and the replication, apart from those of the
-jobs: equal seeds give equal results, and the jobs are those that other policies see.
+Seed and replication determine the stream of these numbers, which is independent of that of the
+jobs: equal seeds give equal results, and all policies see the same jobs.
 """
 
 from __future__ import annotations
@@ -19,20 +19,19 @@ from quickswap.policies.base import Policy
 @final
 @dataclass(frozen=True, slots=True)
 class NMSR(Policy):
-    """Nonpreemptive Markovian service rate: go round a cycle of schedules, whoever waits.
+    """Nonpreemptive Markovian service rate: a cycle of schedules, independent of the waiting jobs.
 
-    A schedule says how many jobs of each class may be in service. Schedules and the shares of time
-    for which to use each are such that the smallest ratio of service given to a class to its load
-    is as large as possible; shares below 0.001 are dropped unless that costs a class more than a
-    thousandth of this ratio. Each schedule is in force for an exponential time. At its end a class
-    starts jobs only while fewer are in service than the next schedule has; the time of that one
-    begins when no class has more. Of several jobs that may start, the one of the largest need goes
-    first; of equal needs the class that is first in the system.
+    A schedule sets how many jobs of each class may be in service. The schedules and their shares of
+    time maximise the smallest ratio, over the classes, of service to load; shares below 0.001 are
+    dropped unless that lowers the ratio by more than a thousandth. Each schedule is in force for an
+    exponential time. At its end a class starts jobs only while fewer are in service than in the
+    next schedule; the time of that one begins when no class has more. If several jobs may start,
+    the largest need goes first, and among equal needs the class that comes first in the system.
 
-    - `cycle`: mean time of one round, seconds, changes not counted. By default such that the mean
-      response time is least by an approximation, see `quickswap.policies.cycles`.
-    - `backfill=True`: but during changes, a job of any class may start beyond the schedule if it
-      fits into the free servers beside the jobs that wait and have a place in the schedule.
+    - `cycle`: mean time of one cycle, seconds, without the changes between schedules. The default
+      minimises an approximation of the mean response time, see `quickswap.policies.cycles`.
+    - `backfill=True`: except during changes, a job of any class may start beyond the schedule if it
+      fits into the servers that the schedule's own waiting jobs leave free.
 
     Source: Chen, Grosof, Berg, "Improving multiresource job scheduling with Markovian service rate
     policies", Proc. ACM Meas. Anal. Comput. Syst. 9 (2025).
@@ -74,18 +73,18 @@ class NMSR(Policy):
 @final
 @dataclass(frozen=True, slots=True)
 class RandomizedTimers(Policy):
-    """Randomized Timers: classes take and keep slots at random, and keep them longer if many wait.
+    """Randomized Timers: classes hold slots for random times, which are longer if many jobs wait.
 
-    A slot of a class holds a job in service, or a dummy that only keeps the servers. Each class has
-    a Poisson clock of `rate` ticks per second, by default 1 over the mean size of all jobs. On a
-    tick, if one more job of the class fits beside jobs and dummies, its oldest waiting job starts,
-    or, if nobody of it waits, a dummy, which lasts an exponential time of the mean size of the
-    class. When a slot ends, it is refilled with probability 1 - exp(-w), with the oldest waiting
-    job of the class or a dummy, else released. A job that arrives takes over a dummy of its class.
-    With q_i jobs of class i waiting, w = max(f(q_i), 1e-4 f(max q)), f(x) = log(1 + x)^0.7.
+    A slot of a class holds a job in service, or a dummy that only occupies the servers. Each class
+    has a Poisson clock of `rate` ticks per second, by default 1 over the mean size of all jobs. On
+    a tick, if one more job of the class fits beside jobs and dummies, its oldest waiting job starts
+    or, if none waits, a dummy, which lasts an exponential time with the mean size of the class.
+    When a slot ends, it is refilled with probability 1 - exp(-w), with the oldest waiting job of
+    the class or a dummy, else released. An arriving job replaces a dummy of its class. With q_i
+    jobs of class i waiting, w = max(f(q_i), 1e-4 f(max q)), f(x) = log(1 + x)^0.7.
 
-    Each event takes time in proportion to the number of classes, and some events in proportion to
-    the dummies of a class.
+    The time per event is proportional to the number of classes, and for some events to the number
+    of dummies of a class.
 
     Source: Psychas, Ghaderi, "Randomized algorithms for scheduling multi-resource jobs in the
     cloud", IEEE/ACM Trans. Netw. 26 (2018).

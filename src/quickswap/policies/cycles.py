@@ -1,8 +1,8 @@
-"""The schedules of nMSR, and how long to stay in them.
+"""The schedules of nMSR and the mean time of their cycle.
 
 Source of the policy: Chen, Grosof, Berg, "Improving multiresource job scheduling with Markovian
 service rate policies", Proc. ACM Meas. Anal. Comput. Syst. 9 (2025). The approximation of the best
-cycle is ours.
+cycle is not published elsewhere.
 """
 
 from __future__ import annotations
@@ -17,21 +17,21 @@ from quickswap.model.system import System
 __all__ = ["Schedules", "best_cycle", "schedules"]
 
 Schedules = tuple[tuple[tuple[int, ...], float], ...]
-"""Jobs of each class in service, and share of the time, of each schedule."""
+"""For each schedule, the jobs of each class in service and the share of the time."""
 
 SMALL = 0.001
-"""Shares below this are dropped, and of the ratio of service to load it may cost as much."""
+"""Shares below this are dropped if that lowers the ratio of service to load by less than this."""
 OVERLOAD = 0.95
-"""Where no policy is stable, the cycle is that of a load of this share of what can be carried."""
+"""If no policy is stable, the cycle is that at this share of the capacity."""
 STEP = 1.02
-"""The cycles looked at are a factor apart: the minimum is flat."""
+"""Ratio between the cycles that are compared: the minimum is flat."""
 
 
 def schedules(system: System) -> Schedules:
     """Return the schedules, in the order of the cycle: the most jobs of the largest need first.
 
     Raises:
-        PolicyError: a class has so little load beside the others that it gets no schedule.
+        PolicyError: a class has so small a share of the load that it is in no schedule.
     """
     works = [each.arrival_rate * each.size.mean for each in system.classes]
     return _schedules(system.servers, system.needs, tuple(works), system.names)
@@ -54,34 +54,41 @@ def _schedules(
     for name, ratio in zip(names, _ratios(mix, works), strict=True):
         if ratio <= 0:
             raise PolicyError(
-                f"NMSR finds no schedule for class {name!r}, whose load is too small beside the "
-                "others: leave it out, or join it with another."
+                f"NMSR has no schedule for class {name!r}, as its share of the load is too small: "
+                "leave the class out, or merge it with another."
             )
     by_need = sorted(range(len(needs)), key=lambda i: -needs[i])
     return tuple(sorted(mix, key=lambda each: [-each[0][i] for i in by_need]))
 
 
 def _ratios(mix: list[tuple[tuple[int, ...], float]], works: tuple[float, ...]) -> list[float]:
-    """Return the jobs of each class in service on average, in shares of its load."""
+    """Return the mean number of jobs of each class in service, relative to its load."""
     rows = enumerate(works)
     return [math.fsum(share * jobs[i] for jobs, share in mix) / work for i, work in rows]
 
 
 def best_cycle(system: System, found: Schedules) -> float:
-    """Return the mean time of a round, seconds, with about the least mean response time.
+    """Return the mean time of a cycle, seconds, that about minimises the mean response time.
 
-    A round consists of the times in the schedules, c shares, and of the changes between them. A
-    change from v to w takes the time until, of v exponential services, all but w have ended, for
-    the class for which this is longest on average. Each class is taken to be served as if it always
-    had somebody waiting: per round its jobs at work for c seconds, and those that end during
-    changes. Its mean number in system is then that of a diffusion with this rate and the variance
-    of arrivals, services and the times of the round (a renewal-reward process),
-    (l + r + s) / (2 (r - l)), infinite if r <= l. The sum over the classes is minimised over c.
+    A cycle of mean c + L consists of the times in the schedules, c x share_s with v_s jobs in
+    service, and of changes of total mean L. A change from v to w takes the time until all but w of
+    v exponential services have ended, for the class for which this takes longest on average. Let
+    every class be served as if jobs of it always waited. Its service rate is
+
+        r = (c sum_s share_s v_s / E[S] + jobs that end in changes) / (c + L).
+
+    Arrivals have the variance l per second, completions r, and the random times of the cycle add s:
+    the variance of a renewal-reward process, in which a time in schedule s serves at v_s / E[S] in
+    place of r and has the variance (c share_s)^2, and a change serves at 0. The diffusion with
+    drift l - r and variance l + r + s, reflected at 0, has the mean (l + r + s) / (2 (r - l)); it
+    is infinite if r <= l. The sum over the classes is minimised over c.
     """
     import numpy as np
 
     if len(found) == 1:
-        return max(each.size.mean for each in system.classes)  # nothing ever changes
+        return max(
+            each.size.mean for each in system.classes
+        )  # a single schedule: any cycle will do
     means = np.array([each.size.mean for each in system.classes])
     arrivals = np.array([each.arrival_rate for each in system.classes])
     jobs = np.array([row for row, _ in found], dtype=float)
@@ -93,7 +100,7 @@ def best_cycle(system: System, found: Schedules) -> float:
     changes = [_change(v, w, means) for (v, _), (w, _) in pairwise([*found, found[0]])]
     lost, spread = (math.fsum(each) for each in zip(*changes, strict=True))
     ended = np.maximum(jobs - np.roll(jobs, -1, axis=0), 0).sum(axis=0)
-    # from a small share of the changes on, to many times the cycle that only just is stable
+    # from a small share of the changes to many times the shortest stable cycle
     span = np.log(np.array([1e-2, 1e3 / (ratio - 1)]) * max(lost, float(means.min())))
     cycles = np.exp(np.arange(span[0], span[1], math.log(STEP)))[:, None]
     served = (cycles * (shares @ jobs / means) + ended) / (cycles + lost)

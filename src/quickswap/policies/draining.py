@@ -1,39 +1,40 @@
-"""Backfilling during a drain: who may start ahead of the job that the drain is for.
+"""Backfilling during a drain: which jobs may start before the job that the drain is for.
 
-A drain leaves servers idle and blocks everybody, also jobs a thousand times shorter than itself. So
-while a policy drains for a job b, a waiting job of another class j may start if it fits now and is
-likely to be gone in time; of several that may, the largest need goes first, the oldest of equals.
+A drain leaves servers idle and blocks all waiting jobs, also those a thousand times shorter than
+the drain. With backfilling, while a policy drains for a job b, a waiting job of another class j may
+start if it fits now and probably ends before the drain does. If several may start, the largest need
+goes first, and among equal needs the oldest job.
 
-D is the expected time until b can start. All u jobs of a class in service are expected to have left
+D is the expected time until b can start. The u jobs of a class in service are expected to have left
 after H(u) r, with the harmonic number H(u) = 1 + 1/2 + ... + 1/u and the mean residual size
-r = E[S^2] / (2 E[S]) of the class; for exponential sizes, where r is the mean, that is exact. The
-classes free their servers in the order of these times, until b fits: that time is D. If a class
-must have left completely first (`StaticQuickswap` with drain="exclusive"), D is not before that.
+r = E[S^2] / (2 E[S]) of the class. This is exact for exponential sizes, for which r is the mean.
+The classes free their servers in the order of these times; D is the time at which b fits. If a
+class must leave completely first (`StaticQuickswap` with drain="exclusive"), D is at least the time
+at which it has.
 
-Who is likely to be gone in time is told by one of two rules:
+One of two limits decides whether a job of class j probably ends in time, with P_i = P(S_i > D):
 
-- `overrun`, a number of jobs: P_j + D sum_i lambda_i min(P_i, P_j) <= overrun, for D and all that
-  is longer, with P_i = P(S_i > D). So many jobs are expected to outlast the drain: this one, and of
-  those that arrive until its end the ones that are let in as well. As it counts the jobs to come,
-  one number suits systems with few jobs a drain and with a million.
-- `backfill`, a risk: P_j <= backfill, whatever the number of jobs; for exponential sizes it is
-  E[S_j] <= D / ln(1 / backfill).
+- `overrun`, a number of jobs: P_j + D sum_i lambda_i min(P_i, P_j) <= overrun, for D and all longer
+  drains. The left-hand side is the expected number of jobs that outlast the drain: this job, and
+  those backfilled among the jobs that arrive until its end. As it counts future jobs, one value
+  suits systems with few jobs per drain as well as those with a million.
+- `backfill`, a probability: P_j <= backfill for each job, regardless of their number. For
+  exponential sizes this is E[S_j] <= D / ln(1 / backfill).
 
 Sizes without a second moment have no mean residual size: D is infinite while b needs the servers of
-such jobs, and everybody who fits may start.
+such jobs, and every job that fits may start.
 
-Only the distributions of the classes and their arrival rates are looked at, no size of a job. In a
-replay every job has an estimate: there D is the first time at which b can start if all jobs in
-service end as estimated, as in EASY, and a job may start if its estimated end is not after that,
-whatever the limit.
+The rule uses the size distributions and arrival rates of the classes, and no size of a job. In a
+replay every job has an estimate: there D is the first time at which b fits if all jobs in service
+end as estimated, as in EASY, and a job may start if its estimated end is at most D, for any limit.
 
-Not in the paper.
+The paper does not have backfilling.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING
@@ -48,15 +49,15 @@ if TYPE_CHECKING:
 __all__ = ["OVERRUN", "RISK", "WITH", "Backfilling", "by_estimates"]
 
 RISK = 0.03
-"""The risk of a policy that is just told to backfill."""
+"""The value of `backfill=True`."""
 OVERRUN = 0.9
-"""The jobs that may be expected to outlast a drain, of a policy that is just told to bound them."""
+"""The value of `overrun=True`."""
 WITH = "-with-backfill"
-"""What the core adds to the name of a policy; `by_estimates` is for replays."""
+"""Suffix of a policy's name in the core if it backfills."""
 FINE = 64
-"""Lengths of a drain that are looked at, to each factor of two."""
+"""Lengths of a drain that are compared, per factor of two."""
 SHORT = 2.0**-40
-"""Drains below this share of all mean sizes let nobody in."""
+"""No job is backfilled in drains below this share of all mean sizes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,9 +65,10 @@ class Backfilling:
     """Parameters of backfilling, checked.
 
     Attributes:
-        backfill: the risk, 0 if it is not limited by one.
-        overrun: the number of jobs, 0 if it does not limit. With both 0 nobody is let in.
-        believed: how many times as long as they are the sizes of each class are taken to be.
+        backfill: limit of the probability that a job outlasts the drain, or 0.
+        overrun: limit of the expected number of jobs that do, or 0. No job is backfilled if both
+            are 0.
+        believed: factors by which the policy overestimates the sizes of each class.
     """
 
     backfill: float
@@ -78,41 +80,50 @@ class Backfilling:
         """Check the parameters of a policy.
 
         Raises:
-            PolicyError: one is out of range, both limits are given, or beliefs without a limit.
+            PolicyError: one is out of range, both limits are given, or `believed` without either.
         """
-        risk = _limit(backfill, f"backfill of {policy}", "a risk", RISK)
+        risk = _limit(backfill, f"backfill of {policy}", "a probability", RISK)
         most = _limit(overrun, f"overrun of {policy}", "a number of jobs", OVERRUN)
         if risk and most:
             raise PolicyError(
-                f"{policy} takes backfill or overrun, not both: the one limits the risk that a job "
-                "outlasts the drain, the other how many jobs are expected to."
+                f"{policy} takes backfill or overrun, not both: backfill limits the probability "
+                "that a job outlasts the drain, overrun the expected number of such jobs."
             )
         if believed is None:
             return cls(risk, most, None)
         if not (risk or most):
-            raise PolicyError(f"{policy} believes in sizes for backfilling: give overrun as well.")
-        return cls(risk, most, _factors(believed, f"believed of {policy}"))
+            raise PolicyError(
+                f"believed of {policy} requires overrun or backfill: give one of them."
+            )
+        what = f"believed of {policy}"
+        listed = items(believed)
+        if not listed:
+            raise PolicyError(
+                f"{what} must be a list of factors, one for each class, not {shown(believed)}."
+            )
+        factors = tuple(positive(each, f"each of {what}", PolicyError) for each in listed)
+        return cls(risk, most, factors)
 
     def __bool__(self) -> bool:
-        """Whether anybody is let in."""
+        """Whether any job is backfilled."""
         return self.backfill > 0 or self.overrun > 0
 
     def parameters(self, system: System) -> dict[str, object]:
-        """Return what the core needs to know of the classes, in seconds; nothing if it is off.
+        """Return the parameters of the core for each class, in seconds; empty without backfilling.
 
-        `horizons` are the least D at which jobs of the class are let in, `residuals` the mean
-        residual sizes; None where there is none.
+        `horizons` are the least D at which jobs of the class are backfilled, `residuals` the mean
+        residual sizes; None if infinite.
 
         Raises:
-            PolicyError: beliefs are not as many as the classes.
+            PolicyError: the length of `believed` is not the number of classes.
         """
         if not self:
             return {}
         factors = self.believed or (1.0,) * len(system.classes)
         if len(factors) != len(system.classes):
             raise PolicyError(
-                "believed must hold as many factors as there are classes, "
-                f"{len(system.classes)}, not {len(factors)}."
+                f"believed must contain one factor for each class, {len(system.classes)}, "
+                f"not {len(factors)}."
             )
         distributions = [
             each.size if factor == 1 else each.size.scaled(factor)
@@ -128,10 +139,10 @@ class Backfilling:
         ]
         return {"horizons": _finite(horizons), "residuals": _finite(residuals)}
 
-    def told(self) -> list[str]:
-        """Return the parameters as a label has them, e.g. "overrun .9"."""
+    def details(self) -> list[str]:
+        """Return the parameters as a label shows them, e.g. "overrun 0.9"."""
         limits = (("backfill", self.backfill), ("overrun", self.overrun))
-        words = [f"{name} {value:g}".replace(" 0.", " .") for name, value in limits if value > 0]
+        words = [f"{name} {value:g}" for name, value in limits if value > 0]
         if self.believed is not None:
             words.append("believed " + "+".join(f"{each:g}" for each in self.believed))
         return words
@@ -141,10 +152,10 @@ class Backfilling:
 def _horizons(
     distributions: tuple[Distribution, ...], rates: tuple[float, ...], most: float
 ) -> list[float]:
-    """Return for each class the least drain, in seconds, from which on it is let in.
+    """Return for each class the least drain, in seconds, from which its jobs are backfilled.
 
-    It is found from above: no more jobs than `most` outlast that drain or any longer one. As only
-    `FINE` lengths to a factor of two are looked at, it may be 1.1 % too large.
+    The search goes downwards from a drain that, like any longer one, at most `most` jobs outlast.
+    With `FINE` lengths per factor of two the result is at most 1.1 % too large.
     """
     time, found = _longest(distributions, rates, most), [math.inf] * len(distributions)
     least, shut = SHORT * min(distribution.mean for distribution in distributions), set[int]()
@@ -161,7 +172,11 @@ def _horizons(
 def _outlasting(
     distributions: Sequence[Distribution], rates: Sequence[float], time: float
 ) -> list[float]:
-    """Return how many jobs are expected to outlast a drain if a class is let in, for each class."""
+    """Return for each class the expected number of jobs that outlast a drain if it is backfilled.
+
+    This is P_j + D sum_i lambda_i min(P_i, P_j). In ascending order of P, `below` is the sum of
+    lambda_i P_i up to j and `above` the sum of lambda_i after j.
+    """
     tails = [distribution.sf(time) for distribution in distributions]
     expected, below, above = [0.0] * len(distributions), 0.0, math.fsum(rates)
     for j in sorted(range(len(distributions)), key=tails.__getitem__):
@@ -171,10 +186,10 @@ def _outlasting(
 
 
 def _longest(distributions: Sequence[Distribution], rates: Sequence[float], most: float) -> float:
-    """Return a drain in seconds that so few jobs outlast, and any longer one too.
+    """Return a drain in seconds that, like any longer one, at most `most` jobs outlast.
 
-    By Chebyshev, P(S > D) <= E[S^2] / D^2. Distributions without a second moment have a tail that
-    falls faster than 1 / D.
+    P(S > D) <= E[S^2] / D^2 by Chebyshev's inequality, which decreases faster than 1 / D. So does
+    the tail itself of a distribution without a second moment, as its mean is finite.
     """
 
     def bound(distribution: Distribution) -> float:
@@ -203,19 +218,12 @@ def _limit(given: object, what: str, kind: str, default: float) -> float:
     return value
 
 
-def _factors(given: object, what: str) -> tuple[float, ...]:
-    listed = items(given) if isinstance(given, Iterable) else None
-    if not listed:
-        raise PolicyError(f"{what} must be a list of factors, one for each class, not {given!r}.")
-    return tuple(positive(each, f"each of {what}", PolicyError) for each in listed)
-
-
 def _finite(values: list[float]) -> list[float | None]:
     return [value if math.isfinite(value) else None for value in values]
 
 
 def by_estimates(spec: dict[str, object]) -> dict[str, object]:
-    """Return the same policy of the core for jobs that carry estimates."""
+    """Return the description of the same policy in the core for jobs with estimates."""
     if "horizons" not in spec:
         return spec
     rest = {key: value for key, value in spec.items() if key not in ("horizons", "residuals")}

@@ -1,4 +1,4 @@
-"""Policies without a state of their own: an order among the waiting jobs, and who may overtake."""
+"""Stateless policies: an order of the waiting jobs, and which of them may overtake."""
 
 from __future__ import annotations
 
@@ -74,8 +74,8 @@ class LSF(Policy):
 class Smash(Policy):
     """Among the first `window` waiting jobs, start the one of largest need that fits, oldest first.
 
-    `window` is a whole number of at least 1, or `None` or `inf` for all jobs that wait. A window of
-    1 is FCFS, of infinity MSF.
+    `window` is a whole number of at least 1, or `None` or `inf` for all waiting jobs. A window of 1
+    is FCFS, an infinite window MSF.
     """
 
     name: ClassVar[str] = "smash"

@@ -1,4 +1,4 @@
-"""Policies that interrupt jobs: they choose anew, after every event, which jobs run."""
+"""Preemptive policies: after every event they choose anew which jobs run."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ class ServerFilling(Policy):
     add up to at least k (all of them if they do not); serve it by descending need, as long as each
     fits. An interrupted job resumes where it was, at no cost.
 
-    - `order="arrival"`: the prefix is of the oldest jobs; of equal needs the older first.
-    - `order="srpt"`, ServerFilling-SRPT: the prefix is of the jobs with the smallest need times
-      remaining size, which the policy must know; of equal needs the one with less to do first.
+    - `order="arrival"`: jobs are ordered by arrival; among equal needs the older goes first.
+    - `order="srpt"`, ServerFilling-SRPT: jobs are ordered by need times remaining size, which the
+      policy must know; among equal needs the job with less remaining size goes first.
 
     Source: Grosof, Harchol-Balter, Scheller-Wolf, "WCFS: a new framework for analyzing multiserver
     systems", Queueing Systems 102 (2022); for "srpt" Grosof, Scully, Harchol-Balter,
@@ -50,7 +50,7 @@ class ServerFilling(Policy):
 @final
 @dataclass(frozen=True, slots=True)
 class DivisorFilling(Policy):
-    """Run jobs that fill the servers whole, among the k oldest; for needs that divide k.
+    """Run jobs among the k oldest that fill all servers; for needs that divide k.
 
     After each event take the k oldest unfinished jobs, running or not (all of them if there are
     fewer). Any k numbers that divide k have a subset that adds up to k: serve such a subset, and of
@@ -59,7 +59,7 @@ class DivisorFilling(Policy):
     oldest. An interrupted job resumes where it was, at no cost.
 
     Source: Grosof, Harchol-Balter, Scheller-Wolf, "WCFS: a new framework for analyzing multiserver
-    systems", Queueing Systems 102 (2022). Which subset it is, is our choice.
+    systems", Queueing Systems 102 (2022), which leaves the choice of the subset open.
     """
 
     name: ClassVar[str] = "divisor-filling"
@@ -70,9 +70,9 @@ class DivisorFilling(Policy):
         for name, need in zip(system.names, system.needs, strict=True):
             if system.servers % need:
                 raise PolicyError(
-                    "DivisorFilling is for needs that divide the "
-                    f"{counted(system.servers, 'server')}, and {need}, the need of class {name!r}, "
-                    "does not: take ServerFilling."
+                    "DivisorFilling requires needs that divide the "
+                    f"{counted(system.servers, 'server')}; class {name!r} needs {need}: use "
+                    "ServerFilling."
                 )
         return {}
 
@@ -80,7 +80,7 @@ class DivisorFilling(Policy):
 @final
 @dataclass(frozen=True, slots=True)
 class MaxWeight(Policy):
-    """Run the jobs that fit with the largest weight; each weighs as much as its class has jobs.
+    """Run the set of jobs of largest weight that fits; a job weighs as much as its class has jobs.
 
     After each event serve v_i <= N_i jobs of each class i, with sum n_i v_i <= k, such that
     sum N_i v_i is as large as possible: a knapsack. Of several such choices take the one with the
@@ -88,9 +88,8 @@ class MaxWeight(Policy):
     the earlier in the system goes first. Of each class the oldest jobs run. An interrupted job
     resumes where it was, at no cost.
 
-    Each event takes time in proportion to k times the number of classes, in units of the greatest
-    common divisor of the needs: some hundred microseconds for thousands of servers and some twenty
-    classes.
+    The time per event is proportional to the number of classes times k over the greatest common
+    divisor of the needs: some hundred microseconds for thousands of servers and twenty classes.
 
     Source: Maguluri, Srikant, Ying, "Stochastic models of load balancing and scheduling in cloud
     computing clusters", INFOCOM (2012).

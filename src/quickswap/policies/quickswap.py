@@ -1,9 +1,9 @@
-"""The Quickswap family: change class before the present one has run dry.
+"""The Quickswap family: policies that change class before the queue of the present one is empty.
 
-All take `overrun` and `backfill`, which the paper does not have: jobs that are likely to be gone in
-time start during a drain. Both are from 0 (off) to below 1, and exclude each other; True is the
-default, an overrun of 0.9 jobs and a risk of 0.03. `believed` holds a factor for each class, how
-many times as long as they are its sizes are taken to be. See `quickswap.policies.draining`.
+All take `overrun` and `backfill`, which the paper does not have: jobs that probably end in time
+start during a drain. Both are from 0 (off) to below 1, and at most one is given; True is the
+recommended value, an overrun of 0.9 jobs or a probability of 0.03. `believed` contains a factor for
+each class, by which the policy overestimates its sizes. See `quickswap.policies.draining`.
 
 "The paper" is Chen, Anggraito, Olliaro, Marin, Ajmone Marsan, Berg, Grosof, "Improving
 Nonpreemptive Multiserver Job Scheduling with Quickswap".
@@ -32,16 +32,16 @@ class MSFQ(Policy):
     default k - 1.
 
     - `drain="on_demand"`, 0 <= l <= k: lights start whenever a server is free, unless draining.
-      Draining begins as soon as a heavy job waits and N_1 <= l; nobody starts until the last light
-      has left. Then heavies are served one after another until none is left. As long as no two
-      events share an instant, l = 0 is MSF and l = k is AdaptiveQuickswap.
+      Draining begins as soon as a heavy job waits and N_1 <= l; no job starts until the last light
+      has left. Then heavies are served one after another until none is left. If no two events are
+      simultaneous, l = 0 is MSF and l = k is AdaptiveQuickswap.
     - `drain="always"`, 0 <= l <= k - 1: a visit to the lights first starts min(N_1, k) of them. It
-      goes on while N_1 > l, then the lights in service finish and none starts, whether or not a
-      heavy job waits; then heavies until none is left.
+      continues while N_1 > l; then the lights in service finish and none starts, whether or not a
+      heavy job waits; then heavies are served until none is left.
 
-    With `overrun` or `backfill`, while lights drain and a heavy job waits, a light starts if it is
-    likely to be gone in time, D, when the lights in service are expected to have left: if no more
-    than `overrun` jobs are expected to outlast D, or if P(S > D) <= backfill.
+    With `overrun` or `backfill`, while lights drain and a heavy job waits, a light starts if it
+    probably ends by D, the time at which the lights in service are expected to have left: if at
+    most `overrun` jobs are expected to outlast D, or if P(S > D) <= backfill.
 
     Source: the paper, section "Most Servers First Quickswap (MSFQ)".
     """
@@ -70,8 +70,8 @@ class MSFQ(Policy):
                 "MSFQ serves systems of two classes, one that needs 1 server and one that needs "
                 f"all; this one has {counted(len(system.classes), 'class')} with needs from "
                 f"{min(system.needs)} to {max(system.needs)} on "
-                f"{counted(system.servers, 'server')}: take "
-                "Adaptive Quickswap or Static Quickswap."
+                f"{counted(system.servers, 'server')}: use "
+                "AdaptiveQuickswap or StaticQuickswap."
             )
         highest = system.servers if self.drain == "on_demand" else system.servers - 1
         threshold = system.servers - 1 if self.threshold is None else self.threshold
@@ -82,7 +82,7 @@ class MSFQ(Policy):
     def _details(self) -> list[str]:
         threshold = "k-1" if self.threshold is None else f"{self.threshold}"
         drain = [] if self.drain == "on_demand" else [self.drain]
-        return [threshold, *drain, *_told(self)]
+        return [threshold, *drain, *_backfilling_details(self)]
 
 
 @final
@@ -92,16 +92,16 @@ class StaticQuickswap(Policy):
 
     The swap is due when no waiting job of class i can be started and u_i <= l_i.
 
-    - `drain="overlap"`: swap when it is due, another class has somebody waiting, and either no
-      other class is in service or nobody of class i waits; the next class of the cycle with
-      somebody waiting starts as servers become free, while the old one finishes. On one-or-all this
+    - `drain="overlap"`: the swap takes place when it is due, a job of another class waits, and
+      either no other class is in service or no job of class i waits. The next class of the cycle
+      with a waiting job starts as servers become free, while class i finishes. On one-or-all this
       is MSFQ(l, "on_demand").
-    - `drain="exclusive"`: when it is due nobody starts until class i has left, whether or not
-      anybody else waits; then the next class of the cycle with somebody waiting, class i last. If
-      nobody waits, the class of the next arrival is visited; jobs that backfilling let in may be in
-      service then. On one-or-all this is MSFQ(l, "always").
+    - `drain="exclusive"`: when the swap is due no job starts until class i has left, whether or not
+      other jobs wait; the next class of the cycle with a waiting job is visited then, class i last.
+      If no job waits, the class of the next arrival is visited; backfilled jobs may be in service
+      then. On one-or-all this is MSFQ(l, "always").
 
-    On one-or-all the two are so as long as no two events share an instant.
+    The statements about one-or-all hold if no two events are simultaneous.
 
     Args:
         threshold: one l for all, in servers, from 0 to k: l_i = min(c_i - 1, floor(l / n_i)).
@@ -110,14 +110,14 @@ class StaticQuickswap(Policy):
         order: the cycle, every class once, by name or by position in the system (from 0). By
             default from the largest need to the smallest.
         drain: "overlap" or "exclusive".
-        backfill, overrun: during a drain for class j, jobs of a class h other than j start that are
-            likely to be gone in time, D, when a job of class j is expected to start: those with
-            P(S_h > D) <= backfill, or those of which, with the jobs to come that are let in as
-            well, no more than `overrun` are expected to outlast D. With "overlap" it is a drain
-            while the class visited waits for servers that others hold. With "exclusive" class j is
-            the next of the cycle with somebody waiting, and as those let in may outlast the drain,
-            a swap is due only if class i is alone in service or nobody of it waits.
-        believed: factors by which the sizes of the classes are misjudged.
+        backfill, overrun: during a drain for class j, jobs of another class h start if they
+            probably end by D, the time at which a job of class j is expected to start: if
+            P(S_h > D) <= backfill, or if at most `overrun` jobs, including future backfilled ones,
+            are expected to outlast D. With "overlap" a drain is the time in which the class visited
+            waits for servers that others hold. With "exclusive" class j is the next of the cycle
+            with a waiting job; as backfilled jobs may outlast the drain, a swap is due only if
+            class i is alone in service or no job of it waits.
+        believed: factors by which the policy overestimates the sizes of the classes.
 
     Source: the paper, section "Static Quickswap" ("exclusive" is its text).
     """
@@ -146,7 +146,7 @@ class StaticQuickswap(Policy):
         believed: Iterable[float] | None = None,
     ) -> None:
         if threshold is not None and thresholds is not None:
-            raise PolicyError("Static Quickswap takes threshold or thresholds, not both.")
+            raise PolicyError("StaticQuickswap takes threshold or thresholds, not both.")
         if threshold is not None:
             threshold = _natural(threshold, "threshold of Static Quickswap")
         if thresholds is not None:
@@ -176,20 +176,20 @@ class StaticQuickswap(Policy):
 
     def _cycle(self, system: System) -> list[int]:
         """Return the positions of the classes in the order of the visits."""
-        everyone = range(len(system.classes))
+        classes = range(len(system.classes))
         if self.order is None:
-            return sorted(everyone, key=lambda i: -system.needs[i])
+            return sorted(classes, key=lambda i: -system.needs[i])
         positions = {name: i for i, name in enumerate(system.names)}
         cycle = []
         for each in self.order:
             if isinstance(each, str) and each not in positions:
                 unknown("class in the order of Static Quickswap", each, positions, PolicyError)
             cycle.append(positions[each] if isinstance(each, str) else each)
-        if sorted(cycle) != list(everyone):
+        if sorted(cycle) != list(classes):
             raise PolicyError(
-                f"order of Static Quickswap must hold each of the "
-                f"{counted(len(everyone), 'class')} once, by name or by position "
-                f"from 0 to {len(everyone) - 1}, not {shown(list(self.order))}."
+                f"order of Static Quickswap must contain each of the "
+                f"{counted(len(classes), 'class')} once, by name or by position "
+                f"from 0 to {len(classes) - 1}, not {shown(list(self.order))}."
             )
         return cycle
 
@@ -220,23 +220,23 @@ class StaticQuickswap(Policy):
         if self.order is not None:
             details.append("order " + "+".join(map(str, self.order)))
         drain = [] if self.drain == "overlap" else [self.drain]
-        return [*details, *drain, *_told(self)]
+        return [*details, *drain, *_backfilling_details(self)]
 
 
 @final
 @dataclass(frozen=True, slots=True)
 class AdaptiveQuickswap(Policy):
-    """Most servers first, until the classes in service have nobody left to refill them.
+    """Most servers first, until no class in service has a waiting job.
 
     Working: start the oldest job of the largest need that fits. After each round of starts the swap
-    is triggered if some class waits and is not in service, and no class in service has a waiting
-    job. Draining: nobody starts but the job that is the largest waiting one at the time; as soon as
-    it starts, back to working.
+    is triggered if a class waits that is not in service, and no class in service has a waiting job.
+    Draining: no job starts except the one of the largest need among the waiting jobs; when it
+    starts, the policy is working again.
 
     With `overrun` or `backfill`, while draining for a job b, a job of another class j that fits
-    starts if it is likely to be gone in time, D, when b is expected to fit: with P_i = P(S_i > D),
-    if P_j + D sum_i lambda_i min(P_i, P_j) <= overrun, the number of jobs that are expected to
-    outlast D, or if P_j <= backfill. The largest need goes first.
+    starts if it probably ends by D, the time at which b is expected to fit: with P_i = P(S_i > D),
+    if P_j + D sum_i lambda_i min(P_i, P_j) <= overrun, the expected number of jobs that outlast D,
+    or if P_j <= backfill. The largest need goes first.
 
     Source: the paper, section "Adaptive Quickswap".
     """
@@ -257,7 +257,7 @@ class AdaptiveQuickswap(Policy):
         return _backfilling(self, system)
 
     def _details(self) -> list[str]:
-        return _told(self)
+        return _backfilling_details(self)
 
 
 _Backfills = MSFQ | StaticQuickswap | AdaptiveQuickswap
@@ -275,8 +275,8 @@ def _backfilling(policy: _Backfills, system: System) -> dict[str, object]:
     return Backfilling(policy.backfill, policy.overrun, policy.believed).parameters(system)
 
 
-def _told(policy: _Backfills) -> list[str]:
-    return Backfilling(policy.backfill, policy.overrun, policy.believed).told()
+def _backfilling_details(policy: _Backfills) -> list[str]:
+    return Backfilling(policy.backfill, policy.overrun, policy.believed).details()
 
 
 def _natural(value: object, what: str) -> int:

@@ -1,8 +1,9 @@
 """Policies as one word of text: `msfq:threshold=31,drain=always`.
 
 A name, then a colon and the parameters that differ from their defaults, `key=value` between commas.
-A list is written with `+` between its items: `static-quickswap:order=3+2+1+0`. Items of digits are
-numbers; a class whose name holds `+`, `,` or `=`, or is a number, is named by its position.
+A list is written with `+` between its items: `static-quickswap:order=3+2+1+0`. An item that reads
+as a number is a number. A class is given by its position if its name contains `+`, `,` or `=`, or
+is a number.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from dataclasses import MISSING, fields, is_dataclass
 from quickswap._words import split
 from quickswap.errors import PolicyError, shown, unknown
 from quickswap.policies.backfilling import EASY, Conservative
-from quickswap.policies.base import Policy, no_policy
+from quickswap.policies.base import Policy, not_a_policy
 from quickswap.policies.clocks import NMSR, RandomizedTimers
 from quickswap.policies.orders import FCFS, LSF, MSF, FirstFit, Smash
 from quickswap.policies.preemptive import DivisorFilling, MaxWeight, ServerFilling
@@ -49,7 +50,7 @@ def parse(text: str) -> Policy:
     """
     if not isinstance(text, str):
         raise PolicyError(
-            f"a policy is spelled as text, as in 'msfq:threshold=31', not {shown(text)}."
+            f"the spelling of a policy must be text such as 'msfq:threshold=31', not {shown(text)}."
         )
     name, given = split(text, "policy", PolicyError)
     known = {kind.name: kind for kind in POLICIES}
@@ -60,11 +61,11 @@ def parse(text: str) -> Policy:
     for key in given:
         if key not in parameters:
             if not parameters:
-                raise PolicyError(f"policy {plain} has no parameters, so {key!r} must go.")
+                raise PolicyError(f"policy {plain} has no parameters: remove {key!r}.")
             unknown(f"parameter of policy {plain}", key, parameters, PolicyError)
     for key, default in parameters.items():
         if default is MISSING and key not in given:
-            raise PolicyError(f"policy {plain} needs its {key}, as in {plain}:{key}=8.")
+            raise PolicyError(f"policy {plain} requires {key}, as in {plain}:{key}=8.")
     build: Callable[..., Policy] = known[plain]
     lists = known[plain].lists
     return build(
@@ -76,10 +77,10 @@ def spell(policy: Policy) -> str:
     """Return the spelling that `parse` reads back as an equal policy.
 
     Raises:
-        PolicyError: a class is named in a way that cannot be spelled; use its position.
+        PolicyError: the name of a class cannot be spelled.
     """
     if not isinstance(policy, Policy):
-        raise PolicyError(no_policy(policy))
+        raise PolicyError(not_a_policy(policy))
     changed = {
         key: getattr(policy, key)
         for key, default in _parameters(type(policy)).items()
@@ -122,5 +123,7 @@ def _spelled(value: object) -> str:
         if isinstance(each, str) and (
             _item(each) != each or each != each.strip() or set(each) & set("+,=")
         ):
-            raise PolicyError(f"class {each!r} cannot be spelled by name: give its position.")
+            raise PolicyError(
+                f"class {each!r} has a name that cannot be spelled: give its position."
+            )
     return "+".join(map(str, value))

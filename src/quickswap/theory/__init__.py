@@ -1,7 +1,7 @@
-"""Results known without simulation, one module a result.
+"""Results known without simulation, one module per result.
 
-Nothing here but `chain`, which asks policies what they do, imports the core. Modules are imported
-when first used.
+Only `chain` imports the core, because it asks the policies for their decisions. Modules are
+imported when first used.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from quickswap.theory.stability import Stability, stability
 
 if TYPE_CHECKING:
     from quickswap.theory import chain, classical, fcfs, msfq, server_filling, static_quickswap
-    from quickswap.theory.limits import heavy_traffic
+    from quickswap.theory.asymptotics import heavy_traffic
     from quickswap.theory.means import ClassMeans, Means
     from quickswap.theory.threshold import BestThreshold, best_threshold
 
@@ -38,13 +38,13 @@ _HOME = {
     "ClassMeans": "means",
     "Means": "means",
     "best_threshold": "threshold",
-    "heavy_traffic": "limits",
+    "heavy_traffic": "asymptotics",
 }
-"""The module of each public name that is not a module itself."""
+"""The module of each public name that is not itself a module."""
 
 
 def __getattr__(name: str) -> Any:
-    """Import a public name, or a module, when it is first asked for."""
+    """Import a public name, or a module, when it is first used."""
     if name not in __all__:
         raise AttributeError(f"module 'quickswap.theory' has no attribute {name!r}")
     if name in _HOME:

@@ -1,4 +1,4 @@
-"""Results on classical queues, the building blocks and touchstones of the others.
+"""Results on classical queues, on which the others are built and against which they are tested.
 
 Arrivals are Poisson; rates are per second, times in seconds.
 """
@@ -13,19 +13,19 @@ from quickswap._check import positive, whole
 from quickswap.errors import ModelError, shown
 from quickswap.model.distributions import Distribution
 from quickswap.model.system import MOST_SERVERS
-from quickswap.theory.models import check_load
+from quickswap.theory.conditions import check_load
 
 __all__ = ["Queue", "mg1", "mg1_exceptional_first", "mmk", "polling_waiting_work"]
 
 
 @dataclass(frozen=True, slots=True)
 class Queue:
-    """Means of a queue served in order of arrival.
+    """Means of a queue with service in order of arrival.
 
     Attributes:
         arrival_rate: jobs per second.
-        waiting_probability: share of the jobs that find nobody to serve them at once.
-        mean_waiting_time: from arrival to start, in seconds; infinite if their variance is.
+        waiting_probability: share of the jobs that do not start at once.
+        mean_waiting_time: from arrival to start, in seconds; infinite if the sizes' variance is.
         mean_response_time: from arrival to completion, in seconds.
     """
 
@@ -58,16 +58,17 @@ def mmk(servers: int, arrival_rate: float, mean_size: float) -> Queue:
     mean = positive(mean_size, f"mean size of {what}")
     load = rate * mean / k
     check_load(load, rate, what)
-    waits = 1 / (_lost_once_in(k, rate * mean) * (1 - load) + load)
+    # Erlang's C from his B: C = B / (1 - load (1 - B))
+    waits = 1 / (_inverse_erlang_b(k, rate * mean) * (1 - load) + load)
     waiting = waits * mean / (k * (1 - load))
     return Queue(rate, waits, waiting, waiting + mean)
 
 
-def _lost_once_in(servers: int, offered: float) -> float:
-    """Return 1 / B, with Erlang's B: the sum over j of k (k - 1) ... (k - j + 1) / a^j.
+def _inverse_erlang_b(servers: int, offered: float) -> float:
+    """Return 1 / B for Erlang's B: the sum over j of k (k - 1) ... (k - j + 1) / a^j.
 
-    All terms are positive, so that nothing cancels, whatever the number of servers k and the
-    offered load a; infinite where B is below the smallest number.
+    All terms are positive, so that nothing cancels for any number of servers k and offered load a.
+    The result is infinite if B is below the smallest float.
     """
     import numpy as np
 
@@ -91,18 +92,24 @@ def mg1(arrival_rate: float, size: Distribution) -> Queue:
     _check_distribution(size, "size of M/G/1")
     load = rate * size.mean
     check_load(load, rate, "M/G/1")
-    waiting = rate * size.second_moment / (2 * (1 - load))
+    waiting = rate * size.second_moment / (2 * (1 - load))  # lambda E[S^2] / (2 (1 - rho))
     return Queue(rate, load, waiting, waiting + size.mean)
 
 
 def mg1_exceptional_first(arrival_rate: float, size: Distribution, first: Distribution) -> Queue:
-    """Return the means of M/G/1 in which a job that finds nobody has a size of another
-    distribution.
+    """Return the means of M/G/1 in which the sizes of jobs that find it empty are distributed
+    differently.
+
+    With S' the size of the first job of a busy period,
+
+        P(wait) = lambda E[S'] / (1 - rho + lambda E[S']),
+        E[W] = P(wait) lambda E[S^2] / (2 (1 - rho))
+               + lambda E[S'^2] / (2 (1 - rho + lambda E[S'])).
 
     Args:
         arrival_rate: jobs per second.
-        size: distribution of the sizes of jobs that have to wait.
-        first: distribution of the sizes of jobs that do not, the first of each busy period.
+        size: distribution of the sizes of jobs that wait.
+        first: distribution of the sizes of jobs that do not wait, the first of each busy period.
 
     Raises:
         ModelError: a value out of range.
@@ -128,7 +135,7 @@ def mg1_exceptional_first(arrival_rate: float, size: Distribution, first: Distri
 def _check_distribution(distribution: object, what: str) -> None:
     if not isinstance(distribution, Distribution):
         raise ModelError(
-            f"{what} must be a distribution, as quickswap.Exponential(mean=1.0), not "
+            f"{what} must be a distribution such as quickswap.Exponential(mean=1.0), not "
             f"{shown(distribution)}."
         )
 
@@ -141,14 +148,19 @@ def polling_waiting_work(
     """Return the sum over queues of rho_i E[W_i], in seconds, for cyclic exhaustive polling.
 
     One server visits the queues in cyclic order, leaves each when it is empty, and takes
-    independent switchover times on its way, whether or not anybody waits. W_i is the waiting time
-    in queue i, rho_i its load. Without switchover times this holds for every order of service that
-    leaves no server idle and interrupts no job.
+    independent switchover times between queues, also if no job waits. W_i is the waiting time
+    in queue i, rho_i its load. With R the switchover time of a cycle, the sum is
+
+        rho sum lambda_i E[S_i^2] / (2 (1 - rho)) + rho E[R^2] / (2 E[R])
+        + E[R] (rho^2 - sum rho_i^2) / (2 (1 - rho)).
+
+    Without switchover times only the first term remains, and it holds for every order of service
+    that neither idles while a job waits nor interrupts a job.
 
     Args:
         arrival_rates: jobs per second of each queue.
         sizes: distribution of the sizes of each queue.
-        switchovers: distributions of the switchover times of a cycle; none if they are zero.
+        switchovers: distributions of the switchover times of a cycle; empty if they are zero.
 
     Raises:
         ModelError: values out of range, or not as many sizes as arrival rates.
@@ -172,8 +184,8 @@ def polling_waiting_work(
             _check_distribution(distribution, f"each of {name} of {what}")
     if not rates or len(rates) != len(sizes):
         raise ModelError(
-            f"{what} needs one size distribution for each arrival rate, and at least one of both; "
-            f"there are {len(sizes)} distributions and {len(rates)} rates."
+            f"{what} requires one size distribution for each arrival rate, and at least one of "
+            f"both; there are {len(sizes)} distributions and {len(rates)} rates."
         )
     loads = [rate * size.mean for rate, size in zip(rates, sizes, strict=True)]
     load = math.fsum(loads)
@@ -182,7 +194,7 @@ def polling_waiting_work(
     result = load * second / (2 * (1 - load))
     total = math.fsum(each.mean for each in switchovers)
     if total > 0:
-        square = math.fsum(each.variance for each in switchovers) + total * total
-        others = math.fsum(own * (load - own) for own in loads)  # load^2 - sum of squares
+        square = math.fsum(each.var for each in switchovers) + total * total
+        others = math.fsum(own * (load - own) for own in loads)  # rho^2 - sum rho_i^2
         result += load * square / (2 * total) + total * others / (2 * (1 - load))
     return result

@@ -1,8 +1,9 @@
-"""First come, first served: the largest arrival rate it carries, and mean response times.
+"""First come, first served: its stability limit and its mean response times.
 
-FCFS is stable below the throughput of the saturated system, in which somebody always waits
-(Baccelli, Foss, "On the saturation rule for the stability of queues", J. Appl. Prob. 32, 1995).
-Arrivals are Poisson, so that the classes of successive jobs are independent.
+FCFS is stable below the throughput of the saturated system, in which a job always waits, and
+unstable above it (Baccelli, Foss, "On the saturation rule for the stability of queues",
+J. Appl. Prob. 32, 1995). Arrivals are Poisson, so that the classes of successive jobs are
+independent.
 """
 
 from __future__ import annotations
@@ -17,15 +18,15 @@ from quickswap.errors import ModelError, UnstableError
 from quickswap.model.distributions import Exponential
 from quickswap.model.files import as_system
 from quickswap.model.system import System
+from quickswap.theory.conditions import markovian, one_or_all, poisson
 from quickswap.theory.means import Means
-from quickswap.theory.models import markovian, one_or_all, poisson
+from quickswap.theory.qbd import waits
 from quickswap.theory.saturation import MOST, saturated_rate, states
-from quickswap.theory.unsampled import waits
 
 __all__ = ["Limit", "exact", "find_limit", "limit", "one_or_all_rate", "same_distribution_rate"]
 
 PER_STATE = 6e4
-"""Steps of `same_distribution_rate` that take the time of a state of the chain."""
+"""Steps of `same_distribution_rate` that take as long as one state of the chain."""
 
 
 def exact(system: System | str | Path) -> Means:
@@ -37,9 +38,9 @@ def exact(system: System | str | Path) -> Means:
 
     Raises:
         ModelError: another system.
-        UnstableError: an arrival rate that FCFS cannot carry.
+        UnstableError: an arrival rate at which FCFS is unstable.
 
-    Source: the chain is that of `quickswap.theory.unsampled`.
+    Source: the chain is that of `quickswap.theory.qbd`.
     """
     what = "the exact solution of FCFS"
     system = as_system(system)
@@ -48,7 +49,7 @@ def exact(system: System | str | Path) -> Means:
     if system.arrival_rate >= most:
         raise UnstableError(
             f"FCFS has no mean response time at an arrival rate of {system.arrival_rate:.6g}: at "
-            f"this mix it carries less than {most:.6g}."
+            f"this mix it is stable below {most:.6g} only."
         )
     wait = waits(model, False, what)
     return Means.of(system, model.ordered(wait.light + 1 / model.m1, wait.heavy + 1 / model.mk))
@@ -57,11 +58,11 @@ def exact(system: System | str | Path) -> Means:
 def limit(system: System | str | Path) -> float:
     """Return the arrival rate, all classes together, below which FCFS is stable at this mix.
 
-    A formula where one is known, else the Markov chain of the saturated system.
+    It is given by a formula if one is known, else by the Markov chain of the saturated system.
 
     Raises:
         ModelError: distributions for which it is not known, or a chain of more than a million
-        states.
+            states.
     """
     system = as_system(system)
     found = find_limit(system, MOST)
@@ -70,34 +71,42 @@ def limit(system: System | str | Path) -> float:
     if markovian(system):
         raise ModelError(
             f"the limit of FCFS for {counted(len(system.classes), 'class')} on "
-            f"{counted(system.servers, 'server')} asks for a Markov chain of more than {MOST:,} "
-            "states, too many for memory: find it by simulation."
+            f"{counted(system.servers, 'server')} requires a Markov chain of more than {MOST:,} "
+            "states, too many for memory: simulate the system."
         )
     raise ModelError(
-        "the limit of FCFS is known for Poisson arrivals and exponential sizes, of the light jobs "
-        "at least where jobs need one server or all: find it by simulation."
+        "the limit of FCFS is known for Poisson arrivals and exponential sizes only (on one-or-all "
+        "systems the sizes of heavy jobs are free): simulate the system."
     )
 
 
 @dataclass(frozen=True, slots=True)
 class Limit:
-    """A limit of FCFS, in jobs per second, with its grounds in a sentence and their source."""
+    """An arrival rate below which a policy is stable, in jobs per second.
+
+    Attributes:
+        rate: the limit.
+        reason: one sentence.
+        source: where the proof is.
+        exact: whether the policy is unstable above it.
+    """
 
     rate: float
     reason: str
     source: str
+    exact: bool = True
 
 
 def find_limit(system: System, most: float) -> Limit | None:
-    """Return the limit of FCFS if it is known, by a chain of at most `most` states; else None.
+    """Return the limit of FCFS if it is known or takes a chain of at most `most` states; else None.
 
-    Where all sizes have the same distribution no chain is needed, and as much work is allowed for.
+    If all sizes have the same distribution no chain is needed; the same effort is allowed.
     """
     servers, needs, shares = system.servers, system.needs, system.job_shares
     sizes = [each.size for each in system.classes]
     means = [size.mean for size in sizes]
     if len(set(needs)) == 1 or 2 * min(needs) > servers:
-        reason = "jobs are alike in need, or fit one at a time: a queue, never idle in vain."
+        reason = "all jobs have the same need, or no two fit at once: a work-conserving queue."
         return Limit(system.capacity, reason, "Loynes, Proc. Cambridge Phil. Soc. 58 (1962)")
     if not poisson(system):
         return None
@@ -112,9 +121,7 @@ def find_limit(system: System, most: float) -> Limit | None:
     packed = servers / math.fsum(n * share for n, share in zip(needs, shares, strict=True))
     if len(set(sizes)) == 1 and packed * servers * len(needs) <= PER_STATE * most:
         rate = same_distribution_rate(servers, needs, shares, means[0])
-        reason = (
-            "the throughput of the saturated system, known where all classes have one distribution."
-        )
+        reason = "the throughput of the saturated system, known if all sizes have one distribution."
         return Limit(rate, reason, "Rumyantsev, Morozov, Ann. Oper. Res. 252 (2017)")
     if states(servers, needs, most) > most:
         return None
@@ -132,13 +139,18 @@ def one_or_all_rate(servers: int, light_share: float, light: float, heavy: float
         light: mean light size in seconds; light sizes are exponential.
         heavy: mean heavy size in seconds, of any distribution.
 
-    Between two heavy jobs G lights run, geometric; the j-th last of them to leave leaves after a
-    time of mean `light / min(j, k)`. So a heavy and its lights take `heavy + light sum_j
-    P(G >= j) / min(j, k)`, and there is one heavy in `1 / (1 - p)` jobs.
+    In the saturated system G lights run between two heavy jobs, P(G >= j) = p^j. While j of them
+    are left, min(j, k) are in service, and the next completion takes `light / min(j, k)` on
+    average. So a heavy job and the lights after it take
+
+        heavy + light sum_{j>=1} p^j / min(j, k)
+        = heavy + light (sum_{j<=k} p^j / j + p^(k+1) / (k (1 - p))),
+
+    and they are 1 / (1 - p) jobs on average.
     """
     p = light_share
     if p == 1:
-        return servers / light  # by rounding, no heavy job is ever seen
+        return servers / light  # the share of heavy jobs is below rounding
     waves = math.fsum(p**j / j for j in range(1, servers + 1))
     rest = p ** (servers + 1) / (servers * (1 - p))
     return 1 / ((1 - p) * (heavy + light * (waves + rest)))
@@ -149,9 +161,13 @@ def same_distribution_rate(
 ) -> float:
     """Return the limit if all classes have the same exponential size, in jobs per second.
 
-    It is `1 / (mean E[1/M])`, where M of a sequence of independent jobs fit at once: Rumyantsev,
-    Morozov, "Stability criterion of a multiserver model with simultaneous service", Annals of
-    Operations Research 252 (2017).
+    It is 1 / (mean E[1/M]), where M is the number of jobs of an independent sequence that fit at
+    once, before the first that does not. For in the saturated system the class of the job that
+    completes is independent of the classes in service, as all complete at the same rate. The jobs
+    in service and those behind them are hence an independent sequence after each completion; M of
+    them are in service, and the next completion takes mean / M. P(M = m) is the probability that m
+    jobs fit less the probability that m + 1 do. Source: Rumyantsev, Morozov, "Stability criterion
+    of a multiserver model with simultaneous service", Annals of Operations Research 252 (2017).
 
     Args:
         servers: k.

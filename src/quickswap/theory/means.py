@@ -1,4 +1,4 @@
-"""What every solution shares: mean response times, as plain numbers, in the shape of a result."""
+"""Mean response times as plain numbers: the part that all solutions share."""
 
 from __future__ import annotations
 
@@ -31,11 +31,11 @@ class ClassMeans:
 
 @dataclass(frozen=True, kw_only=True)
 class Means:
-    """Mean response times, computed and not estimated.
+    """Computed mean response times, free of statistical error.
 
     Attributes:
-        system: what was solved.
-        classes: in the order of the system.
+        system: the system solved.
+        classes: the means of each class, in the order of the system.
     """
 
     system: System
@@ -62,7 +62,7 @@ class Means:
 
     @property
     def largest_mean_response_time(self) -> float:
-        """Mean of the class that waits longest, seconds."""
+        """The largest mean of a class, seconds."""
         return max(each.mean_response_time for each in self.classes)
 
     @property

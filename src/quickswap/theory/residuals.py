@@ -1,4 +1,4 @@
-"""The check that a solution solves its own equations."""
+"""The check that a numerical solution satisfies its equations."""
 
 from __future__ import annotations
 
@@ -8,16 +8,16 @@ __all__ = ["check_residual"]
 
 
 def check_residual(what: str, equation: str, size: float, allowed: float) -> None:
-    """Refuse a solution that leaves a residual, rather than return wrong numbers.
+    """Refuse a solution with a large residual, which would be wrong.
 
     Args:
-        what: the solver.
-        equation: what does not hold.
-        size: of the residual, relative to the terms of the equation.
-        allowed: the largest size that rounding explains.
+        what: name of the solver.
+        equation: name of the equation.
+        size: residual, relative to the terms of the equation.
+        allowed: the largest residual that rounding explains.
 
     Raises:
-        QuickswapError: the residual is larger, or not a number.
+        QuickswapError: the residual is larger, or nan.
     """
     if not size <= allowed:
         raise QuickswapError(

@@ -1,11 +1,11 @@
-"""The throughput of FCFS when somebody always waits, from a Markov chain.
+"""The throughput of FCFS in the saturated system, in which a job always waits, from a Markov chain.
 
-A state is what is in service, v with v_i jobs of class i, and the class h of the job at the head of
-the queue, which does not fit. What follows the head is not looked at before its turn comes: with
-Poisson arrivals the classes of successive jobs are independent. Sizes are exponential.
+A state (v, h) consists of the jobs in service, v_i of class i, and the class h of the job at the
+head of the queue, which does not fit. The jobs behind the head are not part of the state: with
+Poisson arrivals their classes are independent of all that has happened. Sizes are exponential.
 
-The chain of jumps has, beside these states, the states v between two of them, in which the next
-job is drawn: it starts or becomes the head that does not fit.
+The chain of jumps also has states v, in which the next job is drawn from the queue: it starts, or
+it becomes the head that does not fit.
 """
 
 from __future__ import annotations
@@ -29,17 +29,20 @@ if TYPE_CHECKING:
 __all__ = ["MOST", "QUICK", "saturated_rate", "states"]
 
 MOST = 1_000_000
-"""States of the chain that are tried: some hundred megabytes, some ten seconds."""
+"""Largest number of states: some hundred megabytes, some ten seconds."""
 QUICK = 5_000
-"""States solved within a tenth of a second or so."""
+"""Number of states that are solved within about a tenth of a second."""
 DIRECT = 20_000
-"""States up to which elimination is faster than iteration."""
+"""Number of states up to which elimination is faster than iteration."""
 RESIDUAL = 1e-9
-"""Most that the flows in and out of the states may differ, relatively."""
+"""Largest relative difference between the flows into and out of the states."""
 
 
 def states(servers: int, needs: Sequence[int], most: float = MOST) -> float:
-    """Return the number of states of the chain of jumps; infinity where it is more than `most`.
+    """Return the number of states of the chain of jumps, or infinity if it is more than `most`.
+
+    The v are the multisets that fit, counted by the servers they need as coins change a sum; a pair
+    (v, h) is a v that leaves fewer servers free than h needs.
 
     Args:
         servers: k.
@@ -68,7 +71,10 @@ def states(servers: int, needs: Sequence[int], most: float = MOST) -> float:
 def saturated_rate(
     servers: int, needs: Sequence[int], shares: Sequence[float], means: Sequence[float]
 ) -> float:
-    """Return the jobs per second that FCFS completes while somebody always waits.
+    """Return the jobs per second that FCFS completes in the saturated system.
+
+    Each visit to (v, h) lasts 1 / speed on average and ends with one completion, so the throughput
+    is the number of visits over the sum of visits / speed.
 
     Args:
         servers: k.
@@ -98,7 +104,7 @@ def _saturated_rate(
         raise ModelError(
             f"the saturated chain of FCFS for {counted(len(needs), 'class')} on "
             f"{counted(servers, 'server')} has more than {MOST:,} states, too "
-            "many for memory: find the limit by simulation."
+            "many for memory: simulate the system."
         )
     rates = 1 / np.array([mean for _, mean in classes])
     chain = _chain(servers, np.array(needs), np.array(shares), rates)
@@ -107,17 +113,17 @@ def _saturated_rate(
 
 
 class _Chain(NamedTuple):
-    """Jump probabilities from column to row, minus 1 on the diagonal, in four blocks.
+    """Jump probabilities from column to row, minus the identity, in four blocks.
 
-    First come the states v, then the pairs (v, h).
+    The states v come first, then the pairs (v, h), by h. Times the visits the matrix is 0.
 
     Attributes:
         draws: v to v.
         heads: v to (v, h).
-        freed: (v, h) to v: the head starts.
-        kept: (v, h) to (v, h): it still does not fit.
+        freed: (v, h) to v: a job completes and the head starts.
+        kept: (v, h) to (v, h): a job completes and the head still does not fit.
         speeds: total rate of the completions in (v, h), per second.
-        anchor: place of a (v, h) that is visited: all of the largest need, as after many of them.
+        anchor: position of a recurrent (v, h), in which all jobs have the largest need.
     """
 
     draws: Any
@@ -129,7 +135,11 @@ class _Chain(NamedTuple):
 
 
 def _chain(servers: int, needs: Ints, shares: Floats, rates: Floats) -> _Chain:
-    """Build the chain from all v, in lexicographic order, in which they are found by their key."""
+    """Build the chain from all v in lexicographic order.
+
+    The key of v is the number with the digits v_i in mixed radix: keys ascend in this order, one
+    more job of class i adds `strides[i]`, and a binary search finds the position.
+    """
     import numpy as np
     from scipy.sparse import bmat, coo_array, eye_array, vstack
 
@@ -184,7 +194,7 @@ def _chain(servers: int, needs: Ints, shares: Floats, rates: Floats) -> _Chain:
 
 
 def _multisets(servers: int, needs: Ints) -> tuple[Ints, Ints]:
-    """Return all v that fit, one a row, and the servers that each needs."""
+    """Return all v that fit, one per row, and the servers that each needs."""
     import numpy as np
 
     counts, used = np.zeros((1, 0), dtype=np.int64), np.zeros(1, dtype=np.int64)
@@ -198,7 +208,7 @@ def _multisets(servers: int, needs: Ints) -> tuple[Ints, Ints]:
 
 
 def _eliminate(chain: _Chain) -> Floats:
-    """Return how often each (v, h) is visited, up to a factor, by sparse elimination."""
+    """Return how often each (v, h) is visited per visit to the anchor, by sparse elimination."""
     import numpy as np
     from scipy.sparse import bmat
     from scipy.sparse.linalg import splu
@@ -217,10 +227,12 @@ def _eliminate(chain: _Chain) -> Floats:
 
 
 def _iterate(chain: _Chain) -> Floats:
-    """The same by GMRES on the states in which a head has just started.
+    """Return the same, up to a factor, by GMRES on the states v in which a head has just started.
 
     From one such state to the next the chain draws jobs, and v grows, until one does not fit; then
-    jobs complete, and v shrinks: both are triangular systems, solved without fill-in.
+    jobs complete, and v shrinks, until the head fits: both blocks are triangular and are solved
+    without fill-in. The balance of these states is singular, and one row is replaced by it plus the
+    sum of all visits, set to 1.
     """
     import numpy as np
     from scipy.sparse.linalg import LinearOperator, gmres, splu

@@ -1,4 +1,4 @@
-"""ServerFilling: exact mean response times on one-or-all, and what they tend to at large load."""
+"""ServerFilling: exact mean response times on one-or-all, and their asymptotics at high load."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from quickswap.errors import ModelError
 from quickswap.model.distributions import Distribution, LogNormal, Pareto, Weibull
 from quickswap.model.files import as_system
 from quickswap.model.system import System
+from quickswap.theory.conditions import check_load, one_or_all, poisson
 from quickswap.theory.means import Means
-from quickswap.theory.models import check_load, one_or_all, poisson
-from quickswap.theory.unsampled import waits
+from quickswap.theory.qbd import waits
 
 __all__ = ["exact", "fills", "large_load"]
 
@@ -29,7 +29,7 @@ def exact(system: System | str | Path) -> Means:
         ModelError: another system.
         UnstableError: a load of 1 or more.
 
-    Source: the chain is that of `quickswap.theory.unsampled`.
+    Source: the chain is that of `quickswap.theory.qbd`.
     """
     what = "the exact solution of ServerFilling"
     system = as_system(system)
@@ -40,27 +40,27 @@ def exact(system: System | str | Path) -> Means:
 
 
 def large_load(system: System | str | Path) -> float:
-    """Return the mean response time of ServerFilling to first order at large load, in seconds.
+    """Return the mean response time of ServerFilling to first order at high load, in seconds.
 
-    It is E[S^2] / (2 E[S]) / (1 - load), where S = need x size / k of a job drawn at random is the
-    time that all k servers would take for its work: sizes are scaled by need / k, and the load is
-    lambda E[S], that of the system. Published is that (1 - load) E[T] tends to E[S^2] / (2 E[S]) as
-    the load does to 1, all rates alike, and that E[T] differs from `load` times this value by no
-    more than a constant. It is the mean over all jobs, and no claim at small load.
+    It is E[S^2] / (2 E[S]) / (1 - load), where S = need x size / k is the time in which k servers
+    would do the work of a random job, and the load is lambda E[S]. The source proves that
+    (1 - load) E[T] tends to E[S^2] / (2 E[S]) as the load tends to 1, with all rates in proportion,
+    and that E[T] differs from `load` times the value returned by at most a constant. T is the
+    response time of a random job of any class. Nothing is claimed at low load.
 
     Raises:
-        ModelError: needs that do not divide each other and k, arrivals other than Poisson, sizes of
-            unbounded mean residual time; the source assumes all of these.
+        ModelError: needs that do not divide each other and k, arrivals other than Poisson, or sizes
+            of unbounded mean residual time, which the source excludes.
         UnstableError: a load of 1 or more.
 
     Source: Grosof, Harchol-Balter, Scheller-Wolf, "WCFS: a new framework for analyzing multiserver
     systems", Queueing Systems 102 (2022).
     """
-    what = "the value of ServerFilling at large load"
+    what = "the value of ServerFilling at high load"
     system = as_system(system)
     if not fills(system):
         raise ModelError(
-            f"{what} is for needs that divide each other and the number of servers, Poisson "
+            f"{what} requires needs that divide each other and the number of servers, Poisson "
             "arrivals and sizes of bounded mean residual time; this system has needs "
             f"{', '.join(map(str, system.needs))} on {counted(system.servers, 'server')}."
         )
@@ -74,10 +74,10 @@ def large_load(system: System | str | Path) -> float:
 
 
 def fills(system: System) -> bool:
-    """Return whether ServerFilling is known to keep all servers busy while needs add up to k.
+    """Return whether ServerFilling is proven to keep all servers busy while needs add up to k.
 
-    Needs divide each other and k; arrivals are Poisson; what is left of a job that has run for
-    however long has a bounded mean, as the source assumes.
+    Needs divide each other and k; arrivals are Poisson; the mean residual size of a job is bounded,
+    however long it has run, as the source assumes.
     """
     chain = [*sorted(set(system.needs)), system.servers]
     divide = all(more % less == 0 for less, more in pairwise(chain))
@@ -85,9 +85,9 @@ def fills(system: System) -> bool:
 
 
 def divisors_fill(system: System) -> bool:
-    """Return whether DivisorFilling is known to keep all servers busy while k jobs are there.
+    """Return whether DivisorFilling is proven to keep all servers busy while k jobs are present.
 
-    Needs divide k; the rest is as for `fills`.
+    Needs divide k; otherwise the conditions are those of `fills`.
     """
     return all(system.servers % need == 0 for need in system.needs) and _regular(system)
 
@@ -97,6 +97,6 @@ def _regular(system: System) -> bool:
 
 
 def _bounded(size: Distribution) -> bool:
-    """Whether the mean of what is left of a job is bounded, however long it has run."""
+    """Return whether the mean residual size is bounded, however long the job has run."""
     unbounded = isinstance(size, LogNormal | Pareto)
     return not (unbounded or (isinstance(size, Weibull) and size.shape < 1))

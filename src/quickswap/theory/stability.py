@@ -1,4 +1,4 @@
-"""How much load a policy can carry, as far as that is known without simulation.
+"""The arrival rates at which a policy is stable, as far as they are known without simulation.
 
 "The paper" is Chen, Anggraito, Olliaro, Marin, Ajmone Marsan, Berg, Grosof, "Improving
 Nonpreemptive Multiserver Job Scheduling with Quickswap".
@@ -30,9 +30,9 @@ from quickswap.policies import (
     StaticQuickswap,
     parse,
 )
-from quickswap.policies.base import no_policy
-from quickswap.theory.fcfs import find_limit
-from quickswap.theory.models import is_exclusive, markovian
+from quickswap.policies.base import not_a_policy
+from quickswap.theory.conditions import is_exclusive, markovian
+from quickswap.theory.fcfs import Limit, find_limit
 from quickswap.theory.saturation import QUICK
 from quickswap.theory.server_filling import divisors_fill, fills
 
@@ -55,8 +55,8 @@ class Stability:
 
     Attributes:
         limit: below this rate the policy is stable; None if no such rate is known.
-        necessary_limit: at this rate or above it is not.
-        verdict: what follows for the arrival rate of the system itself.
+        necessary_limit: at this rate or above the policy is unstable.
+        verdict: the conclusion at the arrival rate of the system.
         reason: one sentence.
         source: where the proof is.
     """
@@ -73,26 +73,16 @@ class Stability:
         return self.limit is not None and self.limit >= self.necessary_limit * (1 - 1e-9)
 
 
-@dataclass(frozen=True, slots=True)
-class _Known:
-    """A limit with its grounds; `exact` if the policy is unstable above it."""
-
-    limit: float
-    exact: bool
-    reason: str
-    source: str
-
-
 def stability(system: System | str | Path, policy: Policy | str) -> Stability:
     """Return what is known about the stability of `policy`, or its spelling, on `system`.
 
     Raises:
-        PolicyError: the policy cannot serve this system, or is none of quickswap's.
+        PolicyError: the policy cannot serve this system, or is not a policy of quickswap.
     """
     system = as_system(system)
     policy = parse(policy) if isinstance(policy, str) else policy
     if not isinstance(policy, Policy):
-        raise PolicyError(no_policy(policy))
+        raise PolicyError(not_a_policy(policy))
     policy.resolve(system)
     capacity = system.capacity
     known = None
@@ -108,40 +98,39 @@ def stability(system: System | str | Path, policy: Policy | str) -> Stability:
             reason = "no policy is stable at the capacity or above."
             return Stability(None, capacity, "unstable", reason, source)
         reason = (
-            "no policy is stable from the capacity on; below it nothing is proven for this one."
+            "no policy is stable at the capacity or above; below it nothing is proven for this one."
         )
         return Stability(None, capacity, "unknown", reason, source)
-    ceiling = known.limit if known.exact else capacity
-    verdict: Verdict = "stable" if system.arrival_rate < known.limit else "unknown"
+    ceiling = known.rate if known.exact else capacity
+    verdict: Verdict = "stable" if system.arrival_rate < known.rate else "unknown"
     if system.arrival_rate >= ceiling:
         verdict = "unstable"
-    return Stability(known.limit, ceiling, verdict, known.reason, known.source)
+    return Stability(known.rate, ceiling, verdict, known.reason, known.source)
 
 
-def _plain_queue(system: System, policy: Policy, capacity: float) -> _Known | None:
-    """All jobs alike in need, or never two at once: the policies of the core leave no slot idle."""
+def _plain_queue(system: System, policy: Policy, capacity: float) -> Limit | None:
+    """All jobs have the same need, or no two fit at once: the policies are work-conserving."""
     source = "Loynes, Proc. Cambridge Phil. Soc. 58 (1962)"
-    visits = isinstance(policy, StaticQuickswap) and len(system.classes) > 1  # may leave one idle
+    # Static Quickswap with several classes may leave a slot idle while jobs of others wait.
+    visits = isinstance(policy, StaticQuickswap) and len(system.classes) > 1
     if len(set(system.needs)) == 1 and not visits:
         slots = system.servers // system.needs[0]
-        queue = f"a queue with {counted(slots, 'slot')}"
-        reason = f"all jobs need the same, so this is {queue}, never idle in vain."
-        return _Known(capacity, True, reason, source)
+        queue = f"a work-conserving queue with {counted(slots, 'slot')}"
+        return Limit(capacity, f"all jobs have the same need, so this is {queue}.", source)
     if 2 * min(system.needs) > system.servers:
-        reason = "no two jobs fit at once: a queue with one server, never idle in vain."
-        return _Known(capacity, True, reason, source)
+        reason = "no two jobs fit at once, so this is a work-conserving queue with one server."
+        return Limit(capacity, reason, source)
     return None
 
 
-def _fcfs(system: System, policy: Policy, capacity: float) -> _Known | None:
-    """The throughput of the saturated system, by formula or by a chain solved in no time."""
+def _fcfs(system: System, policy: Policy, capacity: float) -> Limit | None:
+    """The throughput of the saturated system, by formula or by a small chain."""
     del policy, capacity
-    found = find_limit(system, QUICK)
-    return None if found is None else _Known(found.rate, True, found.reason, found.source)
+    return find_limit(system, QUICK)
 
 
-def _smash(system: System, policy: Policy, capacity: float) -> _Known | None:
-    """A window of 1 is FCFS, of infinity MSF."""
+def _smash(system: System, policy: Policy, capacity: float) -> Limit | None:
+    """A window of 1 is FCFS, an infinite window MSF."""
     if isinstance(policy, Smash) and policy.window == 1:
         return _fcfs(system, policy, capacity)
     if isinstance(policy, Smash) and policy.window is None:
@@ -149,14 +138,17 @@ def _smash(system: System, policy: Policy, capacity: float) -> _Known | None:
     return None
 
 
-def _one_or_all(system: System, policy: Policy, capacity: float) -> _Known | None:
-    """MSFQ with any threshold, and with it MSF (l = 0) and Adaptive Quickswap (l = k)."""
+def _one_or_all(system: System, policy: Policy, capacity: float) -> Limit | None:
+    """MSFQ with any threshold, which includes MSF (l = 0) and Adaptive Quickswap (l = k)."""
     if not (is_exclusive(system) and markovian(system)):
         return None
-    reason = f"on one-or-all systems {policy.label} is stable wherever some policy is."
+    reason = (
+        f"on one-or-all systems {policy.label} is stable at every rate at which some policy is."
+    )
     if not system.one_or_all:
-        reason = f"c jobs at a time or one: as in one-or-all systems, {policy.label} is stable."
-    return _Known(capacity, True, reason, PAPER)
+        reason = f"jobs of the larger need run alone, as on one-or-all systems: {policy.label} is "
+        reason += "stable at every rate at which some policy is."
+    return Limit(capacity, reason, PAPER)
 
 
 def _backfills(policy: Policy) -> bool:
@@ -165,29 +157,29 @@ def _backfills(policy: Policy) -> bool:
     return policy.backfill > 0 or policy.overrun > 0
 
 
-def _backfill(system: System, policy: Policy, capacity: float) -> _Known | None:
-    """Quickswap with backfilling is MSFQ with a lower threshold, where it drains lights on demand.
+def _backfill(system: System, policy: Policy, capacity: float) -> Limit | None:
+    """Backfilling on one-or-all systems is MSFQ with a lower threshold if lights drain on demand.
 
-    Let m be the least u with H(u) E[S_1] >= the least D at which lights are let in. Lights start
-    during a drain while u_1 >= m. They then start just as
-    before the drain, and none waits while a server is free. Once u_1 < m none starts, so that u_1
-    only falls. This is MSFQ(min(l, m - 1)), whose drain, with N_1 <= m - 1, starts none. If m is k
-    or more, nobody is let in at all, as with k lights in service no server is free.
+    With u lights in service the expected drain is D = H(u) E[S_1], H(u) = 1 + 1/2 + ... + 1/u. Let
+    m be the least u for which D is at least the horizon of lights. While u_1 >= m lights are
+    backfilled: they start as before the drain, and none waits while a server is free. Once u_1 < m
+    none starts, and u_1 decreases to 0. This is MSFQ(min(l, m - 1)). If m is k or more no light is
+    backfilled, as k lights in service leave no server free.
 
-    Under the other drains lights start only if a heavy waits, which no threshold does. On other
-    systems nothing is proven: those let in need not be of the class that drains.
+    Under the other drains lights are backfilled only if a heavy waits, which is MSFQ with no
+    threshold. On other systems nothing is proven: jobs of other classes are backfilled too.
     """
     if getattr(policy, "drain", "on_demand") in ("always", "exclusive"):
         return None
     return _one_or_all(system, policy, capacity)
 
 
-def _static(system: System, policy: Policy, capacity: float) -> _Known | None:
-    """Rates with sum l_i / (c_i mu_i) < 1; all rates below the capacity if needs divide k.
+def _static(system: System, policy: Policy, capacity: float) -> Limit | None:
+    """Stable if sum lambda_i / (c_i mu_i) < 1, which is the capacity if all needs divide k.
 
-    The paper's remark is about drain="exclusive". For "overlap" its argument holds as well: while a
-    class with a long queue is visited it has all its slots but for a time that does not grow with
-    the queue, in which the class before it leaves.
+    The paper's remark is about drain="exclusive". Its argument also holds for "overlap": while a
+    class with a long queue is visited it has all its slots, except for the time in which the class
+    before it leaves, which does not grow with the queue.
     """
     if not markovian(system):
         return None
@@ -196,49 +188,48 @@ def _static(system: System, policy: Policy, capacity: float) -> _Known | None:
     shares, slots = system.job_shares, [system.servers // need for need in system.needs]
     rows = zip(shares, system.classes, slots, strict=True)
     limit = min(capacity, 1 / math.fsum(share * each.size.mean / c for share, each, c in rows))
-    reason = "enough is sum of rate x mean size / floor(k / need) < 1"
+    reason = "the sum of rate x mean size / floor(k / need) below 1 is sufficient"
     if all(system.servers % need == 0 for need in system.needs):
-        return _Known(
-            capacity, True, f"{reason}, which is the capacity as all needs divide k.", SKETCH
-        )
+        return Limit(capacity, f"{reason}, and necessary as all needs divide k.", SKETCH)
     if policy.resolve(system)["drain"] == "exclusive":
-        reason = "one class at a time is served, so that rate x mean size / floor(k / need) adds up"
-        return _Known(limit, True, f"{reason}, to less than 1 if all are.", SKETCH)
-    return _Known(limit, False, f"{reason}; more may be stable, as needs do not divide k.", SKETCH)
+        return Limit(limit, f"{reason}, and necessary as one class is served at a time.", SKETCH)
+    reason += "; the policy may be stable at higher rates, as not all needs divide k."
+    return Limit(limit, reason, SKETCH, exact=False)
 
 
-def _server_filling(system: System, policy: Policy, capacity: float) -> _Known | None:
-    """Needs that divide each other and k: the first jobs fill all servers without a gap."""
+def _server_filling(system: System, policy: Policy, capacity: float) -> Limit | None:
+    """If needs divide each other and k, the oldest jobs fill all servers."""
     if not fills(system):
         return None
-    reason = "each need divides the next larger one and k, so that k servers are filled whole."
+    reason = "each need divides the next larger one and k, so the oldest jobs fill all servers."
     by_size = isinstance(policy, ServerFilling) and policy.order == "srpt"
-    return _Known(capacity, True, reason, SRPT if by_size else WCFS)
+    return Limit(capacity, reason, SRPT if by_size else WCFS)
 
 
-def _divisor_filling(system: System, policy: Policy, capacity: float) -> _Known | None:
-    """Needs that divide k: of k jobs some fill all servers without a gap."""
+def _divisor_filling(system: System, policy: Policy, capacity: float) -> Limit | None:
+    """If needs divide k, any k jobs include some that fill all servers."""
     del policy
     if not divisors_fill(system):
         return None
-    reason = "each need divides k, so that any k jobs have some among them that fill k servers."
-    return _Known(capacity, True, reason, WCFS)
+    reason = "each need divides k, so any k jobs include some that fill all servers."
+    return Limit(capacity, reason, WCFS)
 
 
-def _max_weight(system: System, policy: Policy, capacity: float) -> _Known | None:
-    """The sum of N_i^2 / (2 mu_i) falls on average while many jobs are there.
+def _max_weight(system: System, policy: Policy, capacity: float) -> Limit | None:
+    """The Lyapunov function sum N_i^2 / (2 mu_i) has negative drift while many jobs are present.
 
-    Its drift is a constant plus the sum of N_i (l_i / mu_i - v_i), and v is the feasible choice
-    that makes this least, but for classes with fewer jobs than slots, which matter by a constant.
+    The drift is a constant plus sum N_i (lambda_i / mu_i - v_i), and MaxWeight chooses the feasible
+    v that minimises it; the restriction v_i <= N_i changes it by at most a constant. Below the
+    capacity a mix of feasible v exceeds lambda_i / mu_i in every class.
     """
     del policy
     if not markovian(system):
         return None
-    reason = "the largest weight outweighs the load wherever some policy carries it."
-    return _Known(capacity, True, reason, "Maguluri, Srikant, Ying, INFOCOM (2012)")
+    reason = "serving the largest weight is stable at every rate at which some policy is."
+    return Limit(capacity, reason, "Maguluri, Srikant, Ying, INFOCOM (2012)")
 
 
-RULES: dict[type[Policy], Callable[[System, Policy, float], _Known | None]] = {
+RULES: dict[type[Policy], Callable[[System, Policy, float], Limit | None]] = {
     FCFS: _fcfs,
     Smash: _smash,
     MSF: _one_or_all,
@@ -249,9 +240,10 @@ RULES: dict[type[Policy], Callable[[System, Policy, float], _Known | None]] = {
     DivisorFilling: _divisor_filling,
     MaxWeight: _max_weight,
 }
-"""What is known about each policy, beside plain queues; nothing about the others.
+"""The known results for each policy, in addition to plain queues; nothing is known for the others.
 
-Of policies with clocks of their own (`random`) it is not even known on a plain queue: they leave
-servers idle. Both can come close to the capacity: nMSR with a long cycle, Randomized Timers with a
-share of the longest queue that is small beside the distance to it (here it is 1e-4).
+For policies with clocks of their own (`random`) nothing is known even on a plain queue, as they
+leave servers idle. Both come close to the capacity: nMSR with a long cycle, and Randomized Timers
+if the weight given to the longest queue in other classes (1e-4 here) is small compared with the
+distance to the capacity.
 """

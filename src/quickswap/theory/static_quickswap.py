@@ -1,9 +1,10 @@
 """An approximation of Static Quickswap with the exclusive drain, for any number of classes.
 
-Of the kind of the paper's for MSFQ, which it equals on one-or-all systems: each class i is taken to
-be visited in every cycle, with at least c_i jobs waiting. U_i is the working phase of a visit, D_i
-the drain, Y_i the time from the start of a drain of class i to its next visit. Given Y_i, U_i is
-what serves N_i ~ Poisson(lambda_i Y_i) jobs and those that come meanwhile, down to l_i.
+It extends the paper's approximation of MSFQ, which it equals on one-or-all systems: every class is
+assumed to be visited in every cycle, with at least c_i jobs present. U_i is the working phase of a
+visit (H_2 + H_3 in `visits`), D_i the drain, Y_i the time from the start of a drain of class i to
+its next visit. U_i serves N_i jobs, Poisson(lambda_i Y_i) given Y_i, and those that arrive during
+U_i, down to l_i.
 """
 
 from __future__ import annotations
@@ -18,8 +19,8 @@ from quickswap.errors import ModelError, UnstableError
 from quickswap.model.files import as_system
 from quickswap.model.system import System
 from quickswap.policies import StaticQuickswap
+from quickswap.theory.conditions import check_markovian
 from quickswap.theory.means import Means
-from quickswap.theory.models import check_markovian
 from quickswap.theory.moments import Moments
 from quickswap.theory.residuals import check_residual
 from quickswap.theory.visits import Times, Visit, check_finite, holds_from
@@ -34,7 +35,7 @@ __all__ = ["Approximation", "approximate"]
 
 WHAT = "the approximation of Static Quickswap"
 RESIDUAL = 1e-9
-"""Most that the covariance after a cycle may differ from that before it, relatively."""
+"""Largest relative difference between the covariance before and after a cycle."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -80,8 +81,8 @@ def approximate(
 
     Raises:
         ModelError: other distributions, or a class that has fewer than c_i jobs on average when
-            its visit begins: the message says from which arrival rate on none has.
-        PolicyError: thresholds or an order that the system does not fit.
+            its visit begins: the message gives the arrival rate from which none has.
+        PolicyError: thresholds or an order that do not suit the system.
         UnstableError: the sum of lambda_i / (c_i mu_i) is 1 or more.
     """
     system = as_system(system)
@@ -103,10 +104,10 @@ def approximate(
 
 
 class _Mean(NamedTuple):
-    """What the means of a cycle are made of.
+    """The visits and the means of a cycle.
 
-    C = sum W_i / (1 - sum rho_i), where W_i is what a visit loses, as each server-second is either
-    worked or lost; E[U_i] = rho_i C + W_i - E[D_i].
+    A visit to class i takes E[U_i] + E[D_i] = rho_i C + W_i (see `Visit.lost`), and all visits
+    together take C: C = sum W_i / (1 - sum rho_i).
     """
 
     visits: list[Visit]
@@ -141,7 +142,7 @@ def _means(system: System, limits: list[int]) -> _Mean:
 
 
 def _too_low(system: System, limits: list[int], worst: int, means: _Mean) -> str:
-    """Return the sentence about a class with too few jobs."""
+    """Return the message about a class with too few jobs."""
     rate = system.arrival_rate
 
     def least(rate: float) -> float:
@@ -153,7 +154,8 @@ def _too_low(system: System, limits: list[int], worst: int, means: _Mean) -> str
     return (
         f"{WHAT} needs at least c - 1 = {visit.slots - 1} jobs of class "
         f"{system.names[worst]!r} on average when its visit begins, not {waiting:.6g} as at an "
-        f"arrival rate of {rate:.6g}: {holds_from(least, rate, rate / means.load)}; simulate it."
+        f"arrival rate of {rate:.6g}: {holds_from(least, rate, rate / means.load)}; simulate the "
+        "system instead."
     )
 
 
@@ -189,9 +191,12 @@ def _result(system: System, limits: list[int], cyclic: list[int], means: _Mean) 
 def _variances(means: _Mean, cyclic: list[int]) -> tuple[list[float], list[float]]:
     """Return Var Y_i / C, just before visit i, and Var U_i / C, in seconds.
 
-    s = (U_1..U_n, D_1..D_n), the latest of each. Its covariance P at the end of a cycle is the
-    fixed point of P -> A P A' + Q, found by doubling: sum of A^j Q A'^j over j < 2^m. Divided by C
-    it has a limit where no visit loses any time, as C goes to 0: polling without switchover.
+    s = (U_1..U_n, D_1..D_n) holds the latest of each. A visit to class i replaces U_i by
+    lambda_i b_i Y_i plus noise, where Y_i is the sum of all other U_j and all D_j in s, and D_i by
+    a fresh drain (see `_turn`). A whole cycle is linear too, s -> A s + noise with covariance Q,
+    and the covariance P at its end is the fixed point of P -> A P A' + Q, the sum of A^j Q A'^j
+    over all j. Doubling computes the sums over j < 2^m. Everything is divided by C, so that the
+    limit C -> 0 exists, in which no visit loses time: polling without switchover times.
     """
     import numpy as np
 
@@ -209,19 +214,25 @@ def _variances(means: _Mean, cyclic: list[int]) -> tuple[list[float], list[float
         covariance, turn = covariance + more, turn @ turn
     gap = np.abs(_turn(covariance, means, cyclic, before, after) - covariance).max()
     scale = covariance.max()
-    if scale < math.inf:  # else refused by what comes next
+    if scale < math.inf:  # else check_finite refuses the result
         what = "the covariance of the visits"
         check_residual(WHAT, what, float(gap / scale) if scale > 0 else 0.0, RESIDUAL)
     return [float(each) for each in before], [float(each) for each in after]
 
 
 def _pull(visit: Visit) -> float:
-    """Return lambda_i b_i, by which a second of Y_i prolongs the next U_i."""
+    """Return lambda_i b_i: each second of Y_i prolongs the next U_i by that much on average."""
     return visit.arrival * visit.busy.mean
 
 
 def _turn(covariance: Array, means: _Mean, cyclic: list[int], before: Array, after: Array) -> Array:
-    """Carry the covariance, divided by C, through a cycle; keep Var Y_i and Var U_i on the way."""
+    """Return the covariance after a cycle, divided by C; record Var Y_i and Var U_i on the way.
+
+    U_i is N_i - c_i + 1 busy periods B_i and H_3. Given Y_i, the sum over Poisson(lambda_i Y_i)
+    busy periods has mean lambda_i b_i Y_i and variance lambda_i Y_i E[B_i^2]; c_i - 1 of them are
+    missing. So U_i = lambda_i b_i Y_i + noise, whose variance is
+    lambda_i E[Y_i] E[B_i^2] - (c_i - 1) v_i + Var H_3. The drain is independent of all before.
+    """
     covariance = covariance.copy()
     n = len(cyclic)
     for i in cyclic:

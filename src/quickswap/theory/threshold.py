@@ -1,4 +1,4 @@
-"""The threshold of MSFQ that serves a metric best, from the exact solution."""
+"""The threshold of MSFQ that minimises a mean response time, from the exact solution."""
 
 from __future__ import annotations
 
@@ -11,31 +11,31 @@ from pathlib import Path
 from quickswap.errors import ModelError, QuickswapError, unknown_message
 from quickswap.model.system import System
 from quickswap.theory.means import Means
-from quickswap.theory.msfq.solution import ExactMSFQ, Solver
+from quickswap.theory.msfq.solution import ExactMSFQ, MSFQSolver
 
 __all__ = ["BestThreshold", "Thresholds", "best_threshold"]
 
 ALL_UP_TO = 64
 """Slots for which every threshold is tried."""
 GRID = 16
-"""Steps of the first look where there are more."""
+"""Steps of the first grid if there are more."""
 FINER = 6
-"""Steps of each further look, between the neighbours of a minimum."""
+"""Steps of each finer grid, between the neighbours of a minimum."""
 
 Metric = Callable[[Means], float]
 
 
 @dataclass(frozen=True)
 class BestThreshold:
-    """The best threshold, and what the others give; exact values, in seconds.
+    """The best threshold and the values of those tried; exact, in seconds.
 
     Attributes:
         threshold: the best l.
-        solution: MSFQ with it.
-        metric: what it is best for.
-        value: the metric there.
+        solution: the solution of MSFQ with the best l.
+        metric: name of the metric that is minimised.
+        value: the metric at the best l.
         default: the metric at l = c - 1, the threshold that the paper recommends.
-        thresholds: all that were tried and could be solved, rising.
+        thresholds: all thresholds tried and solved, in ascending order.
         values: the metric at each of them.
     """
 
@@ -49,7 +49,7 @@ class BestThreshold:
 
     @property
     def loss(self) -> float:
-        """What is lost by l = c - 1: 0.07 says that its value is 7 % above the best."""
+        """Loss with l = c - 1, relative to the best: 0.07 if its value is 7 % higher."""
         return self.default / self.value - 1
 
 
@@ -61,29 +61,29 @@ def best_threshold(
 ) -> BestThreshold:
     """Return the threshold of MSFQ with the least mean response time.
 
-    Up to 64 slots every threshold is tried. With more, a grid is, and then every threshold between
-    the neighbours of each of its local minima: the best one, unless the metric dips between two
-    points of the grid.
+    Up to 64 slots every threshold is tried. With more slots a grid is tried, and refined around
+    each of its local minima. That gives the best threshold unless the metric has another minimum
+    between two points of the grid.
 
     Args:
         system: as for `theory.msfq.exact`.
         metric: "mean", "weighted", "max-class" (the largest mean of a class), or one class, by name
-            or by its place in the system.
+            or by its position in the system.
         drain: "on_demand" or "always", as in `MSFQ`.
-        every: try every threshold, whatever the number of slots.
+        every: try every threshold, for any number of slots.
 
     Raises:
-        ModelError: the system is another one, or cannot be solved; see `theory.msfq.exact`.
+        ModelError: the system is not covered; see `theory.msfq.exact`.
         UnstableError: the load is 1 or more.
-        QuickswapError: there is no such metric.
+        QuickswapError: the metric is unknown.
     """
     return Thresholds(system, drain).best(metric, every)
 
 
-class Thresholds(Solver):
-    """MSFQ at any threshold, each solved when it is first asked for.
+class Thresholds(MSFQSolver):
+    """The solutions of MSFQ at all thresholds, each computed at its first use.
 
-    Args and errors are those of `best_threshold`.
+    Arguments and errors are those of `best_threshold`.
     """
 
     def __init__(self, system: System | str | Path, drain: str = "on_demand") -> None:
@@ -97,13 +97,13 @@ class Thresholds(Solver):
         return self._solutions[threshold]
 
     def best(self, metric: str | int = "mean", every: bool = False) -> BestThreshold:
-        """Return what `best_threshold` does."""
+        """Return the best threshold; see `best_threshold`."""
         name, measure = _metric(self.system, metric)
 
         def value(level: int) -> float:
             try:
                 return measure(self.at(level))
-            except ModelError:  # longer than can be computed
+            except ModelError:  # visits too long to compute
                 return math.inf
 
         if every or self.highest <= ALL_UP_TO:
@@ -125,11 +125,11 @@ class Thresholds(Solver):
 
 
 def _search(value: Callable[[int], float], levels: range | list[int]) -> None:
-    """Look at the levels, and between the neighbours of each local minimum among them."""
+    """Evaluate the levels, and finer grids around each local minimum among them."""
     pool = ThreadPoolExecutor()
     try:
         values = list(pool.map(value, levels))
-    finally:  # at once, if the user interrupts
+    finally:  # Ctrl-C returns at once
         pool.shutdown(cancel_futures=True)
     for i, here in enumerate(values):
         low, high = max(i - 1, 0), min(i + 1, len(values) - 1)
@@ -140,7 +140,7 @@ def _search(value: Callable[[int], float], levels: range | list[int]) -> None:
 
 
 def _metric(system: System, metric: str | int) -> tuple[str, Metric]:
-    """Return the name of the metric, and what reads it from a solution."""
+    """Return the name of the metric and the function that evaluates it on a solution."""
     if metric == "mean":
         return "mean", lambda solution: solution.mean_response_time
     if metric == "weighted":

@@ -1,9 +1,13 @@
-"""A visit to one class: up to c jobs at once until l are left, then a drain in which none starts.
+"""A visit to one class: up to c jobs run at once until l are left, then none starts (the drain).
 
-This is what MSFQ does with the light jobs (phases 2, 3 and 4), with the heavy ones (phase 1: c = 1
-and l = 0), and what Static Quickswap with the exclusive drain does with every class. All of it
-rests on the approximation of the paper's section "Approximations in Response Time Analysis": at
-least c jobs wait when the visit begins.
+MSFQ visits the light jobs in this way (phases 2, 3 and 4) and the heavy jobs (phase 1: c = 1,
+l = 0); Static Quickswap with the exclusive drain visits every class so. Everything here rests on
+the approximation of the paper's section "Approximations in Response Time Analysis": at least c jobs
+are present when the visit begins.
+
+H_2, H_3 and H_4 denote the time until fewer than c jobs are present, the time from c - 1 jobs to l,
+and the drain. Y is the time between the start of a drain and the next visit, and N the number of
+jobs at the start of that visit, Poisson(lambda Y) given Y.
 """
 
 from __future__ import annotations
@@ -18,8 +22,8 @@ from quickswap.theory.moments import Moments, busy_period
 __all__ = ["TOO_LONG", "Times", "Visit", "check_finite", "holds_from"]
 
 TOO_LONG = (
-    "{} leads to visits longer than can be computed here, beyond 1e150 seconds: raise the "
-    "threshold or lower the arrival rate."
+    "{} leads to visits of more than 1e150 seconds, too long to compute: raise the threshold or "
+    "lower the arrival rate."
 )
 
 
@@ -28,10 +32,10 @@ class Times:
     """Mean response times of a class by the time of arrival, in seconds.
 
     Attributes:
-        away: of jobs that arrive outside working phases: in the drain, or in other visits.
-        full: of jobs that arrive while c or more are present in the working phase.
-        thin: of jobs that arrive while fewer are present; nan if there is no such time.
-        mean: of all.
+        away: of jobs that arrive in Y: in the drain, or while other classes are visited.
+        full: of jobs that arrive in H_2, while c or more are present.
+        thin: of jobs that arrive in H_3, while fewer are present; nan if H_3 is 0.
+        mean: of all jobs.
     """
 
     away: float
@@ -49,9 +53,9 @@ class Visit:
         arrival: lambda, jobs per second.
         service: mu, the rate at which a job in service completes, per second.
         threshold: l, the number of jobs at which the drain begins, 0 to c - 1.
-        busy: busy period of c slots: of M/M/1(lambda, c mu).
+        busy: busy period of M/M/1(lambda, c mu), the passage from c jobs to c - 1.
         thin: H_3, the time from c - 1 jobs to l.
-        drain: H_4, the time that the last l take.
+        drain: H_4, the time of the last l jobs: sum over j <= l of Exp(j mu) (lemma lem:h4).
     """
 
     slots: int
@@ -79,17 +83,32 @@ class Visit:
 
     @property
     def lost(self) -> float:
-        """The time with all slots free that equals what a visit loses by idle slots, in seconds."""
+        """W, the time in seconds with all slots idle that equals the capacity lost in a visit.
+
+        H_2 consists of N - c + 1 busy periods of mean b = 1 / (c mu (1 - rho)), and N has the mean
+        lambda E[Y] = lambda (C - E[H_2] - E[H_3]). Solving for the working phase,
+
+            E[H_2 + H_3] = (b (lambda C - c + 1) + E[H_3]) / (1 + lambda b)
+                         = rho C - (c - 1) / (c mu) + (1 - rho) E[H_3],
+
+        as 1 + lambda b = 1 / (1 - rho). So a visit takes rho C + W seconds on average, with
+        W = E[H_4] + (1 - rho) E[H_3] - (c - 1) / (c mu).
+        """
         idle = (self.slots - 1) / (self.slots * self.service)
         return self.drain.mean + (1 - self.load) * self.thin.mean - idle
 
     def _passages(self, busy: Moments) -> tuple[Moments, float]:
-        """Return H_3, and the mean integral over it of the number in queue beyond c - 1.
+        """Return H_3, and the mean integral over it of (n - c + 1)^+, n the jobs present.
 
-        H_3 is the sum of the independent passages from j to j - 1 jobs, j from c - 1 down to l + 1:
-        lemma lem:h3, differentiated. The integral replaces the visits C_j of lemma
-        thm:absorption: of a passage from c it is that of a busy period, of one from j < c it is
-        lambda / (j mu) times that of the one above, as an arrival comes first that often.
+        H_3 is the sum of the independent passages from j to j - 1 jobs, j from c - 1 down to l + 1.
+        The first event is a completion or an arrival, which adds a passage from j + 1:
+
+            m_j = (1 + lambda m_{j+1}) / (j mu),   E_j = 2 m_j^2 + lambda E_{j+1} / (j mu)
+
+        for the mean and the second moment (lemma lem:h3, differentiated). The integral replaces the
+        numbers of visits C_j of lemma thm:absorption. It is w_c = b / (1 - rho) for the passage
+        from c, a busy period of M/M/1(lambda, c mu). In a passage from j < c the number of
+        excursions above j is geometric with mean lambda / (j mu): w_j = w_{j+1} lambda / (j mu).
         """
         above, queued = busy, busy.mean / (1 - self.load)
         mean, variance, integral = 0.0, 0.0, 0.0
@@ -113,9 +132,13 @@ class Visit:
     def times(self, cycle: float, away: float, spread: float, share: float) -> Times:
         """Return the mean response times.
 
+        By PASTA, the jobs that arrive in a phase are the share of time in that phase. In H_3 a job
+        that finds n others responds in 1 / mu + (n - c + 1)^+ / (c mu) (lemma thm:absorption); the
+        mean of (n - c + 1)^+ is the integral of `_passages` over E[H_3].
+
         Args:
             cycle: mean time C from visit to visit, in seconds; 0 if no visit loses any.
-            away: mean of Y, the time from the start of a drain to the next visit, in seconds.
+            away: mean of Y, in seconds.
             spread: Var Y / E[Y], in seconds.
             share: E[Y] / C.
         """
@@ -129,9 +152,15 @@ class Visit:
         return Times(first, full, waited, math.fsum(parts))
 
     def _wait_away(self, away: float, spread: float) -> float:
-        """Lemma thm:excess, corrected: a job behind m others waits for m - c + 1 of them, not m.
+        """Return the mean wait of jobs that arrive in Y: lemma thm:excess, corrected.
 
-        Of N jobs the last N - c wait, and E[(N - c)(N - c + 1)] / 2 is the sum of their places.
+        A job waits for the rest of Y, E[Y^2] / (2 E[Y]) on average. Then c jobs start at once, and
+        the m-th of N, m > c, waits for m - c completions of rate c mu, not m - 1 as in the lemma.
+        These are (N - c)(N - c + 1) / 2 for all N together, and a job has the mean
+
+            E[(N - c)(N - c + 1)] / (2 c mu E[N]).
+
+        Var N = E[N] (1 + lambda Var Y / E[Y]) turns the numerator over E[N] into `behind`.
         """
         c, count = self.slots, self.waiting(away)
         places = count - 1 if c == 1 else (count - c) * (count - c + 1) / count
@@ -139,7 +168,11 @@ class Visit:
         return (spread + away) / 2 + behind / (2 * c * self.service)
 
     def _wait_full(self, away: float, spread: float) -> float:
-        """Lemma thm:exceptional-first: M/M/1(lambda, c mu) with exceptional first service."""
+        """Return the mean wait of jobs that arrive in H_2: lemma thm:exceptional-first.
+
+        H_2 is a busy period of M/M/1(lambda, c mu) that begins with M = N - c + 1 jobs. The wait is
+        rho b + (E[M^2] + E[M]) / (2 c mu E[M]), and Var M = Var N = E[N] (1 + lambda Var Y / E[Y]).
+        """
         beyond, speed = self.beyond(away), self.slots * self.service
         weight = 1.0 if self.slots == 1 else self.waiting(away) / beyond
         first = (1 + self.arrival * spread) * weight + beyond + 1
@@ -147,14 +180,14 @@ class Visit:
 
 
 def holds_from(excess: Callable[[float], float], rate: float, limit: float) -> str:
-    """Say from which arrival rate on, above `rate` and below `limit`, `excess` is positive.
+    """Return the clause with the arrival rate, from `rate` to `limit`, above which `excess` > 0.
 
-    Where there is any, it grows beyond all bounds towards `limit`, as cycles do.
+    If it is positive anywhere it increases without bound towards `limit`, as cycles do.
     """
     start = _first_rate(excess, rate, limit)
     if start is None:
-        return "at no arrival rate it holds for this mix"
-    return f"it holds from an arrival rate of {start * (1 + 1e-5):.6g} on, at this mix"
+        return "it holds at no arrival rate at this mix"
+    return f"it holds from an arrival rate of {start * (1 + 1e-5):.6g} on at this mix"
 
 
 def _first_rate(excess: Callable[[float], float], rate: float, limit: float) -> float | None:
@@ -173,10 +206,10 @@ def _first_rate(excess: Callable[[float], float], rate: float, limit: float) -> 
 
 
 def check_finite(what: str, times: list[float]) -> None:
-    """Refuse results beyond the largest number.
+    """Check that the results are finite.
 
     Raises:
-        ModelError: says so.
+        ModelError: one is too large for a float.
     """
     if not all(math.isfinite(time) for time in times):
         raise ModelError(TOO_LONG.format(what))

@@ -22,7 +22,7 @@ from quickswap.policies import (
     spell,
 )
 from quickswap.sweeps.spread import spread
-from quickswap.theory.models import is_exclusive, markovian
+from quickswap.theory.conditions import is_exclusive, markovian
 
 __all__ = ["Candidate", "between", "chosen", "default_policies", "distinct", "simple_default"]
 

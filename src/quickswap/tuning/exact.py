@@ -10,8 +10,8 @@ from quickswap.model.distributions import Exponential
 from quickswap.model.system import System
 from quickswap.policies import FCFS, Policy, ServerFilling
 from quickswap.theory import classical, fcfs, server_filling
+from quickswap.theory.conditions import is_exclusive, markovian, poisson
 from quickswap.theory.means import Means
-from quickswap.theory.models import is_exclusive, markovian, poisson
 from quickswap.theory.threshold import Thresholds
 from quickswap.tuning.candidates import key_of, threshold_of
 from quickswap.tuning.metrics import exactly

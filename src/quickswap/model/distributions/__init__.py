@@ -1,6 +1,6 @@
 """Distributions of job sizes and of times between arrivals, each with exact moments.
 
-`base` says what a distribution offers; `elementary`, `phases` and `tails` hold the distributions.
+`base` defines the interface; `elementary`, `phases` and `tails` contain the distributions.
 """
 
 from __future__ import annotations

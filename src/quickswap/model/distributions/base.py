@@ -1,4 +1,4 @@
-"""What every distribution offers: exact moments, scaling, and one dictionary form."""
+"""The interface of a distribution: exact moments, tail, scaling, and a dictionary form."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from quickswap._check import number, positive
 from quickswap.errors import ModelError, inside, shown, unknown
 
 DISTRIBUTIONS: dict[str, type[Distribution]] = {}
-"""Every distribution by its name in files; each enters itself when its module is imported."""
+"""Every distribution by its name in files; each is registered when its module is imported."""
 
 
 class Distribution(ABC):
@@ -33,7 +33,7 @@ class Distribution(ABC):
     """
 
     def __init_subclass__(cls) -> None:
-        DISTRIBUTIONS[cls.kind] = cls  # a dataclass with slots is made twice: the second one counts
+        DISTRIBUTIONS[cls.kind] = cls  # slots create a dataclass twice: the second remains
 
     @property
     @abstractmethod
@@ -42,13 +42,13 @@ class Distribution(ABC):
 
     @property
     @abstractmethod
-    def variance(self) -> float:
+    def var(self) -> float:
         """Var S in seconds squared; `inf` when it does not exist."""
 
     @property
     @abstractmethod
     def mean_inverse(self) -> float:
-        """E[1/S] per second; `inf` when it does not exist, then mean slowdown is infinite too."""
+        """E[1/S] per second; `inf` when it does not exist: then the mean slowdown is infinite."""
 
     @abstractmethod
     def moment(self, order: int) -> float:
@@ -56,7 +56,7 @@ class Distribution(ABC):
 
     @abstractmethod
     def isf(self, probability: float) -> float:
-        """Return the least x with P(S > x) <= `probability`, in seconds; it is above 0, below 1."""
+        """Return the least x with P(S > x) <= `probability`, in seconds; 0 < `probability` < 1."""
 
     @abstractmethod
     def sf(self, x: float) -> float:
@@ -65,12 +65,12 @@ class Distribution(ABC):
     @property
     def second_moment(self) -> float:
         """E[S^2] in seconds squared; `inf` when it does not exist."""
-        return self.variance + self.mean * self.mean
+        return self.var + self.mean * self.mean
 
     @property
     def scv(self) -> float:
         """Var S / E[S]^2, the squared coefficient of variation: 0 if constant, 1 if exponential."""
-        return self.variance / (self.mean * self.mean)
+        return self.var / (self.mean * self.mean)
 
     @abstractmethod
     def _scaled(self, factor: float) -> Self:
@@ -101,9 +101,8 @@ class Distribution(ABC):
         """
         if not isinstance(data, Mapping) or "distribution" not in data:
             raise ModelError(
-                "a distribution is a table with its parameters and the key distribution, one of "
-                f"{', '.join(DISTRIBUTIONS)}; "
-                f"given was {shown(data)}."
+                "a distribution must be a table with its parameters and the key distribution, one "
+                f"of {', '.join(DISTRIBUTIONS)}, not {shown(data)}."
             )
         name = data["distribution"]
         if not isinstance(name, str) or name not in DISTRIBUTIONS:
@@ -120,7 +119,7 @@ class Distribution(ABC):
 
     @classmethod
     def _form(cls, **given: object) -> tuple[str, ...]:
-        """Return the form that the parameters given (those not None) make up."""
+        """Return the form that consists of the given parameters (those not None)."""
         names = {name for name, value in given.items() if value is not None}
         for form in cls.forms:
             if names == set(form):
@@ -140,9 +139,7 @@ class Distribution(ABC):
             return number(value, f"{name} of {cls.__name__}", low)
 
     def _store(self, **values: object) -> None:
-        """Fill the fields of a frozen distribution, then refuse a distribution whose mean a float
-        cannot hold.
-        """
+        """Set the fields of a frozen distribution; refuse a mean that overflows or underflows."""
         for name, value in values.items():
             object.__setattr__(self, name, value)
         if not 0 < self.mean < math.inf:

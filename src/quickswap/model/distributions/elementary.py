@@ -1,4 +1,4 @@
-"""Distributions without a shape: a constant, a range, and what was measured."""
+"""Elementary distributions: deterministic, uniform, empirical."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Deterministic(Distribution):
         return self.value
 
     @property
-    def variance(self) -> float:
+    def var(self) -> float:
         return 0.0
 
     def moment(self, order: int) -> float:
@@ -77,11 +77,11 @@ class Uniform(Distribution):
         return self.low + (self.high - self.low) / 2
 
     @property
-    def variance(self) -> float:
+    def var(self) -> float:
         return (self.high - self.low) ** 2 / 12
 
     def moment(self, order: int) -> float:
-        # Gauss and Legendre with n points are exact for polynomials of degree 2 n - 1
+        # Gauss-Legendre quadrature with n points is exact for polynomials of degree 2 n - 1
         from numpy.polynomial.legendre import leggauss
 
         points, weights = leggauss(order // 2 + 1)
@@ -124,10 +124,9 @@ class Empirical(Distribution):
 
     values: tuple[float, ...]
     weights: tuple[float, ...]
-    # The moments cost a pass over the values, so they are taken once, when the distribution is
-    # built.
+    # These moments require a pass over the values and are computed once.
     _mean: float = field(init=False, repr=False, compare=False)
-    _variance: float = field(init=False, repr=False, compare=False)
+    _var: float = field(init=False, repr=False, compare=False)
 
     def __init__(self, values: Iterable[float], weights: Iterable[float] | None = None) -> None:
         with inside("values"):
@@ -146,15 +145,15 @@ class Empirical(Distribution):
         pairs = [(x, w) for x, w in zip(points, masses, strict=True) if w > 0]
         mean = _sum(w * x for x, w in pairs) / total
         variance = _sum(w * ((x - mean) * (x - mean)) for x, w in pairs) / total
-        self._store(values=points, weights=masses, _mean=mean, _variance=variance)
+        self._store(values=points, weights=masses, _mean=mean, _var=variance)
 
     @property
     def mean(self) -> float:
         return self._mean
 
     @property
-    def variance(self) -> float:
-        return self._variance
+    def var(self) -> float:
+        return self._var
 
     def moment(self, order: int) -> float:
         pairs = zip(self.values, self.weights, strict=True)

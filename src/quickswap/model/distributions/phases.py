@@ -1,4 +1,4 @@
-"""Exponential time and what is built from it: Erlang, gamma, hyperexponential."""
+"""The exponential distribution and its relatives: Erlang, gamma, hyperexponential."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Exponential(Distribution):
         return 1 / self.mean
 
     @property
-    def variance(self) -> float:
+    def var(self) -> float:
         return self.mean * self.mean
 
     def moment(self, order: int) -> float:
@@ -75,7 +75,7 @@ class Erlang(Distribution):
         self._store(phases=phases, mean=self._positive("mean", mean))
 
     @property
-    def variance(self) -> float:
+    def var(self) -> float:
         return self.mean * self.mean / self.phases
 
     def moment(self, order: int) -> float:
@@ -86,10 +86,10 @@ class Erlang(Distribution):
         return self.phases / (self.mean * (self.phases - 1)) if self.phases > 1 else math.inf
 
     def isf(self, probability: float) -> float:
-        return self.mean / self.phases * _gamma_exceeded(self.phases, probability)
+        return self.mean / self.phases * _gamma_isf(self.phases, probability)
 
     def sf(self, x: float) -> float:
-        return _gamma_survival(self.phases, x * self.phases / self.mean)
+        return _gamma_sf(self.phases, x * self.phases / self.mean)
 
     def _scaled(self, factor: float) -> Self:
         return type(self)(self.phases, factor * self.mean)
@@ -131,7 +131,7 @@ class Gamma(Distribution):
         return self.shape * self.scale
 
     @property
-    def variance(self) -> float:
+    def var(self) -> float:
         return self.shape * self.scale**2
 
     def moment(self, order: int) -> float:
@@ -142,10 +142,10 @@ class Gamma(Distribution):
         return 1 / (self.scale * (self.shape - 1)) if self.shape > 1 else math.inf
 
     def isf(self, probability: float) -> float:
-        return self.scale * _gamma_exceeded(self.shape, probability)
+        return self.scale * _gamma_isf(self.shape, probability)
 
     def sf(self, x: float) -> float:
-        return _gamma_survival(self.shape, x / self.scale)
+        return _gamma_sf(self.shape, x / self.scale)
 
     def _scaled(self, factor: float) -> Self:
         return type(self)(self.shape, factor * self.scale)
@@ -201,8 +201,8 @@ class Hyperexponential(Distribution):
         return math.fsum(p / r for p, r in zip(self.probabilities, self.rates, strict=True))
 
     @property
-    def variance(self) -> float:
-        # Within the phases, and between their means: no difference of large numbers.
+    def var(self) -> float:
+        # variance within the phases plus variance between their means: nothing cancels
         means, mean = [1 / rate for rate in self.rates], self.mean
         phases = zip(self.probabilities, means, strict=True)
         return math.fsum(p * (m * m + (m - mean) * (m - mean)) for p, m in phases)
@@ -225,7 +225,7 @@ class Hyperexponential(Distribution):
             tail = math.fsum(p * math.exp(-r * longest * units) for p, r in phases)
             return tail - probability
 
-        highest = -math.log(probability)  # what the longest phase alone would give
+        highest = -math.log(probability)  # the value for the longest phase alone
         if len(phases) == 1 or excess(highest) >= 0:
             return longest * highest
         return longest * float(brentq(excess, 0.0, highest, xtol=1e-300, rtol=1e-14))
@@ -239,19 +239,19 @@ class Hyperexponential(Distribution):
 
 
 def _gamma_moment(shape: float, scale: float, order: int) -> float:
-    """Return a moment of a gamma distribution: shape (shape + 1) ... times the scale's power."""
+    """Return shape (shape + 1) ... (shape + order - 1) scale^order, a moment of a gamma."""
     return math.prod(shape + i for i in range(order)) * power(scale, order)
 
 
-def _gamma_exceeded(shape: float, probability: float) -> float:
-    """Return the value that a gamma distribution of scale 1 exceeds with this probability."""
+def _gamma_isf(shape: float, probability: float) -> float:
+    """Return `isf` of a gamma distribution of scale 1."""
     from scipy.special import gammainccinv
 
     return float(gammainccinv(shape, probability))
 
 
-def _gamma_survival(shape: float, x: float) -> float:
-    """Return the probability that a gamma distribution of scale 1 exceeds `x`."""
+def _gamma_sf(shape: float, x: float) -> float:
+    """Return `sf` of a gamma distribution of scale 1."""
     from scipy.special import gammaincc
 
     return float(gammaincc(shape, x))

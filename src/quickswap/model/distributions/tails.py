@@ -40,7 +40,7 @@ class LogNormal(Distribution):
         return exp(self.mu + self.sigma**2 / 2)
 
     @property
-    def variance(self) -> float:
+    def var(self) -> float:
         return expm1(self.sigma**2) * exp(2 * self.mu + self.sigma**2)
 
     def moment(self, order: int) -> float:
@@ -87,7 +87,7 @@ class Weibull(Distribution):
         return self.scale * exp(math.lgamma(1 + 1 / self.shape))
 
     @property
-    def variance(self) -> float:
+    def var(self) -> float:
         ratio = math.lgamma(1 + 2 / self.shape) - 2 * math.lgamma(1 + 1 / self.shape)
         return self.mean * self.mean * expm1(ratio)
 
@@ -142,7 +142,7 @@ class Pareto(Distribution):
         return self.scale * self.shape / (self.shape - 1)
 
     @property
-    def variance(self) -> float:
+    def var(self) -> float:
         if self.shape <= 2:
             return math.inf
         return self.scale**2 * self.shape / ((self.shape - 1) ** 2 * (self.shape - 2))
@@ -201,7 +201,7 @@ class BoundedPareto(Distribution):
         return self.moment(1)
 
     @property
-    def variance(self) -> float:
+    def var(self) -> float:
         return max(0.0, self.moment(2) - self.mean * self.mean)
 
     @property

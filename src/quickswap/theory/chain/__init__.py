@@ -1,8 +1,9 @@
 """The exact mean response times of any count-based policy on a small system.
 
-The system with Poisson arrivals and exponential sizes is a Markov chain; its states and jumps are
-found by asking the policy itself, the same code that is simulated, what starts after each arrival
-and completion. It has infinitely many states and is cut off where that does not matter.
+A system with Poisson arrivals and exponential sizes is a Markov chain. Its states and jumps are
+explored by asking the policy, with the code that is also simulated, which jobs start after each
+arrival and completion. The chain has infinitely many states, and is truncated so far out that the
+error is negligible.
 """
 
 from __future__ import annotations
@@ -21,8 +22,8 @@ from quickswap.model.system import System
 from quickswap.policies import Policy, parse
 from quickswap.theory.chain.graph import Graph, explore
 from quickswap.theory.chain.truncation import Level, first_limits, region, solve
+from quickswap.theory.conditions import check_load, check_markovian
 from quickswap.theory.means import Means
-from quickswap.theory.models import check_load, check_markovian
 from quickswap.theory.stability import stability
 
 if TYPE_CHECKING:
@@ -33,7 +34,7 @@ if TYPE_CHECKING:
 __all__ = ["Chain", "exact"]
 
 LEAST = 1e-12
-"""Smallest tolerance; below, rounding decides."""
+"""Smallest tolerance; below it rounding dominates."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -41,17 +42,17 @@ class Chain(Means):
     """Mean response times from the stationary distribution of the chain.
 
     Attributes:
-        policy: who decided.
+        policy: the policy.
         error: estimate of the absolute error of `mean_response_time`, seconds.
         errors: the same of the mean response time of each class, seconds.
-        states: number of states solved for.
-        truncation: jobs of each class that may be present while nobody else is; jobs of several
-            classes as long as their shares of these limits add up to 1. What arrives beyond is
-            turned away.
+        states: number of states.
+        truncation: jobs of each class that may be present if no other class is; jobs of several
+            classes are admitted while their shares of these limits add up to at most 1. Other
+            arrivals are turned away.
 
-    The errors are not proven bounds. They come from an exact identity for what the truncation
-    changes, in which one factor is estimated with a margin (see `truncation.solve`); in the tests
-    they are above the true error, mostly 1.4 to 10 times.
+    The errors are not proven bounds. They come from an exact identity for the effect of the
+    truncation, in which one factor is estimated with a margin (see `truncation.solve`). In the
+    tests they exceed the true error, mostly by a factor of 1.4 to 10.
     """
 
     policy: Policy | CustomPolicy
@@ -68,7 +69,7 @@ class Chain(Means):
             cls: position of the class in the system, or its name.
 
         Raises:
-            QuickswapError: there is no such class.
+            QuickswapError: the class is unknown.
         """
         names = self.system.names
         if cls not in names and cls not in range(len(names)):
@@ -78,7 +79,7 @@ class Chain(Means):
 
     @property
     def busy_servers(self) -> float:
-        """Mean number of servers in use; by Little's law k times the load."""
+        """Mean number of servers in use; k times the load, by Little's law."""
         used = self._level.graph.running @ np.array(self.system.needs, dtype=np.float64)
         return float(self._level.distribution @ used)
 
@@ -92,14 +93,14 @@ def exact(
 ) -> Chain:
     """Return the mean response times of `policy` on `system`.
 
-    Covered is every nonpreemptive policy that decides by numbers of jobs, or by the order of
-    arrival of all jobs. Where the order matters the states are many and the systems must be very
-    small, with these exceptions: FCFS and Smash of a finite window, on any system; First-Fit on
-    systems of two classes, of which no two jobs of different class fit at once; policies that look
-    at the order only among classes that share a need, if few do. Custom policies are covered
-    if they look at numbers only (`remembers_order = False`) or else on very small systems; a state
-    of their own must be given by `save` and `restore`. A million states take some 4 seconds to find
-    and a minute to solve.
+    Every nonpreemptive policy is covered whose decisions depend on the numbers of jobs, or on the
+    order of arrival. If the order matters there are many states, and the system must be very small,
+    except for: FCFS, and Smash with a finite window, on any system; First-Fit on systems of two
+    classes whose jobs do not fit beside each other; policies in which the order matters only among
+    classes with the same need, if there are few of them. Custom policies are covered if they use
+    numbers only (`remembers_order = False`), or else on very small systems; they must expose any
+    state of their own by `save` and `restore`. A million states take about 4 seconds to explore and
+    a minute to solve.
 
     Args:
         system: Poisson arrivals and exponential sizes; few classes and servers.
@@ -119,8 +120,8 @@ def exact(
     check_policy(policy, system)
     if isinstance(policy, Policy) and policy.estimates:
         raise PolicyError(
-            f"{policy.label} looks at the estimated sizes of jobs, so that the numbers of jobs are "
-            "no Markov chain under it: simulate."
+            f"{policy.label} uses estimated sizes of jobs, so the numbers of jobs are not a Markov "
+            "chain: simulate the system instead."
         )
     check_markovian(system, "chain.exact")
     tolerance = positive(tolerance, "tolerance")
@@ -143,7 +144,7 @@ def exact(
 
 
 def _check_stable(system: System, policy: Policy | CustomPolicy) -> None:
-    """Refuse what is known to be unstable."""
+    """Check that the policy is not known to be unstable."""
     check_load(system.load, system.arrival_rate, "the chain")
     known = stability(system, policy) if isinstance(policy, Policy) else None
     limit = known.necessary_limit if known is not None else system.capacity
@@ -158,7 +159,7 @@ def _check_stable(system: System, policy: Policy | CustomPolicy) -> None:
 def _deep_enough(
     system: System, policy: Policy | CustomPolicy, tolerance: float, max_states: int
 ) -> Level:
-    """Move the border outwards until the error is small enough."""
+    """Move the border outwards until the error is at most the tolerance."""
     limits, levels = first_limits(system), list[Level]()
     ceiling = np.inf
     while True:
@@ -181,7 +182,7 @@ def _deep_enough(
 
 
 def _pace(levels: list[Level]) -> float:
-    """Return how fast the error fell with the last move of the border, 1 being as expected."""
+    """Return how fast the error fell with the last move of the border: 1 is as fast as expected."""
     if len(levels) < 2:
         return 1.0
     before, last = levels[-2:]
@@ -191,7 +192,7 @@ def _pace(levels: list[Level]) -> float:
 
 
 def _largest_that_fits(levels: list[Level], limits: Vector, max_states: int) -> Vector:
-    """Return limits between those solved, if any, and those given that make fewer states."""
+    """Return limits that give fewer states: between those solved, if any, and those given."""
     if not levels:
         return 0.7 * limits
     last = levels[-1]
@@ -211,24 +212,28 @@ def _too_large(
     advice = ""
     if not isinstance(policy, Policy) and getattr(policy, "remembers_order", True):
         advice = (
-            f" The order of arrival is part of the states, as policy {custom_name(policy)} has no "
-            "remembers_order = False: set that if it decides by the numbers of jobs alone."
+            " The order of arrival is part of the states: if the decisions of policy "
+            f"{custom_name(policy)} depend on the numbers of jobs alone, set "
+            "remembers_order = False."
         )
     if not levels:
         return (
-            f"the chain has more than {max_states} states even where it is cut off early: raise "
-            f"max_states, or simulate.{advice}"
+            f"the chain has more than {max_states} states even if it is truncated early: raise "
+            f"max_states, or simulate the system.{advice}"
         )
     last = levels[-1]
     return (
         f"the chain reaches a relative error of {last.error:.1e} with {last.graph.states} states, "
         f"not {tolerance:.1e} with {max_states}: raise max_states or tolerance, lower the load, or "
-        f"simulate.{advice}"
+        f"simulate the system.{advice}"
     )
 
 
 def _marginal(level: Level, place: int, share: float) -> Vector:
-    """Return the distribution of the number of a class; each job behind is of it with `share`."""
+    """Return the distribution of the number of jobs of a class.
+
+    Each job behind the window of the policy belongs to the class with probability `share`.
+    """
     from scipy.stats import binom
 
     graph: Graph = level.graph

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 __all__ = ["Graph", "explore"]
 
 CHUNK = 20_000
-"""States explored between two looks at Ctrl-C, some 50 ms."""
+"""States explored between two checks for Ctrl-C, about 50 ms."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,12 +39,12 @@ class Graph:
     Attributes:
         rates: n x n, jumps per second from the state of the row to that of the column.
         arrivals: the jumps that are arrivals: states from and to, and class (C: any class).
-        waiting: n x C, jobs that wait and whose class is part of the state.
+        waiting: n x C, waiting jobs whose class is part of the state.
         running: n x C, jobs in service.
         behind: n, jobs behind the policy's window, each of an independent class.
         present: n x C, mean number present given the state.
         blocked: n x C, arrivals per second that the truncation turns away.
-        windowed: some states have jobs behind a window.
+        windowed: whether some states have jobs behind a window.
     """
 
     rates: sparse.csr_matrix
@@ -77,9 +77,9 @@ def explore(
         region: rows of C + 1 weights, none negative: an arrival is admitted as long as the sum of
             weight x number present is at most 1 in each row. The last weight is for jobs behind the
             window of the policy, whose classes are not part of the state.
-        max_states: most states.
-        every_order: make each order of arrival of the waiting jobs a state of its own, although the
-            policy forgets it; to be compared with.
+        max_states: largest number of states.
+        every_order: make each order of arrival of the waiting jobs a state of its own, even if the
+            policy does not use it; for tests.
 
     Raises:
         PolicyError: no chain describes the policy, or a custom policy made a mistake.
@@ -102,7 +102,10 @@ def explore(
 
 
 def _assemble(system: System, core: Explorer) -> Graph:
-    """Give each jump its rate."""
+    """Return the graph with the rate of each jump.
+
+    An arrival has the rate of its class, a completion that of one job times the jobs in service.
+    """
     classes = len(system.classes)
     ends, to, event, share = core.jumps()
     waiting, running, behind = core.counts()
@@ -116,9 +119,9 @@ def _assemble(system: System, core: Explorer) -> Graph:
     rate[ends_service] *= running[origin[ends_service], event[ends_service] - classes]
     if len(share):
         rate *= share
-    # scipy's factorisations know 32-bit indices only
+    # scipy's factorisations require 32-bit indices
     rates = sparse.csr_matrix((rate, to.astype(np.int32), starts.astype(np.int32)), (states,) * 2)
-    rates.sum_duplicates()  # connected_components may never end with them
+    rates.sum_duplicates()  # connected_components may not terminate with duplicates
     arrives = ~ends_service
     kind = np.minimum(event[arrives].astype(np.int64), classes)
     came = (origin[arrives], to[arrives].astype(np.int64), kind)
@@ -131,10 +134,10 @@ def _assemble(system: System, core: Explorer) -> Graph:
 
 
 def _recurrent(graph: Graph) -> Graph:
-    """Leave out the states that the chain never comes back to.
+    """Return the graph without its transient states.
 
     Raises:
-        PolicyError: there are several sets of states that it stays in once it is there.
+        PolicyError: there are several closed sets of states.
     """
     count, label = csgraph.connected_components(graph.rates, connection="strong")
     if count == 1:
@@ -144,8 +147,8 @@ def _recurrent(graph: Graph) -> Graph:
     final = np.setdiff1d(np.arange(count), label[jumps.row[leaves]])
     if len(final) > 1:
         raise PolicyError(
-            f"under this policy the system may end in one of {len(final)} sets of states and stay "
-            "there, so that it has no single mean: simulate it instead."
+            f"under this policy the chain has {len(final)} closed sets of states, and hence no "
+            "unique mean: simulate the system instead."
         )
     kept = label == final[0]
     number = np.cumsum(kept) - 1
@@ -164,37 +167,34 @@ def _recurrent(graph: Graph) -> Graph:
 
 
 def _refuse(error: Exception, policy: Policy | CustomPolicy) -> NoReturn:
-    """Raise the core's half sentence as an error of quickswap."""
+    """Raise the message of the core as an error of quickswap."""
     if isinstance(error, QuickswapError):
         raise error
     if str(error).startswith("policy "):
         raise PolicyError(f"{error}.") from error.__cause__
+    label = policy.label if isinstance(policy, Policy) else custom_name(policy)
     raise PolicyError(
-        f"chain.exact cannot cover {_label(policy)}: it {error}; simulate it instead."
+        f"chain.exact does not cover {label}: it {error}; simulate the system instead."
     )
 
 
-def _label(policy: Policy | CustomPolicy) -> str:
-    return policy.label if isinstance(policy, Policy) else custom_name(policy)
-
-
 def _watched(policy: CustomPolicy) -> object:
-    """Refuse a custom policy that a chain cannot cover; watch one that says it has no state.
+    """Return a custom policy that a chain covers; without `save`, one checked to have no state.
 
     Raises:
-        PolicyError: it looks at single jobs, or wants to be woken.
+        PolicyError: it uses individual jobs, or timers.
     """
     if getattr(policy, "sees_jobs", False):
-        _refuse(ValueError("looks at single jobs, so that its states cannot be counted"), policy)
+        _refuse(ValueError("uses individual jobs, so its states cannot be enumerated"), policy)
     if hasattr(policy, "wake_at"):
-        _refuse(ValueError("asks to be woken at certain times"), policy)
+        _refuse(ValueError("uses timers (wake_at)"), policy)
     if hasattr(policy, "save") and hasattr(policy, "restore"):
         return policy
     return _Stateless(policy)
 
 
 class _Stateless:
-    """A policy without a state of its own: it is never copied, and an error if it does change."""
+    """A policy without a state of its own: never copied; a change of its attributes is an error."""
 
     def __init__(self, policy: CustomPolicy) -> None:
         self.policy = policy
@@ -208,14 +208,13 @@ class _Stateless:
     def _state(self) -> bytes:
         try:
             return pickle.dumps(vars(self.policy))
-        except Exception:  # whatever pickle and its hooks raise: then nothing can be compared
+        except Exception:  # pickle and its hooks raise anything: no comparison is possible
             return b""
 
     def start(self, view: View) -> object:
         answer = self.policy.start(view)
         if self._state() != self.before:
             raise PolicyError(
-                "changes its attributes: a state of its own must be given by save() and taken up "
-                "by restore(state)"
+                "changes its attributes: define save() and restore(state) for its state"
             )
         return answer

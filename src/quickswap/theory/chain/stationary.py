@@ -1,9 +1,10 @@
-"""Sparse linear systems of Markov chains: the stationary distribution, and what a state is worth.
+"""Sparse linear systems of Markov chains: the stationary distribution and the values of states.
 
 Both are singular systems with the generator Q or its transpose, solved by GMRES (Saad, Schultz,
-SIAM J. Sci. Stat. Comput. 7, 1986) with an incomplete factorisation of the generator, shifted by a
-little, as the preconditioner: Philippe, Saad, Stewart, Operations Research 40 (1992). States are
-numbered by distance from the empty one, which makes an elimination in that order a good one.
+SIAM J. Sci. Stat. Comput. 7, 1986). The preconditioner is an incomplete factorisation of the
+generator with a small shift of its diagonal: Philippe, Saad, Stewart, Operations Research 40
+(1992). States are numbered by distance from the empty one, an order in which elimination has little
+fill-in.
 """
 
 from __future__ import annotations
@@ -25,26 +26,26 @@ if TYPE_CHECKING:
 Side = Literal["N", "T"]
 """The matrix itself, or its transpose."""
 
-__all__ = ["Solver"]
+__all__ = ["ChainSolver"]
 
 SHIFT = 1e-8
 """Added to the diagonal before it is factored, relative to the mean rate out of a state."""
 DROPS = (1e-2, 1e-3, 1e-5)
-"""Entries left out of the factors, relative to their column; each if the one before fails."""
+"""Drop tolerances of the factors, relative to their column; each is used if the last one fails."""
 FILL = (6, 15, 60)
-"""Most entries of the factors for one of the generator."""
+"""Largest number of entries of the factors per entry of the generator."""
 RESTART = 40
 """Steps of GMRES between restarts."""
 CYCLES = 15
-"""Most restarts."""
+"""Largest number of restarts."""
 VALUES_PRECISION = 1e-5
 """Residual of the values of states, relative to the costs."""
 SMALL = 2_000
-"""States up to which the system is factored completely."""
+"""Number of states up to which the factorisation is complete."""
 
 
 @dataclass
-class Solver:
+class ChainSolver:
     """The chain with the rates `rates` (n x n, from row to column), prepared for solving."""
 
     rates: sparse.csr_matrix
@@ -74,10 +75,10 @@ class Solver:
         """Return the stationary distribution.
 
         The sum of the absolute imbalances of the states, relative to the flow through all of them,
-        is brought below `tolerance`, or as low as rounding allows if that is below 1e-10.
+        is below `tolerance`, or as low as rounding allows if that is below 1e-10.
 
         Args:
-            guess: n values to begin with, positive.
+            guess: n positive values to start from.
             tolerance: relative imbalance.
 
         Raises:
@@ -88,8 +89,8 @@ class Solver:
     def values(self, costs: Vector, mean: float) -> Vector:
         """Return h with Qh = mean - costs, where `mean` is the stationary mean of the costs.
 
-        h(s) - h(t) is what the costs per second add up to from s on, more than from t on. It is
-        found to some 5 digits, and is up to a constant.
+        This is Poisson's equation. h(s) - h(t) is the difference between the total costs from the
+        states s and t on. h is determined up to a constant, and accurate to about 5 digits.
 
         Raises:
             QuickswapError: the iteration does not converge.
@@ -98,13 +99,13 @@ class Solver:
         return self._stronger(lambda: self._values(rhs))
 
     def _stronger(self, attempt: Any) -> Vector:
-        """Attempt with better and better factors."""
+        """Repeat the attempt with more and more accurate factors until it succeeds."""
         while (found := attempt()) is None:
             if self.strength + 1 == len(DROPS):
                 raise QuickswapError(
-                    f"the chain of {self.matrix.shape[0]} states could not be solved: its "
-                    "equations are too ill-conditioned, as they are near the limit of stability "
-                    "or with rates of very different size."
+                    f"the solution of the chain of {self.matrix.shape[0]} states does not "
+                    "converge: it is ill-conditioned, as it is near the limit of stability or with "
+                    "rates of very different size; simulate the system instead."
                 )
             self.strength += 1
             self._factor()
@@ -118,7 +119,7 @@ class Solver:
     def _stationary(self, guess: Vector, tolerance: float) -> Vector | None:
         best, reached = None, np.inf
         x = guess
-        for _ in range(3):  # the inverse of an M-matrix is positive, and nearly pi in each column
+        for _ in range(3):  # inverse iteration: the inverse is positive, its columns nearly pi
             x = np.abs(self.factors.solve(x))
             x /= x.sum()
         for _ in range(CYCLES):
@@ -130,7 +131,7 @@ class Solver:
             if error <= tolerance:
                 break
             x = x - self._gmres(self.matrix, residual, "N")
-            x = np.maximum(x / x.sum(), 0.0)  # x holds some multiple of pi, of either sign
+            x = np.maximum(x / x.sum(), 0.0)  # x is a multiple of pi, of either sign
             x /= x.sum()
         return best if reached <= 1e-10 else None
 
@@ -150,10 +151,10 @@ class Solver:
         return None
 
     def _gmres(self, matrix: Any, rhs: Vector, side: Side, rtol: float = 1e-12) -> Vector:
-        """Return what one cycle of at most `RESTART` steps makes of rhs, from zero.
+        """Return the result of one cycle of at most `RESTART` steps, starting from zero.
 
-        Written out, with einsum for the long products, because those of BLAS are spread over
-        threads, which then wait for each other more than they compute.
+        scipy's own GMRES uses BLAS for the long products, whose threads wait for each other longer
+        than they compute; einsum uses one thread.
         """
         first: Vector = self.factors.solve(rhs, side)
         size = _norm(first)

@@ -1,4 +1,4 @@
-"""How far a chain must go so that what is cut off does not matter."""
+"""Truncation of a chain: its error, and the border at which the error is small enough."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 
 from quickswap.model.system import System
 from quickswap.theory.chain.graph import Graph
-from quickswap.theory.chain.stationary import Solver
+from quickswap.theory.chain.stationary import ChainSolver
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -19,19 +19,19 @@ if TYPE_CHECKING:
 __all__ = ["Level", "first_limits", "region", "solve"]
 
 MARGIN = 2.0
-"""Slopes beyond the border are taken as that many times the largest one inside."""
+"""Slopes beyond the border are assumed to be at most this multiple of the largest one inside."""
 MOST_GROWTH = 2.5
-"""Factor by which limits grow at most from one level to the next."""
+"""Largest factor by which limits grow from one level to the next."""
 
 
 @dataclass(frozen=True, slots=True)
 class Level:
-    """The chain at one truncation, solved.
+    """The solution of the chain at one truncation.
 
     Attributes:
-        limits: jobs of each class that may be present while nobody else is.
+        limits: jobs of each class that may be present if no other class is.
         graph: the chain.
-        distribution: its stationary distribution, one probability a state.
+        distribution: its stationary distribution, one probability per state.
         response_times: mean response time of each class, seconds.
         errors: estimate of the absolute error of each, seconds.
     """
@@ -48,11 +48,12 @@ class Level:
         return float(np.max(self.errors / self.response_times))
 
     def next_limits(self, tolerance: float, pace: float) -> Vector:
-        """Return limits that will probably suffice.
+        """Return limits that are likely to suffice.
 
-        Where the probability of n jobs of a class falls like exp(-decay n), the border lies where
-        sum decay x number is the same everywhere, and moves outwards by the logarithm of what the
-        error must fall by, divided by `pace`, the share of the expected fall that was seen.
+        If the probability of n jobs of a class decreases like exp(-decay n), the border is best
+        where the sum of decay x number is the same everywhere. It moves outwards by the logarithm
+        of the factor by which the error must decrease, divided by `pace`, the decrease observed so
+        far over that expected.
         """
         decay = self._decay()
         depth = float(np.min(decay * self.limits))
@@ -63,7 +64,7 @@ class Level:
         return grown
 
     def _decay(self) -> Vector:
-        """Return by how much the logarithm of the tail falls a job; of each class, or of all."""
+        """Return the decrease of the logarithm of the tail per job, of each class or of all."""
         if self.graph.windowed:
             numbers = np.rint(self.graph.present.sum(axis=1)).astype(np.int64)
             return np.full(len(self.limits), _slope(numbers, self.distribution, self.limits[0]))
@@ -77,7 +78,7 @@ class Level:
 
 
 def _slope(numbers: NDArray[np.int64], distribution: Vector, limit: float) -> float:
-    """Return the decay of a tail, seen in the middle: after the start, away from the border."""
+    """Return the decay of a tail, measured beyond its start and away from the border."""
     mass = np.bincount(numbers, distribution)
     tail = mass[::-1].cumsum()[::-1]
     seen = int(np.flatnonzero(tail > 1e-11)[-1])
@@ -89,13 +90,13 @@ def _slope(numbers: NDArray[np.int64], distribution: Vector, limit: float) -> fl
 
 
 def first_limits(system: System) -> Vector:
-    """Return limits to begin with: enough to fill the servers."""
+    """Return the first limits: enough to fill the servers."""
     spare = 20 if len(system.classes) < 3 else 10
     return np.array([float(system.servers // need + spare) for need in system.needs])
 
 
 def region(limits: Vector, system: System) -> list[list[float]]:
-    """Return the one row of the region: sum of number / limit at most 1."""
+    """Return the single row of the region: the sum of number / limit is at most 1."""
     weights = 1 / limits
     return [[*weights.tolist(), float(weights @ system.job_shares)]]
 
@@ -103,21 +104,21 @@ def region(limits: Vector, system: System) -> list[list[float]]:
 def solve(system: System, graph: Graph, limits: Vector) -> Level:
     """Solve the chain at one truncation and estimate the error.
 
-    Let pi be the stationary distribution of the chain cut off, f the number of jobs of a class, and
-    h the solution of Qh = m - f for the chain Q that is not cut off, m its mean of f. As the chain
-    cut off differs from Q only in the arrivals it turns away, and pi balances it, exactly
+    Let pi be the stationary distribution of the truncated chain Q', f the number of jobs of a
+    class, and h the solution of Poisson's equation Qh = m - f for the full chain Q, where m is its
+    mean of f. Then m - pi f = pi Q h, and pi Q' h = 0. Q and Q' differ only in the arrivals that Q'
+    turns away, so that exactly
 
         m - pi f = sum over states s, classes j: pi(s) blocked(s, j) [h(s with one j more) - h(s)].
 
-    The flows pi x blocked are known. The differences of h beyond the border are not; taken for them
-    is `MARGIN` times the largest difference between two states inside that an arrival of class j
-    leads from and to, where h is solved in the chain cut off. Differences grow with the queue,
-    linearly in the far field (h is a quadratic there), so that the margin covers a border at twice
-    the distance of the states where the largest one is found. To this is added what pi lacks in
-    balance, as |imbalance| x |h|; and the error is not taken as less, relatively, than the share of
-    jobs turned away.
+    The flows pi x blocked are known. The differences of h beyond the border are unknown; they are
+    replaced by `MARGIN` times the largest difference inside the border that an arrival of class j
+    makes, with h of the truncated chain. Differences grow with the queue, linearly far out (h is
+    quadratic there), so the margin covers a border at twice the distance of the state with the
+    largest difference. |imbalance| x |h| is added for the numerical error of pi. The relative error
+    is at least the share of jobs turned away.
     """
-    solver = Solver(graph.rates)
+    solver = ChainSolver(graph.rates)
     guess = 0.7 ** graph.present.sum(axis=1)
     distribution = solver.stationary(np.maximum(guess, 1e-30))
     rates = np.array([each.arrival_rate for each in system.classes])
@@ -135,7 +136,7 @@ def solve(system: System, graph: Graph, limits: Vector) -> Level:
 
 
 def _largest_slopes(graph: Graph, h: Vector) -> Vector:
-    """Return for each class the largest change of h that an arrival makes."""
+    """Return for each class the largest change of h at an arrival."""
     origin, to, kind = graph.arrivals
     classes = graph.blocked.shape[1]
     largest = np.zeros(classes + 1)

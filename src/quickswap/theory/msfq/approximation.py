@@ -1,11 +1,11 @@
 """The approximation of the paper's section "Analysis of the MSFQ Policy", in closed form.
 
-It describes `drain="always"`, and assumes that at least k light jobs are there when phase 2 begins.
-The transforms of the paper are differentiated by hand. Lemmas are quoted by their labels; "the
-paper" is Chen, Anggraito, Olliaro, Marin, Ajmone Marsan, Berg, Grosof, "Improving Nonpreemptive
-Multiserver Job Scheduling with Quickswap". Repaired in both forms: the factors C_j of lemma
-thm:absorption fall geometrically beyond k; light busy periods are those of jobs of size S_1 / k;
-phase 3 has no jobs if l = k - 1.
+It describes `drain="always"` and assumes that at least k light jobs are present when phase 2
+begins. The transforms of the paper are differentiated by hand: only means and variances are needed.
+Lemmas are cited by their labels; "the paper" is Chen, Anggraito, Olliaro, Marin, Ajmone Marsan,
+Berg, Grosof, "Improving Nonpreemptive Multiserver Job Scheduling with Quickswap". Both forms
+correct three misprints: the factors C_j of lemma thm:absorption decrease geometrically beyond k;
+light busy periods are those of jobs of size S_1 / k; phase 3 has no jobs if l = k - 1.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ from quickswap._check import whole
 from quickswap.errors import ModelError, PolicyError, unknown
 from quickswap.model.files import as_system
 from quickswap.model.system import System
+from quickswap.theory.conditions import OneOrAll, check_load, one_or_all
 from quickswap.theory.means import Means
-from quickswap.theory.models import OneOrAll, check_load, one_or_all
 from quickswap.theory.moments import Moments
 from quickswap.theory.visits import Visit, check_finite, holds_from
 
@@ -76,12 +76,12 @@ def approximate(
     Args:
         system: Poisson arrivals, exponential sizes, needs 1 and k, in any order.
         threshold: l, from 0 to k - 1.
-        form: "printed" takes lemma thm:excess for light jobs as it stands: a light job that finds m
-            others waits for all m. "corrected" lets the first k of them start at once.
+        form: "printed" uses lemma thm:excess for light jobs as printed: a light job with m others
+            ahead of it waits for all m. In "corrected" the first k of them start at once.
 
     Raises:
-        ModelError: another system, an unknown form, or fewer than k light jobs on average when
-            phase 2 begins: the message says from which arrival rate on there are more.
+        ModelError: another system, an unknown form, or a mean of less than k - 1 light jobs when
+            phase 2 begins: the message gives the arrival rate from which the approximation holds.
         PolicyError: a threshold out of range.
         UnstableError: a load of 1 or more.
     """
@@ -107,10 +107,13 @@ class _Phases(NamedTuple):
 
 
 def _phases(model: OneOrAll, threshold: int) -> _Phases:
-    """Lemma lem:fraction: of a cycle, rho_H are heavy; idle slots make it W(l) / (1 - rho) long.
+    """Return the visits and the mean cycle.
 
-    W(l) = E[H_4] + (1 - rho_L) E[H_3] - (k - 1) / (k mu_1) comes from the means of lemmas
-    lemma:cycle-length and lem:ztrans.
+    A cycle is H_1 and a visit to the lights. Heavies are served for a share rho_H of the time
+    (lemma lem:fraction), so E[H_1] = rho_H C. By `Visit.lost`, the visit takes rho_L C + W(l) on
+    average, hence C = W(l) / (1 - rho), with
+    W(l) = E[H_4] + (1 - rho_L) E[H_3] - (k - 1) / (k mu_1). The paper's means of lemmas
+    lemma:cycle-length and lem:ztrans give the same.
     """
     light = Visit(model.k, model.l1, model.m1, threshold)
     heavy = Visit(1, model.lk, model.mk, 0)
@@ -119,7 +122,7 @@ def _phases(model: OneOrAll, threshold: int) -> _Phases:
 
 
 def _too_low(model: OneOrAll, threshold: int, rate: float, phases: _Phases) -> str:
-    """Return the sentence about too few light jobs."""
+    """Return the message about too few light jobs."""
     limit = rate / model.load
 
     def beyond(other_rate: float) -> float:
@@ -130,8 +133,8 @@ def _too_low(model: OneOrAll, threshold: int, rate: float, phases: _Phases) -> s
     return (
         f"{WHAT} needs at least k - 1 = {model.k - 1} light jobs on average when phase 2 begins, "
         f"not {max(phases.light.waiting(phases.away), 0.0):.6g} as at an arrival rate of "
-        f"{rate:.6g}: {holds_from(beyond, rate, limit)}; quickswap.theory.msfq.exact covers every "
-        "rate."
+        f"{rate:.6g}: {holds_from(beyond, rate, limit)}; use quickswap.theory.msfq.exact, which "
+        "covers every rate."
     )
 
 
@@ -144,12 +147,14 @@ def _result(
     x = h2 + h3 + h4
     n1 = x.arrivals(model.lk)  # lemma lem:ztrans
     h1 = n1.copies(heavy.busy)  # lemma lemma:cycle-length
-    reply = model.lk * heavy.busy.mean  # heavy phase that a second of phases 2 to 4 leads to
+    # Y = H_4 + H_1. H_1 given X is lk b_H X on average, and X contains the same H_4, independent of
+    # the rest: Cov(H_4, H_1) = R_H Var H_4, with R_H = lk b_H.
+    reply = model.lk * heavy.busy.mean
     y = Moments(away, h4.variance + h1.variance + 2 * reply * h4.variance)
     lights = light.times(cycle, away, y.variance / away, away / cycle)
     heavies = heavy.times(cycle, x.mean, x.variance / x.mean, x.mean / cycle)
     mean, first = lights.mean, lights.away
-    if form == "printed":  # lemma thm:excess
+    if form == "printed":  # lemma thm:excess: excess, and rho_L times the age, of Y
         first = (1 + model.light_load) * y.second / (2 * y.mean) + 1 / model.m1
         mean += away / cycle * (first - lights.away)
     times = model.ordered(mean, heavies.mean)
@@ -178,9 +183,20 @@ def _result(
 def _phase_2(model: OneOrAll, phases: _Phases) -> Moments:
     """Return H_2, whose variance solves a linear equation.
 
-    H_2 is M = N_2^L - k + 1 light busy periods (lemma lemma:cycle-length); N_2^L are the arrivals
-    in Y, whose H_1 began with the arrivals in the X before it (lemma lem:ztrans): so Var H_2 of
-    this cycle is (R_H R_L)^2 that of the last one, plus what the drain and the rest contribute.
+    H_2 is a sum of M = N_2^L - k + 1 light busy periods (lemma lemma:cycle-length), where N_2^L is
+    Poisson(l1 Y), Y = H_4 + H_1; and H_1 is a sum of N_1^H heavy busy periods, Poisson(lk X),
+    X = H_2 + H_3 + H_4 (lemma lem:ztrans). The variances of these random sums are
+
+        Var H_2 = E[M] v_L + b_L^2 (l1 E[Y] + l1^2 Var Y),
+        Var Y = v4 (1 + 2 R_H) + Var H_1,   Var H_1 = lk E[X] E[B_H^2] + R_H^2 Var X,
+        Var X = Var H_2 + v3 + v4,
+
+    since a compound Poisson sum over X given X has variance lk X E[B_H^2]. With E[X] =
+    (1 - rho_H) C and stationarity, so that Var H_2 is the same on both sides,
+
+        Var H_2 = (E[M] v_L + b_L^2 (l1 E[Y] + l1^2 given)) / (1 - (R_H R_L)^2),
+
+    where `given` is Var Y without the term R_H^2 Var H_2.
     """
     light, heavy, cycle, away = phases
     l1, h4 = model.l1, light.drain
@@ -192,5 +208,6 @@ def _phase_2(model: OneOrAll, phases: _Phases) -> Moments:
     count = l1 * away + l1 * l1 * given
     fresh = beyond * light.busy.variance + light.busy.mean * light.busy.mean * count
     rest = 1 - model.light_load - model.heavy_load
-    gap = rest / ((1 - model.light_load) * (1 - model.heavy_load))  # 1 - R_H R_L
+    # R = rho / (1 - rho) for each class, so 1 - R_H R_L is this quotient, without cancellation.
+    gap = rest / ((1 - model.light_load) * (1 - model.heavy_load))
     return Moments(light.busy.mean * beyond, fresh / (gap * (1 + reply * echo)))

@@ -1,7 +1,8 @@
 """Means over a cycle, from one start of a visit to the lights to the next.
 
-Given the number n of lights at the start, they are at most quadratic in n for n >= k, so that of
-the distribution of N only P(N = n) for n < k, E[N] and E[N(N-1)] enter.
+For n >= k the descent from n to k - 1 lights consists of n - k + 1 independent passages of the same
+distribution. Given N = n the means below are hence polynomials in n of degree at most 2, and the
+distribution of N enters through P(N = n) for n < k, E[N] and E[N(N-1)] alone.
 """
 
 from __future__ import annotations
@@ -11,9 +12,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from quickswap.theory.models import OneOrAll
+from quickswap.theory.conditions import OneOrAll
 from quickswap.theory.msfq.equation import Unknowns
-from quickswap.theory.msfq.transforms import OnDemand, Visits
+from quickswap.theory.msfq.transforms import LightVisits, OnDemand
 
 Floats = NDArray[np.float64]
 
@@ -26,13 +27,13 @@ class Cycle:
 
     Attributes:
         length: from start to start.
-        idle: nobody there (only told apart where drain is "always").
+        idle: the system is empty (with drain="always"; else part of `falling`).
         heavies: phase 1, heavies in service.
         full: phase 2, from N >= k lights down to k - 1.
         falling: phase 3, until the drain begins.
         drain: phase 4.
         light_area: integral of the number of lights present over the cycle.
-        heavy_area: integral of the number of heavies that wait, over the time when none is served.
+        heavy_area: integral of the number of waiting heavies, over the time when none is served.
     """
 
     length: float
@@ -46,15 +47,15 @@ class Cycle:
 
     @property
     def vacation(self) -> float:
-        """Time when no heavy is served, seconds."""
+        """Time in which no heavy is served, seconds: the vacation of the server of heavies."""
         return self.idle + self.full + self.falling + self.drain
 
 
 @dataclass(frozen=True)
-class Way:
-    """Moments of a descent of the lights, at index j of its start; from 0 to k.
+class Descent:
+    """Moments of the time until the number of lights has fallen, by the level j at its start.
 
-    Attributes:
+    Attributes, each an array with index j from 0 to k:
         mean: seconds.
         variance: seconds squared.
         area: mean integral of the number of lights present.
@@ -69,22 +70,31 @@ class Way:
         """Mean square, seconds squared."""
         return self.variance + self.mean**2
 
-    def down_to(self, level: int) -> Way:
-        """Return the ways from j down to `level`, of these passages j -> j-1."""
+    def down_to(self, level: int) -> Descent:
+        """Return the descents from j to `level`, sums of these independent passages j -> j-1."""
         above = np.arange(len(self.mean)) > level
-        return Way(*(np.cumsum(above * row) for row in (self.mean, self.variance, self.area)))
+        return Descent(*(np.cumsum(above * row) for row in (self.mean, self.variance, self.area)))
 
-    def base(self, passages: Way) -> tuple[float, float, float]:
-        """Return the way from k - 1; from the level k it is a passage less than none."""
+    def base(self, passages: Descent) -> tuple[float, float, float]:
+        """Return mean, variance and area of the descent from k - 1: that from k less a passage.
+
+        For l = k it is minus one passage, which the passages from k on complete.
+        """
         pairs = (self.mean, passages.mean), (self.variance, passages.variance)
         mean, variance, area = (a[-1] - b[-1] for a, b in (*pairs, (self.area, passages.area)))
         return float(mean), float(variance), float(area)
 
 
-def passages(model: OneOrAll, level: int) -> Way:
-    """Return the passages j -> j-1 of an M/M/k queue of lights, from the top down to `level`.
+def passages(model: OneOrAll, level: int) -> Descent:
+    """Return the passages j -> j-1 of an M/M/k queue of lights, for `level` < j <= k.
 
-    Source: the paper, lemmas on the durations H_2 and H_3; the area likewise.
+    The passage from k is a busy period of M/M/1(l1, k m1): mean b = 1 / (k m1 - l1), second moment
+    2 k m1 b^3, and area k m1 b^2 for its own jobs, plus (k - 1) b for the k - 1 below. For j < k
+    the first event is a completion or an arrival, after which the passages j+1 -> j and j -> j-1
+    follow (the paper, lemma lem:h3, differentiated):
+
+        m_j = (1 + l1 m_{j+1}) / (j m1),   E_j = 2 m_j^2 + l1 E_{j+1} / (j m1) for squares,
+        a_j = (j + l1 a_{j+1}) / (j m1) for areas.
     """
     k, rate = model.k, model.k * model.m1
     mean, square, area = np.zeros((3, k + 1))
@@ -96,14 +106,17 @@ def passages(model: OneOrAll, level: int) -> Way:
         mean[j] = (1 + model.l1 * mean[j + 1]) / served
         square[j] = 2 * mean[j] ** 2 + model.l1 * square[j + 1] / served
         area[j] = (j + model.l1 * area[j + 1]) / served
-    return Way(mean, square - mean**2, area)
+    return Descent(mean, square - mean**2, area)
 
 
-def drains(model: OneOrAll, threshold: int) -> Way:
-    """Return the drain of u lights, none of whom is replaced; from 0 to l."""
+def drains(model: OneOrAll, threshold: int) -> Descent:
+    """Return the drain of u lights, for 0 <= u <= l: the last j of them take 1 / (j m1) on average.
+
+    The area is u / m1, as each light is present for its size.
+    """
     lights = np.arange(threshold + 1)
     each = np.append(0.0, 1 / (lights[1:] * model.m1))
-    return Way(np.cumsum(each), np.cumsum(each * each), lights / model.m1)
+    return Descent(np.cumsum(each), np.cumsum(each * each), lights / model.m1)
 
 
 @dataclass(frozen=True)
@@ -124,7 +137,7 @@ class Start:
 
     @classmethod
     def of(cls, unknowns: Unknowns, k: int) -> Start:
-        """Read them off the distribution of N."""
+        """Return the probabilities and sums of a solved distribution of N."""
         n, low = np.arange(k), unknowns.pi[:k]
         above = 1 - float(low.sum())
         mean = unknowns.mean - float(low @ n)
@@ -133,38 +146,51 @@ class Start:
         return cls(low, above, first, square - 2 * (k - 1) * mean + (k - 1) ** 2 * above)
 
     def expect(self, low: Floats, base: float, slope: float = 0.0, bend: float = 0.0) -> float:
-        """Return the mean of `low[n]` for n < k, `base + slope i + bend i^2` from k on."""
+        """Return the mean of a function of N: `low[n]`, n < k; `base + slope i + bend i^2`, else.
+
+        As above, i = n - k + 1.
+        """
         high = base * self.above + slope * self.first + bend * self.second
         return float(self.low @ low[: len(self.low)]) + high
 
     def area_above(self, model: OneOrAll, base: float) -> float:
-        """Return the sum over n >= k of pi_n times the area under n -> k-1, and `base` more.
+        """Return the sum over n >= k of pi_n (base + area under the descent from n to k - 1).
 
-        A passage from level j >= k has the area (j - 1) b + k m1 b^2, b the mean passage.
+        A passage from j >= k has the area (j - 1) b + k m1 b^2, where b is its mean. The sum over j
+        from k to n is i (k m1 b^2 + (k - 1) b) + b i (i - 1) / 2
+        = i ((k - 3/2) b + k m1 b^2) + i^2 b / 2, with i = n - k + 1.
         """
         b = 1 / (model.k * model.m1 - model.l1)
         slope = (model.k - 1.5) * b + model.k * model.m1 * b * b
         return base * self.above + slope * self.first + b / 2 * self.second
 
 
-def cycle(visits: Visits, unknowns: Unknowns) -> Cycle:
-    """Return the means over a cycle of visits whose N has the distribution `unknowns`.
+def cycle(visits: LightVisits, unknowns: Unknowns) -> Cycle:
+    """Return the means over a cycle in which N has the distribution `unknowns`.
 
-    Lights that wait for the start of a visit arrive over a time Y, after which there are N of them:
-    the integral of their number has the mean l1 E[Y^2] / 2 = E[N(N-1)] / (2 l1).
+    The lights that wait for the next visit arrive at rate l1 over a time Y. The integral of their
+    number over Y is l1 Y^2 / 2 on average, and N given Y is Poisson(l1 Y), so that
+    E[N(N-1)] = l1^2 E[Y^2] and the mean integral is E[N(N-1)] / (2 l1). Likewise the heavies that
+    wait in a vacation X have the mean integral lk E[X^2] / 2.
     """
     if isinstance(visits, OnDemand):
         return _on_demand(visits, unknowns)
     return _always(visits, unknowns)
 
 
-def _always(visits: Visits, unknowns: Unknowns) -> Cycle:
-    """A visit goes from n down to l, drains, and leaves lk times as many heavies."""
+def _always(visits: LightVisits, unknowns: Unknowns) -> Cycle:
+    """drain="always": the vacation X is the descent from n to min(n, l) and the drain of the rest.
+
+    For n >= k its mean is base + b i and its variance spread + vb i, i = n - k + 1, so that E[X^2]
+    is base^2 + spread + (2 base b + vb) i + b^2 i^2. lk X heavies arrive in it on average, and each
+    leads to a busy period of mean 1 / (mk - lk); if the system is empty at the start (n = 0) and a
+    heavy arrives first, so does that one.
+    """
     model, ell, k = visits.model, visits.threshold, visits.model.k
     each, drain = passages(model, ell), drains(model, ell)
     fall, start = each.down_to(ell), Start.of(unknowns, k)
     left = np.minimum(np.arange(k + 1), ell)  # lights that the drain finishes
-    total = Way(
+    total = Descent(
         fall.mean + drain.mean[left],
         fall.variance + drain.variance[left],
         fall.area + drain.area[left],
@@ -172,7 +198,7 @@ def _always(visits: Visits, unknowns: Unknowns) -> Cycle:
     light_first = model.l1 / (model.l1 + model.lk)
     mean, square, area = total.mean, total.square, total.area
     drained = drain.mean[left]
-    for row in (mean, square, area, drained):  # nobody there: a light starts a visit, or none
+    for row in (mean, square, area, drained):  # n = 0: X is that of n = 1 if a light arrives first
         row[0] = light_first * row[1]
     base, spread, base_area = total.base(each)
     b, vb = float(each.mean[k]), float(each.variance[k])
@@ -198,17 +224,39 @@ def _always(visits: Visits, unknowns: Unknowns) -> Cycle:
 
 
 def _on_demand(visits: OnDemand, unknowns: Unknowns) -> Cycle:
-    """The first heavy arrives after 1 / lk on average; Y is the time from then to its start."""
+    """drain="on_demand": a cycle is 1 / lk until the first heavy, its wait V, and the heavies.
+
+    The first heavy waits for all of V, and those that arrive during V for lk V^2 / 2 in sum: the
+    heavy area is E[V] + lk E[V^2] / 2. Together they lead to 1 + lk E[V] busy periods.
+
+    Given N = n, V is the drain if the first heavy arrives at a level j <= l; first-step analysis
+    of the level until then is `until_met`. If it arrives on the descent H from n > l to l, V is
+    what remains of H, and the drain from l. With T ~ Exp(lk), independent of H, integration by
+    parts gives, where p = P(T < H) is `met`,
+
+        E[(H - T)^+] = E[H] - p / lk,   E[((H - T)^+)^2] = E[H^2] - 2 E[H] / lk + 2 p / lk^2.
+
+    These serve for n >= k, summed over pi_n. For l < n < k the differences would cancel if lk is
+    small, and `_FirstHeavy` adds up positive terms instead.
+    """
     model, ell, k, lk = visits.model, visits.threshold, visits.model.k, visits.model.lk
     each, drain, start = passages(model, ell), drains(model, ell), Start.of(unknowns, k)
-    way = _Met.of(visits, each)
-    fall = each.down_to(ell) if ell < k else Way(each.mean, each.variance, each.area + each.mean)
+    heavy = _FirstHeavy.of(visits, each)
+    fall = (
+        each.down_to(ell) if ell < k else Descent(each.mean, each.variance, each.area + each.mean)
+    )
     end, end_square, end_area = drain.mean[ell], drain.square[ell], drain.area[ell]
 
     def mean(rates: Floats, met: Floats, above: float) -> float:
-        """Return the mean of x_N: of rate `rates` up to l, `met` given n > l, `above` from k on."""
+        """Return the mean over N of a quantity x, gathered until the first heavy and by it.
+
+        Args:
+            rates: for j <= l, gathered per second at level j, lk times that of a heavy included.
+            met: for l < n < k, gathered on the descent to l.
+            above: the same for n >= k, times pi_n and summed.
+        """
         low = visits.until_met(rates, met[visits.next])
-        high = met[ell + 1 : k] + (1 - way.met[ell + 1 : k]) * low[ell]
+        high = met[ell + 1 : k] + (1 - heavy.met[ell + 1 : k]) * low[ell]
         return start.expect(np.append(low, high), 0.0) + above + unknowns.unmet * float(low[ell])
 
     base, spread, base_area = each.down_to(ell).base(each)
@@ -219,21 +267,23 @@ def _on_demand(visits: OnDemand, unknowns: Unknowns) -> Cycle:
     met = start.above - unknowns.unmet  # n >= k, and a heavy arrives on the way down to l
     rest = falls - met / lk
     rest_square = squares - 2 * falls / lk + 2 * met / lk**2
-    wait = mean(lk * drain.mean, way.first + way.met * end, rest + met * end)
+    wait = mean(lk * drain.mean, heavy.first + heavy.met * end, rest + met * end)
     wait_square = mean(
         lk * drain.square,
-        way.second + 2 * way.first * end + way.met * end_square,
+        heavy.second + 2 * heavy.first * end + heavy.met * end_square,
         rest_square + 2 * rest * end + met * end_square,
     )
-    drain_time = mean(lk * drain.mean, way.met * end, met * end)
+    drain_time = mean(lk * drain.mean, heavy.met * end, met * end)
     served = mean(
         np.arange(ell + 1) + lk * drain.area,
-        fall.area + way.met * end_area,
+        fall.area + heavy.met * end_area,
         start.area_above(model, base_area) + met * end_area,
     )
     heavies = (1 + lk * wait) / (model.mk - lk)
     full = b * start.first
-    if ell == k:  # a heavy that comes, or is there, at level k begins the drain
+    if ell == k:
+        # Phase 2 ends at the first of: the passage k -> k-1, or a heavy at level k. From level k
+        # without a heavy, its rest F solves (l1 + k m1 + lk) F = 1 + l1 (b + h_k(lk) F).
         leave = lk + k * model.m1 + model.l1 * float(visits.met[k])
         full += unknowns.unmet * (1 + model.l1 * b) / leave - b * start.above
     return Cycle(
@@ -249,14 +299,14 @@ def _on_demand(visits: OnDemand, unknowns: Unknowns) -> Cycle:
 
 
 @dataclass(frozen=True)
-class _Met:
-    """A heavy arrives on the way from n > l down to l, and the time from then to the end of it.
+class _FirstHeavy:
+    """The first heavy on the descent from n > l to l: what remains of the descent when it arrives.
 
-    At index n from 0 to k; for l = k the way is from k + 1, at index k.
+    At index n from 0 to k; for l = k the descent is from k + 1, at index k.
 
     Attributes:
         met: the probability that one arrives.
-        first: mean of the time, 0 if none arrives, seconds.
+        first: mean of the remaining time, which is 0 if none arrives, seconds.
         second: its mean square.
     """
 
@@ -265,8 +315,17 @@ class _Met:
     second: Floats
 
     @classmethod
-    def of(cls, visits: OnDemand, each: Way) -> _Met:
-        """Add up the passages, first each by itself, then the ways; all terms are positive."""
+    def of(cls, visits: OnDemand, each: Descent) -> _FirstHeavy:
+        """Return it by first-step analysis of each passage, then of the descents.
+
+        At level j a heavy arrives (lk), and a passage remains, as they have no memory; or a light
+        arrives (l1), and the heavy does in the passage j+1 -> j, with probability p_{j+1}, or not:
+
+            (l1 + j m1 + lk) f_j = lk m_j + l1 (f_{j+1} + p_{j+1} m_j + (1 - p_{j+1}) f_j),
+
+        likewise for squares. A descent from n is the passage n -> n-1 and the descent from n - 1.
+        All terms are positive.
+        """
         model, k, l1, lk = visits.model, visits.model.k, visits.model.l1, visits.model.lk
         met, first, second = np.zeros((3, k + 1))
         met[:] = visits.met

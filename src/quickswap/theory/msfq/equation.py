@@ -1,21 +1,28 @@
 """The functional equation for N, the number of lights at the start of a visit.
 
-With those of `transforms`, the generating function Pi of N satisfies
+Let pi_n = P(N = n) and Pi(z) = E[z^N]. N has the same distribution at the next visit, so that
+Pi(z) = sum_n pi_n g_n(z). For n >= k, g_n = upper w^(n-k+1), by `transforms`; and
+
+    sum_{n>=k} pi_n w^(n-k+1) = w^(1-k) (Pi(w) - sum_{n<k} pi_n w^n).
+
+Hence
 
     Pi(z) = f(z) Pi(w(z)) + sum_{n<k} pi_n r_n(z) + Q e(z),
     f = upper w^(1-k),   r_n = g_n - f w^n,   e = unmet.
 
-The orbit z, w(z), w(w(z)), .. goes to 1, where Pi is 1, so that Pi(z) is a constant plus a sum of
-known functions times the unknowns pi_0 .. pi_{k-1} (and Q). Its coefficients 0 .. k-1, read off a
-circle by a fast Fourier transform, are the unknowns themselves: a linear system.
+One step z -> w(z) replaces lights by those that arrive in the busy periods of heavies they lead to,
+fewer on average: w'(1) = R_H R_L < 1 at a load below 1. So the orbit z, w(z), w(w(z)), ...
+converges to 1, where Pi is 1, and Pi(z) is a constant plus a sum of known functions times the
+unknowns pi_0 ... pi_{k-1} (and Q). Its coefficients 0 ... k-1, computed from values on a circle by
+a fast Fourier transform, are the unknowns themselves: a linear system.
 
-Near 1 everything is a power series in t = (1 - z) / radius, known from its values on a small
-circle. On an orbit that has come so far only the powers of t need be summed, and the rest of the
-sum, once the orbit shrinks in proportion, is a power series too.
+Near 1 all functions are power series in t = (1 - z) / radius, computed from values on a small
+circle. Once the orbit is in that circle only powers of t are summed; once it shrinks in proportion,
+the rest of the sum is a power series too.
 
-Where heavies are so short that many are served while one light leaves, w comes near 0 on the
-circle and the first form divides by it. There `upper sum_{n>=k} pi_n w^(n-k+1)` is summed as it
-stands, with as many more unknowns as it takes.
+If heavies are so short that many are served while one light leaves, |w| is small on the circle, and
+w^(1-k) would amplify rounding. There sum_{n>=k} pi_n w^(n-k+1) is summed directly, with as many
+more unknowns pi_n as that takes.
 """
 
 from __future__ import annotations
@@ -29,7 +36,7 @@ from numpy.typing import NDArray
 from scipy.linalg import solve_triangular
 
 from quickswap.errors import ModelError
-from quickswap.theory.msfq.transforms import OnDemand, Visit, Visits, products
+from quickswap.theory.msfq.transforms import LightVisits, OnDemand, Transforms, products
 from quickswap.theory.residuals import check_residual
 from quickswap.theory.visits import TOO_LONG
 
@@ -39,21 +46,21 @@ Complex = NDArray[np.complex128]
 __all__ = ["Equation", "Unknowns"]
 
 ORDER = 26
-"""Of the power series; on half the radius of their circle they are exact to rounding."""
+"""Order of the power series; at half the radius of their circle they are exact to rounding."""
 ON_CIRCLE = 64
 """Points of that circle."""
 FEW = 1e-3
-"""Smallest w^(k-1) that is divided by, on the way to the distribution of N."""
+"""Smallest w^(k-1) to divide by when the distribution of N is computed."""
 FEWER = 1e-6
 """The same once it is known."""
 SMALLEST = 1e-140
-"""Radius; about the inverse of the number of light jobs at the start of a visit."""
+"""Smallest radius; it is about 1 over the number of light jobs at the start of a visit."""
 DIGITS = 14
 """Decimal digits to which sums are carried."""
 SOLVER = "the exact solution of MSFQ"
 RESIDUAL = 1e-7
-"""Most that the generating function may be off; rounding leaves 1e-12 as a rule, and 1e-9 where a
-heavy job is a million times as long as a light one."""
+"""Largest error of the generating function; rounding leaves 1e-12 as a rule, and 1e-9 if a heavy
+job is a million times as long as a light one."""
 
 
 @dataclass(frozen=True)
@@ -61,9 +68,9 @@ class Unknowns:
     """The distribution of N.
 
     Attributes:
-        pi: P(N = n) for n = 0, 1, .. ; those left out, or known less well, are of no weight.
-        unmet: Q, or 0 where it does not matter.
-        series: coefficients of Pi in powers of t = (1 - z) / radius, from the first.
+        pi: P(N = n) for n = 0, 1, ...; those left out, or less accurate, are negligible.
+        unmet: Q, or 0 if it does not occur.
+        series: coefficients of Pi in powers of t = (1 - z) / radius, from t^1 on.
         radius: of the circle on which they are known.
     """
 
@@ -74,12 +81,12 @@ class Unknowns:
 
     @property
     def mean(self) -> float:
-        """E[N]."""
+        """E[N] = Pi'(1)."""
         return float(-self.series[0]) / self.radius
 
     @property
     def pairs(self) -> float:
-        """E[N(N-1)]."""
+        """E[N(N-1)] = Pi''(1)."""
         return float(2 * self.series[1]) / self.radius / self.radius
 
 
@@ -89,10 +96,10 @@ class Equation:
     Attributes:
         visits: its transforms.
         radius: in delta = 1 - z, of the circle of the power series.
-        near: in delta, where the sum over the rest of an orbit is a power series.
+        near: in delta, the radius in which the sum over the rest of an orbit is a power series.
     """
 
-    def __init__(self, visits: Visits) -> None:
+    def __init__(self, visits: LightVisits) -> None:
         self.visits = visits
         self.k = visits.model.k
         self.radius = self._find_radius()
@@ -103,7 +110,9 @@ class Equation:
         self._f[0] = 1.0
         self._r = _series(r)
         self._e = None if visit.unmet is None else _series(visit.unmet)
-        # column i holds the series of f w^i, i.e. what one step makes of t^i
+        # One step maps Pi to f Pi(w): column i holds the series of its image of t^i. With
+        # Pi = 1 + sum c_i t^i, coefficients give c = shift c + (f - 1) + rest: the moment equations
+        # of N, whose matrix 1 - shift is triangular, as w(1) = 1.
         shift = np.empty((ORDER + 1, ORDER + 1))
         column = self._f
         for i in range(ORDER + 1):
@@ -119,7 +128,8 @@ class Equation:
     def _find_radius(self) -> float:
         """Return half a radius around z = 1 within which all functions are analytic.
 
-        They are made of generating functions, so that the nearest singularity is at some z > 1.
+        They are built from generating functions, whose coefficients are positive: by Pringsheim's
+        theorem the nearest singularity is at a real z > 1.
         """
         model = self.visits.model
         radius = (math.sqrt(model.mk) - math.sqrt(model.lk)) ** 2 / (2 * model.l1)
@@ -134,7 +144,7 @@ class Equation:
             radius /= 2
         raise ModelError(TOO_LONG.format("this threshold"))
 
-    def _step(self, visit: Visit) -> tuple[Any, Any]:
+    def _step(self, visit: Transforms) -> tuple[Any, Any]:
         """Return 1 - f, and r_n in row n, for n < k."""
         powers = np.zeros_like(visit.low)  # complements of w^(k-1-n)
         powers[:-1] = products(np.broadcast_to(visit.w, powers[:-1].shape))[::-1]
@@ -146,12 +156,11 @@ class Equation:
 
         Args:
             delta: points with |1 - delta| <= 1.
-            columns: unknown pi_n; after them comes Q, if it is one.
-            least: smaller |w| are not divided by; then `columns` must be enough for sums of powers
-                of w from k on.
+            columns: number of unknown pi_n; Q, if it occurs, comes after them.
+            least: where |w| is smaller the sum is direct; then `columns` must suffice for it.
 
         Returns:
-            The constants, one a point; the factors, a row for each unknown.
+            The constants, one per point; the factors, one row per unknown.
         """
         delta = delta.copy()
         factor = np.ones_like(delta)
@@ -182,9 +191,9 @@ class Equation:
         return factor * (1 + self._limit @ powers), parts
 
     def _finish(
-        self, visit: Visit, small: NDArray[np.bool_], factor: Complex, parts: Complex
-    ) -> Visit:
-        """End the orbits at the points `small`; return the visit with harmless values there."""
+        self, visit: Transforms, small: NDArray[np.bool_], factor: Complex, parts: Complex
+    ) -> Transforms:
+        """End the orbits at the points `small` by the direct sum; return neutral values there."""
         last, w = factor[small], 1 - visit.w[small]
         parts[: self.k, small] += last * (1 - visit.low[:, small])
         power = last * (1 - visit.upper[small])
@@ -194,7 +203,7 @@ class Equation:
         if visit.unmet is not None:
             parts[-1, small] += last * visit.unmet[small]
         factor[small] = 0
-        return Visit(
+        return Transforms(
             np.where(small, 0, visit.w),
             np.where(small, 0, visit.upper),
             np.where(small, 0, visit.low),
@@ -202,7 +211,11 @@ class Equation:
         )
 
     def solve(self) -> Unknowns:
-        """Return the distribution of N."""
+        """Return the distribution of N.
+
+        On the circle |z| = r the discrete transform of K points returns pi_n + r^K pi_{n+K} + ...
+        in place of pi_n; r^K = 10^(1 - DIGITS) makes that a rounding error.
+        """
         points, columns, least = self._sizes()
         radius = 10 ** (-(DIGITS - 1) / points)
         circle = radius * np.exp(-2j * np.pi * np.arange(points // 2 + 1) / points)
@@ -225,9 +238,7 @@ class Equation:
         return Unknowns(pi, unmet, self._sums @ series, self.radius)
 
     def _check(self, pi: Floats, answer: Floats, radius: float, least: float) -> None:
-        """Compare Pi with the sum of its coefficients where neither was made to fit the other.
-
-        On the circle of the transform, between its points.
+        """Compare Pi with the sum of its coefficients on the circle, between the points used.
 
         Raises:
             QuickswapError: they differ.
@@ -255,7 +266,12 @@ class Equation:
         return max(points, 2 * columns), columns, floor
 
     def _unmet_row(self, visits: OnDemand, columns: int, least: float) -> tuple[Floats, float]:
-        """Return Q = unmet_above sum_{n>=k} pi_n h^(n-k+1), h = h_k(lk): factors and constant."""
+        """Return the equation of Q: factors of the unknowns, and the constant.
+
+        Q is the probability that N >= k and no heavy arrives until the level is l. Each passage is
+        free of heavies with probability h = h_k(lk): Q = unmet_above sum_{n>=k} pi_n h^(n-k+1), and
+        the sum is h^(1-k) (Pi(h) - sum_{n<k} pi_n h^n).
+        """
         k, start = self.k, float(1 - visits.met[self.k])
         row = np.zeros(columns + 1)
         if start < least:
@@ -301,13 +317,13 @@ def _floor(k: int, least: float) -> float:
 
 
 def _series(values: Any) -> Floats:
-    """Return coefficients in powers of t, that of 1 being 0, from values on the circle |t| = 1."""
+    """Return coefficients of t, t^2, ... from values on |t| = 1; that of t^0 is set to 0."""
     series = np.fft.irfft(values, ON_CIRCLE, axis=-1)[..., : ORDER + 1]
     series[..., 0] = 0.0
     return np.asarray(series)
 
 
 def _powers_of(t: Complex) -> Complex:
-    """Return t, t^2, .. , one a row."""
+    """Return t, t^2, ..., one per row."""
     rows = np.broadcast_to(t, (ORDER, len(t)))
     return np.asarray(np.multiply.accumulate(rows, axis=0))

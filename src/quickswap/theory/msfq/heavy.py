@@ -1,9 +1,11 @@
 """The distribution of the response time of the heavy jobs under MSFQ.
 
 Heavies are served one at a time, in order of arrival, until none is left: an M/M/1 queue whose
-server goes on vacation. So the number of them at a random instant is that of the M/M/1 queue plus
-an independent one, the number at a random instant of a vacation (Fuhrmann, Cooper, Operations
-Research 33, 1985), and as many have arrived while a job was in the system as it leaves behind:
+server takes vacations. The number of heavies at a random instant is the sum of two independent
+numbers, that in an M/M/1 queue and that at a random instant of a vacation (Fuhrmann, Cooper,
+Operations Research 33, 1985). A departing job leaves behind the heavies that arrived during its
+response time T, so that the number it leaves has the generating function E[exp(-lk (1 - z) T)]
+(distributional form of Little's law). With s = lk (1 - z):
 
     E[exp(-s T)] = (mk - lk) / (mk - lk + s) alpha(s),
 
@@ -23,14 +25,14 @@ from quickswap._check import number, whole
 from quickswap.errors import QuickswapError, shown
 from quickswap.theory.msfq.cycle import Cycle
 from quickswap.theory.msfq.equation import Complex, Equation, Unknowns
-from quickswap.theory.msfq.transforms import Always, OnDemand, Visits
+from quickswap.theory.msfq.transforms import Always, LightVisits, OnDemand
 
 __all__ = ["ResponseTimes"]
 
 Floats = NDArray[np.float64]
 
 TERMS = 15
-"""Of the inversion: with more, rounding costs what they gain."""
+"""Terms of the inversion; with more, rounding errors outweigh the gain."""
 FAREST = 1e-6
 """Smallest tail of a percentile; the inversion is off by about 1e-8."""
 ON_CIRCLE = 32
@@ -41,9 +43,8 @@ MOST_MOMENTS = 6
 class ResponseTimes:
     """The response time T of a heavy job, in seconds.
 
-    Moments are exact to some digits less than a float has. Probabilities are found by numerical
-    inversion of the transform (Abate, Whitt, INFORMS Journal on Computing 18, 2006, method
-    "Euler") to about 1e-8.
+    Moments lose a few digits of a float. Probabilities are computed to about 1e-8 by numerical
+    inversion of the transform (Abate, Whitt, INFORMS Journal on Computing 18, 2006, "Euler").
     """
 
     def __init__(self, equation: Equation, unknowns: Unknowns, cycle: Cycle) -> None:
@@ -72,11 +73,11 @@ class ResponseTimes:
             self._moments = self._find_moments()
         return float(self._moments[order])
 
-    def tail(self, time: ArrayLike) -> Any:
+    def sf(self, time: ArrayLike) -> Any:
         """Return P(T > time) for a time in seconds, or an array of them in the same shape.
 
         Raises:
-            QuickswapError: a time that is no number of at least 0.
+            QuickswapError: a time that is not a number of at least 0.
         """
         try:
             times = np.asarray(time, dtype=float)
@@ -92,7 +93,7 @@ class ResponseTimes:
         return result.reshape(times.shape) if times.shape else float(result[0])
 
     def percentile(self, percent: float) -> float:
-        """Return the time that `percent` % of the heavies do not exceed, seconds.
+        """Return the time t with P(T <= t) = percent / 100, seconds.
 
         Raises:
             QuickswapError: not above 0, or above 99.9999.
@@ -100,31 +101,35 @@ class ResponseTimes:
         share = number(percent, "percentile", error=QuickswapError) / 100
         if not 0 < share <= 1 - FAREST:
             raise QuickswapError(
-                f"a percentile must be above 0 and at most {100 * (1 - FAREST):.10g}, where the "
-                f"tail can still be told from rounding, not {percent!r}."
+                f"a percentile must be above 0 and at most {100 * (1 - FAREST):.10g}, above which "
+                f"rounding hides the tail, not {percent!r}."
             )
         low, high = 0.0, self.mean
-        while self.tail(high) > 1 - share:
+        while self.sf(high) > 1 - share:
             low, high = high, 2 * high
-        found = brentq(lambda t: self.tail(t) - (1 - share), low, high, rtol=1e-10)
+        found = brentq(lambda t: self.sf(t) - (1 - share), low, high, rtol=1e-10)
         return float(found)
 
     def transform(self, s: NDArray[Any]) -> Complex:
-        """Return E[exp(-s T)] at an array of points, of real part at least 0."""
+        """Return E[exp(-s T)] at an array of points, of real part at least 0.
+
+        At a random instant of a time X over which heavies arrive at rate lk, E[z^number] is
+        (1 - E[exp(-s X)]) / (s E[X]). On demand, the vacation is 1 / lk without heavies, and then X
+        with the first heavy on top, a factor z = 1 - s / lk.
+        """
         spare, lk = self._model.mk - self._model.lk, self._model.lk
         missing = self._missing(s)
         outside: float = self._cycle.idle
         heavies: Any = 1.0
         if isinstance(self._equation.visits, OnDemand):
-            # the first heavy arrives after 1 / lk; from then on it is there as well
             outside, heavies = 1 / lk, 1 - s / lk
         vacation = (outside + heavies * missing / s) / self._cycle.vacation
         return np.asarray(spare / (spare + s) * vacation)
 
     def _missing(self, s: NDArray[Any]) -> Complex:
-        """Return 1 - E[exp(-s X)], where X ends with the time when heavies start.
+        """Return 1 - E[exp(-s X)], where X ends when the first heavy starts.
 
-        It begins with the visit to lights or, on demand, with the arrival of the first heavy.
+        X begins with the visit to lights or, on demand, with the arrival of the first heavy.
         """
         visits = self._equation.visits
         if isinstance(visits, OnDemand):
@@ -144,6 +149,15 @@ class ResponseTimes:
         return np.asarray(low @ visit.low + above)
 
     def _on_demand(self, visits: OnDemand, s: NDArray[Any]) -> Complex:
+        """Return 1 - E[exp(-s X)] for X from the first heavy on; see `transforms.OnDemand`.
+
+        For n >= k the descent H to l does not depend on the first heavy, which arrives at
+        T ~ Exp(lk). What remains of H then has
+
+            E[exp(-s (H - T)); T < H] = lk / (lk - s) (E[exp(-s H)] - E[exp(-lk H)]),
+
+        with a removable singularity at s = lk; lk / (lk - s) = 1 + `late`.
+        """
         k, ell, lk = visits.model.k, visits.threshold, visits.model.lk
         passages, drains = visits.passages(s), visits.drains(s)
         last = drains[ell]
@@ -166,7 +180,14 @@ class ResponseTimes:
         return np.asarray(result + last * (high_share - unmet) + rest + unmet * levels[ell])
 
     def _invert(self, times: Floats) -> Floats:
-        """Return P(T > t) at positive times, by the method "Euler"."""
+        """Return P(T > t) at positive times, by the method "Euler".
+
+        With M terms and F(s) = (1 - E[exp(-s T)]) / s, the transform of P(T > t), it is
+
+            10^(M/3) / t sum_{n=0}^{2M} (-1)^n xi_n Re F((M ln(10) / 3 + i pi n) / t),
+
+        a Fourier series whose last M terms are averaged with binomial weights (Euler summation).
+        """
         n = np.arange(2 * TERMS + 1)
         weights = np.ones(2 * TERMS + 1)
         weights[0] = 0.5
@@ -179,10 +200,10 @@ class ResponseTimes:
         return np.asarray(np.clip(values @ (weights * signs) / times, 0, 1))
 
     def _find_moments(self) -> Floats:
-        """Return E[T^n] for n = 0 .. 6 from values of the transform around 0.
+        """Return E[T^n] for n = 0 ... 6 from values of the transform on a circle around 0.
 
-        All transforms decrease in s; where they are below 1.5 at -r, their nearest singularities
-        are more than twice as far.
+        E[exp(-s T)] = sum_n (-s)^n E[T^n] / n!, so that Fourier coefficients on the circle give the
+        moments. The radius is such that nothing is singular up to twice as far from 0.
         """
         model, visits = self._model, self._equation.visits
         slow = model.k * model.m1 - model.l1
@@ -196,8 +217,8 @@ class ResponseTimes:
         signs = np.array([(-1) ** n * math.factorial(n) for n in range(MOST_MOMENTS + 1)])
         return np.asarray(series * signs / radius**order)
 
-    def _regular(self, visits: Visits, radius: float) -> bool:
-        """Return whether nothing is singular up to twice `radius`, and moderate at -radius."""
+    def _regular(self, visits: LightVisits, radius: float) -> bool:
+        """Return whether all factors are regular up to twice `radius`, and below 1.5 at -radius."""
         if not visits.regular(-2 * radius, -2 * radius):
             return False
         s = np.array([-radius])

@@ -1,4 +1,9 @@
-"""MSFQ solved exactly, which the paper leaves open."""
+"""The exact mean response times of MSFQ, which the paper leaves open.
+
+The number N of lights at the starts of visits is a Markov chain. `transforms` describes one step of
+it, `equation` finds its stationary distribution, and `cycle` the means of a cycle given that
+distribution. Response times follow by Little's law.
+"""
 
 from __future__ import annotations
 
@@ -14,20 +19,20 @@ from quickswap.model.files import as_system
 from quickswap.model.system import System
 from quickswap.policies import MSFQ
 from quickswap.policies.base import choice
+from quickswap.theory.conditions import OneOrAll, check_load, exclusive
 from quickswap.theory.means import Means
-from quickswap.theory.models import OneOrAll, check_load, exclusive
 from quickswap.theory.msfq.cycle import Cycle, cycle
 from quickswap.theory.msfq.equation import Equation, Unknowns
 from quickswap.theory.msfq.heavy import ResponseTimes
 from quickswap.theory.msfq.transforms import Always, OnDemand
 from quickswap.theory.visits import check_finite
 
-__all__ = ["ExactMSFQ", "PhaseShare", "Solver", "exact"]
+__all__ = ["ExactMSFQ", "MSFQSolver", "PhaseShare", "exact"]
 
 RAREST = 1e-10
 """Least share of a class among the arrivals."""
 HIGHEST_LOAD = 0.999999
-"""Load up to which it is solved, there in half a minute."""
+"""Highest load that is solved; it takes half a minute there."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +40,7 @@ class PhaseShare:
     """One phase of MSFQ.
 
     Attributes:
-        name: "idle", "1" (heavies), "2" (lights, all servers taken), "3" (lights), "4" (drain).
+        name: "idle", "1" (heavies), "2" (lights, all servers busy), "3" (lights), "4" (drain).
         share: of time.
         duration: mean time in a cycle, seconds; 0 in the cycles that skip it.
     """
@@ -75,29 +80,32 @@ def exact(
 ) -> ExactMSFQ:
     """Solve MSFQ exactly, for Poisson arrivals and exponential sizes at any stable load.
 
-    The values are exact up to rounding: a relative 1e-9 and better, 1e-7 at load .9999; 1e-8 at
-    load .01 where a heavy job is a million times as long as a light one; and 1e-7 for a class that
-    has only 1e-9 of the arrivals. Beside one-or-all systems it covers systems of lights,
-    c = floor(k / need) at a time, and a larger class that takes the servers for itself; there it is
-    Static Quickswap and, for l = 0 and l = c, MSF and Adaptive Quickswap, if c is 2 or more. (With
-    c = 1 each end frees all servers, and these two always serve the larger class first.)
+    The values are exact up to rounding: the relative error is at most 1e-9 as a rule, 1e-7 at load
+    0.9999, 1e-8 at load 0.01 if a heavy job is a million times as long as a light one, and 1e-7 for
+    a class with only 1e-9 of the arrivals.
+
+    The solution covers one-or-all systems, and systems of two classes in which c = floor(k / need)
+    jobs of the smaller need run at a time and a job of the larger need runs alone. In the latter
+    MSFQ is Static Quickswap and, for l = 0 and l = c, MSF and Adaptive Quickswap if c is at least
+    2. (With c = 1 each completion frees all servers, and these two always serve the larger class
+    first.)
 
     Args:
-        system: two classes, each with at least 1e-10 of the arrivals, at a load up to .999999.
+        system: two classes, each with at least 1e-10 of the arrivals, at a load up to 0.999999.
         threshold: l, from 0 to c, or to c - 1 if `drain` is "always"; c - 1 by default.
         drain: "on_demand" or "always", as in `MSFQ`.
 
     Raises:
-        ModelError: the system is another one, or beyond these bounds; or so low a threshold that
-            visits last beyond 1e150 seconds.
+        ModelError: the system is not covered, or the threshold is so low that visits last longer
+            than 1e150 seconds.
         PolicyError: the threshold or the drain is out of range.
         UnstableError: the load is 1 or more.
     """
-    solver = Solver(system, drain)
+    solver = MSFQSolver(system, drain)
     return solver.at(solver.default if threshold is None else threshold)
 
 
-class Solver:
+class MSFQSolver:
     """MSFQ on one system, at any threshold; arguments and errors are those of `exact`.
 
     Attributes:
@@ -123,10 +131,10 @@ class Solver:
 
 
 def _check_solvable(system: System, load: float) -> None:
-    """Refuse what the solution of MSFQ loses its digits on, or would take minutes for.
+    """Refuse a system on which the solution loses its digits, or takes minutes.
 
     Raises:
-        ModelError: a class that hardly ever arrives, or a load next to 1.
+        ModelError: a class with a tiny share of the arrivals, or a load close to 1.
     """
     rare = min(system.classes, key=lambda each: each.arrival_rate)
     if rare.arrival_rate < RAREST * system.arrival_rate:
@@ -137,8 +145,8 @@ def _check_solvable(system: System, load: float) -> None:
         )
     if load > HIGHEST_LOAD:
         raise ModelError(
-            f"the exact solution of MSFQ is for loads up to {HIGHEST_LOAD}, not {load:.12g}: see "
-            "quickswap.theory.heavy_traffic for what it tends to."
+            f"the exact solution of MSFQ is for loads up to {HIGHEST_LOAD}, not {load:.12g}: use "
+            "quickswap.theory.heavy_traffic for the limit at load 1."
         )
 
 
@@ -146,14 +154,14 @@ def _solve(system: System, model: OneOrAll, threshold: int, drain: str) -> Exact
     kind = OnDemand if drain == "on_demand" else Always
     equation = Equation(kind(model, threshold))
     unknowns = equation.solve()
-    with np.errstate(over="ignore", invalid="ignore"):  # refused by what comes next
+    with np.errstate(over="ignore", invalid="ignore"):  # check_finite refuses the result
         means = cycle(equation.visits, unknowns)
     check_finite("this threshold", [means.light_area, means.heavy_area, means.length])
-    light = means.light_area / (means.length * model.l1)
-    served = 1 / (model.mk - model.lk)
-    heavy = served + means.heavy_area / (means.vacation * model.lk)
+    light = means.light_area / (means.length * model.l1)  # Little's law
+    # The number of heavies is that in M/M/1 plus that at a random instant of a vacation (`heavy`).
+    heavy = 1 / (model.mk - model.lk) + means.heavy_area / (means.vacation * model.lk)
     times = [means.idle, means.heavies, means.full, means.falling, means.drain]
-    times = [max(time, 0.0) for time in times]  # rounding leaves some below
+    times = [max(time, 0.0) for time in times]  # rounding may leave them negative
     names = ("idle", "1", "2", "3", "4")
     return ExactMSFQ.of(
         system,

@@ -1,18 +1,21 @@
-"""What happens from the start of one visit to the lights to the start of the next, in transforms.
+"""The transforms of a cycle, from the start of one visit to the lights to the start of the next.
 
-At the start of a visit no heavy job is present, and N light ones are. Given N = n, the number N' at
-the start of the next has the generating function g_n(z). Each light that leaves at a level above
-the threshold l brings down the level by one, a *passage*; the heavies that arrive meanwhile, and
-those that arrive during their service, are served at the end, and lights that arrive meanwhile
-wait. With
+At the start of a visit no heavy job is present, and N light jobs are. Given N = n, the number N' at
+the start of the next visit has the generating function g_n(z). The number of lights present is the
+*level*. A *passage* is the time in which the level first falls from j to j - 1; h_j(s) is its
+transform. Every heavy that arrives in a passage or in the drain leads to a busy period of heavies
+at the end of the cycle, with the transform B_H. All lights that arrive in the drain and in these
+busy periods wait, and are the N' lights of the next visit; lights that arrive in a passage are
+served in it. With
 
     beta(z) = B_H(l1 (1 - z)),   theta = lk (1 - beta),   sigma = theta + l1 (1 - z),
 
-where B_H is the transform of the busy period of a heavy, a passage of length t multiplies g by
-exp(-theta t) and a drain of length t by exp(-sigma t).
+E[z^(lights that arrive in one busy period)] = beta. A passage of length t contributes Poisson(lk t)
+busy periods, and hence the factor exp(-lk t (1 - beta)) = exp(-theta t). A drain of length t
+contributes its own arrivals of lights as well: exp(-sigma t).
 
-Everything is a function of delta = 1 - z, and every value x near 1 is kept as 1 - x, its
-*complement*, so that nothing cancels near z = 1, where systems under high load are decided.
+All functions are functions of delta = 1 - z. A value x near 1 is stored as 1 - x, its *complement*:
+under high load N is large, the solution depends on values near z = 1, and 1 - x would cancel there.
 """
 
 from __future__ import annotations
@@ -24,7 +27,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from scipy.linalg import solve_banded
 
-from quickswap.theory.models import OneOrAll
+from quickswap.theory.conditions import OneOrAll
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -32,43 +35,51 @@ if TYPE_CHECKING:
     Array = NDArray[Any]
     """Real or complex; the last axis is that of the points."""
 
-__all__ = ["Always", "OnDemand", "Visit", "Visits", "both", "busy", "products"]
+__all__ = ["Always", "LightVisits", "OnDemand", "Transforms", "both", "busy", "products"]
 
 
 def both(a: Any, b: Any) -> Any:
-    """Return the complement of a product from those of its factors."""
+    """Return the complement of a product: 1 - (1 - a)(1 - b)."""
     return a + b - a * b
 
 
 def products(factors: Array) -> Array:
-    """Return the complements of the products of the first 1, 2, .. rows, given complements."""
+    """Return the complements of the products of the first 1, 2, ... rows, given complements.
+
+    1 - x_1 ... x_j is the sum over i <= j of (1 - x_i) x_1 ... x_{i-1}: no term cancels.
+    """
     before = np.ones_like(factors)
     np.multiply.accumulate(1 - factors[:-1], axis=0, out=before[1:])
     return np.asarray(np.add.accumulate(factors * before, axis=0))
 
 
 def busy(arrival: float, service: float, s: Any) -> Any:
-    """Return 1 - B(s), where B is the transform of the busy period of an M/M/1 queue."""
+    """Return 1 - B(s), where B is the transform of the busy period of an M/M/1 queue.
+
+    B solves arrival B^2 - (arrival + service + s) B + service = 0 (the paper, remark "Busy
+    Periods"). For y = 1 - B this is arrival y^2 + (service - arrival + s) y - s = 0; the form
+    below of its root subtracts nothing.
+    """
     x = service - arrival + s
     return 2 * s / (x + np.sqrt(x * x + 4 * arrival * s))
 
 
 def _branch(arrival: float, service: float) -> float:
-    """Return -s at the singularity of the transform of a busy period."""
+    """Return -s at the singularity of `busy`, where the square root in it is zero."""
     return (math.sqrt(service) - math.sqrt(arrival)) ** 2
 
 
-class Visit(NamedTuple):
-    """The transforms of a visit at some points, all as complements but `unmet`.
+class Transforms(NamedTuple):
+    """The transforms of a cycle at some points, all as complements except `unmet`.
 
     `E[z^N'] = upper sum_{n >= k} pi_n w^(n-k+1) + sum_{n < k} pi_n g_n + Q unmet`.
 
     Attributes:
-        w: of the passage of a light while all k slots are taken.
-        upper: of what follows from the level k - 1 to the end.
-        low: g_0 .. g_{k-1}, one a row.
-        unmet: factor of Q, the probability that a visit with n >= k comes down to l before any
-            heavy arrives; None where that does not matter.
+        w: of a passage while all k slots are busy, h_k(theta).
+        upper: of the rest of the cycle from the level k - 1 on.
+        low: g_0 ... g_{k-1}, one a row.
+        unmet: factor of Q, the probability that N >= k and the level falls to l before any heavy
+            arrives; None if Q does not occur.
     """
 
     w: Array
@@ -77,7 +88,7 @@ class Visit(NamedTuple):
     unmet: Array | None
 
 
-class Visits(ABC):
+class LightVisits(ABC):
     """The visits to lights of a one-or-all system under MSFQ.
 
     Attributes:
@@ -93,14 +104,14 @@ class Visits(ABC):
         self.threshold = threshold
 
     @abstractmethod
-    def at(self, delta: Array) -> Visit:
+    def at(self, delta: Array) -> Transforms:
         """Return the transforms at z = 1 - delta."""
 
     def analytic(self, delta: float) -> bool:
         """Return whether no singularity lies between z = 1 and z = 1 - delta, delta < 0.
 
-        Each factor is looked at, as products look harmless again beyond an even number of poles;
-        and busy periods where their square root turns negative, as they are small there.
+        Each factor is checked on its own: beyond an even number of poles a product is positive and
+        finite again. Busy periods are checked at their branch point, where their value is small.
         """
         model = self.model
         if model.l1 * -delta >= _branch(model.lk, model.mk):
@@ -109,7 +120,7 @@ class Visits(ABC):
         return self.regular(float(theta[0]), float(sigma[0]))
 
     def regular(self, theta: float, sigma: float) -> bool:
-        """Return whether passages at `theta` < 0 and drains at `sigma` have no singularity before.
+        """Return whether passages and drains are regular from 0 to `theta` < 0 and `sigma`.
 
         See `analytic`.
         """
@@ -120,7 +131,12 @@ class Visits(ABC):
         return drains and bool(np.all(self.passages(np.array([theta])) < 1))  # h_j is positive
 
     def passages(self, s: Any) -> Array:
-        """Return the complements of h_j(s), passage j -> j-1: row j, for l < j <= k; others 0."""
+        """Return the complements of h_j(s), passage j -> j-1: row j, for l < j <= k; others 0.
+
+        The first event at level j < k is an arrival of a light, which adds a passage j+1 -> j and
+        starts again, or a completion: h_j = j m1 / (l1 + j m1 + s - l1 h_{j+1}) (the paper, lemma
+        lem:h3). For complements x_j this reads x_j = (s + l1 x_{j+1}) / (j m1 + s + l1 x_{j+1}).
+        """
         model = self.model
         rows = np.zeros((model.k + 1, *np.shape(s)), dtype=np.result_type(s, float))
         rows[model.k] = busy(model.l1, model.k * model.m1, s)
@@ -130,7 +146,10 @@ class Visits(ABC):
         return rows
 
     def drains(self, s: Any) -> Array:
-        """Return the complements of d_u(s), the drain of u lights: row u, for 0 <= u <= l."""
+        """Return the complements of d_u(s), the drain of u lights: row u, for 0 <= u <= l.
+
+        d_u(s) is the product over j <= u of j m1 / (j m1 + s) (the paper, lemma lem:h4).
+        """
         rows = np.zeros((self.threshold + 1, *np.shape(s)), dtype=np.result_type(s, float))
         rates = self.model.m1 * np.arange(1, self.threshold + 1)
         rates = rates.reshape(-1, *(1 for _ in np.shape(s)))
@@ -138,11 +157,14 @@ class Visits(ABC):
         return rows
 
     def descents(self, passages: Array, end: Array) -> Array:
-        """Return the complements of the way from n down to l and on: row n - l, for l <= n < k.
+        """Return the complements of the descent from n to l and what follows, for l <= n < k.
 
         Args:
             passages: the rows of `passages`.
-            end: the complement of what follows at l.
+            end: the complement of the transform of what follows at l.
+
+        Returns:
+            Level n in row n - l.
         """
         steps = passages[self.threshold + 1 : self.model.k]
         return np.concatenate([end[None], both(products(steps), end)])
@@ -155,42 +177,52 @@ class Visits(ABC):
         return beta, theta, theta + model.l1 * delta
 
 
-class Always(Visits):
-    """drain="always": phases 2, 3 and 4 follow each other whether or not a heavy waits."""
+class Always(LightVisits):
+    """drain="always": phases 2, 3 and 4 follow each other whether or not a heavy waits.
+
+    g_n = prod_{j=l+1}^{min(n, k-1)} h_j(theta) w^((n-k+1)^+) d_{min(n, l)}(sigma) for n >= 1.
+    """
 
     unmet = False
 
-    def at(self, delta: Array) -> Visit:
+    def at(self, delta: Array) -> Transforms:
         beta, theta, sigma = self._exponents(delta)
         return self._visit(self.passages(theta), self.drains(sigma), beta)
 
-    def until_heavies(self, s: Array) -> Visit:
-        """Return the transforms of the time until the heavies' turn; idle time does not count."""
+    def until_heavies(self, s: Array) -> Transforms:
+        """Return the transforms of X, the time until heavies are served, idle time excluded."""
         return self._visit(self.passages(s), self.drains(s), np.zeros_like(s))
 
-    def _visit(self, passages: Array, drains: Array, heavy_first: Array) -> Visit:
+    def _visit(self, passages: Array, drains: Array, heavy_first: Array) -> Transforms:
         k, ell, model = self.model.k, self.threshold, self.model
         descents = self.descents(passages, drains[ell])
         rows = np.concatenate([drains[:ell], descents, [both(descents[-1], passages[k])]])
-        # with nobody there, the next arrival begins its own phase
+        # the system is empty: the next arrival starts its own phase, which gives
+        # g_0 = (l1 g_1 + lk beta) / (l1 + lk)
         rows[0] = (model.l1 * rows[1] + model.lk * heavy_first) / (model.l1 + model.lk)
-        return Visit(passages[k], descents[-1], rows[:k], None)
+        return Transforms(passages[k], descents[-1], rows[:k], None)
 
 
-class OnDemand(Visits):
-    """drain="on_demand": the drain begins once a heavy is there and at most l lights are.
+class OnDemand(LightVisits):
+    """drain="on_demand": the drain begins once a heavy is present and at most l lights are.
 
-    Until the first heavy arrives the lights are an M/M/k queue. At a level n > l this matters only
-    once the level has come down to l, so the levels up to l form a tridiagonal system:
+    Until the first heavy arrives the lights are an M/M/k queue. R_j is g given that j lights and no
+    heavy are present. At j <= l the first event is a heavy, which starts the drain and brings a
+    busy period (beta), a completion or an arrival. At n > l a heavy changes nothing until the level
+    reaches l; whether one arrives on the way decides what happens there. In a passage of length t
+    none arrives with probability exp(-lk t), hence
 
-        (l1 + j m1 + lk) R_j = lk beta d_j(sigma) + j m1 R_{j-1} + l1 R_{j+1},
+        (l1 + j m1 + lk) R_j = lk beta d_j(sigma) + j m1 R_{j-1} + l1 R_{j+1},   j <= l,
         R_{l+1} = (h_{l+1}(theta) - h_{l+1}(lk)) d_l(sigma) + h_{l+1}(lk) R_l.
 
+    Here h(theta) covers both cases, and h(lk) the part without a heavy, in which theta plays no
+    role. The first l + 1 equations are a tridiagonal system for R_0 ... R_l.
+
     Attributes:
-        met: probabilities that a heavy arrives during passage j -> j-1, at index j.
-        met_above: the same for the way from n to l, at index n - l, for l <= n < k.
-        unmet_above: probability that none does on the way from k - 1 to l; for l = k, the factor
-            that turns the probability from k into one from k + 1.
+        met: probability that a heavy arrives during passage j -> j-1, 1 - h_j(lk), at index j.
+        met_above: the same for the descent from n to l, at index n - l, for l <= n < k.
+        unmet_above: probability that no heavy arrives on the descent from k - 1 to l; for l = k,
+            the factor that turns the probability for k into that for k + 1.
     """
 
     unmet = True
@@ -221,14 +253,22 @@ class OnDemand(Visits):
         return np.asarray(solve_banded((1, 1), self._band, rates, check_finite=False))
 
     def until_end(self, passages: Array, end: Array) -> Array:
-        """Return P(A) - E[exp(-s t); A], where a heavy arrives (A) on the way from n down to l.
+        """Return P(A) - E[exp(-s t); A], where A: a heavy arrives on the descent from n to l.
+
+        For one passage, F_j = E[exp(-s t); A] solves
+
+            (l1 + j m1 + lk) F_j = lk h_j + l1 (F_{j+1} h_j + h_{j+1}(lk) F_j):
+
+        a heavy arrives, and the passage begins anew without memory; or a light does, and the heavy
+        arrives in the passage j+1 -> j that it adds, or not. Below, x_j = P(A_j) - F_j is solved
+        for, and the passages are then joined to descents.
 
         Args:
             passages: the rows of `passages(s)`.
             end: the complement of what follows at l; t is the time from the arrival to its end.
 
         Returns:
-            Row n for l < n <= k, others 0; for l = k the way from k + 1 in row k.
+            Row n for l < n <= k, others 0; for l = k the descent from k + 1 in row k.
         """
         model, k, l1, lk = self.model, self.model.k, self.model.l1, self.model.lk
         rows = np.zeros((k + 1, *np.shape(end)), dtype=end.dtype)
@@ -254,7 +294,7 @@ class OnDemand(Visits):
             below = both(below, passages[n])
         return rows
 
-    def at(self, delta: Array) -> Visit:
+    def at(self, delta: Array) -> Transforms:
         k, ell = self.model.k, self.threshold
         beta, theta, sigma = self._exponents(delta)
         passages, drains = self.passages(theta), self.drains(sigma)
@@ -264,8 +304,8 @@ class OnDemand(Visits):
         unmet = last - low[ell]
         if ell == k:
             upper = (last - passages[k]) / (1 - passages[k])
-            return Visit(passages[k], upper, low[:k], unmet)
+            return Transforms(passages[k], upper, low[:k], unmet)
         descents = self.descents(passages, np.zeros_like(last))
         met = self.met_above[1:, None]
         high = met * last + descents[1:] * (1 - last) + (1 - met) * low[ell]
-        return Visit(passages[k], both(descents[-1], last), np.concatenate([low, high]), unmet)
+        return Transforms(passages[k], both(descents[-1], last), np.concatenate([low, high]), unmet)

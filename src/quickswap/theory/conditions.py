@@ -1,4 +1,4 @@
-"""The systems that a solution covers, and the sentence for those that it does not."""
+"""The conditions under which a solution applies, and the error if a system does not meet them."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ class OneOrAll:
     """A one-or-all system in the paper's notation; rates per second.
 
     Attributes:
-        k: slots, the most light jobs in service at once; all servers in a one-or-all system.
+        k: slots, the most light jobs in service at once; the number of servers if lights need 1.
         l1: arrival rate of light jobs.
         lk: arrival rate of heavy jobs.
         m1: rate at which a light job in service completes.
         mk: rate at which a heavy job in service completes.
-        light: place of the light class in the system.
+        light: position of the light class in the system.
     """
 
     k: int
@@ -57,7 +57,7 @@ class OneOrAll:
         return self.light_load + self.heavy_load
 
     def ordered(self, light: float, heavy: float) -> tuple[float, float]:
-        """Put values of the two classes into the order of the system."""
+        """Return the values of the two classes in the order of the system."""
         return (light, heavy) if self.light == 0 else (heavy, light)
 
 
@@ -72,43 +72,43 @@ def markovian(system: System) -> bool:
 
 
 def check_markovian(system: System, what: str) -> None:
-    """Refuse a system with other than Poisson arrivals and exponential sizes.
+    """Check that arrivals are Poisson and sizes exponential.
 
     Raises:
-        ModelError: names the first class that does not fit; `what` begins the sentence.
+        ModelError: they are not; the message begins with `what` and names the first such class.
     """
     for each in system.classes:
         for distribution, wanted in ((each.arrivals, Poisson), (each.size, Exponential)):
             if not isinstance(distribution, wanted):
                 raise ModelError(
-                    f"{what} is for Poisson arrivals and exponential sizes; class {each.name!r} "
-                    f"has {distribution!r}: simulate it instead."
+                    f"{what} requires Poisson arrivals and exponential sizes; class {each.name!r} "
+                    f"has {distribution!r}: simulate the system instead."
                 )
 
 
 def check_load(load: float, rate: float, what: str) -> None:
-    """Refuse a load of 1 or more.
+    """Check that the load, at `rate` arrivals per second, is below 1.
 
     Raises:
-        UnstableError: says below which arrival rate, of now `rate` per second, it is stable.
+        UnstableError: it is not; the message gives the arrival rate below which it is.
     """
     if load >= 1:
         raise UnstableError(
             f"{what} has no mean response time at load {load:.6g}: the load must be below 1, "
-            f"which an arrival rate below {rate / load:.6g} gives."
+            f"and so the arrival rate below {rate / load:.6g}."
         )
 
 
 def one_or_all(system: System, what: str) -> OneOrAll:
-    """Read a one-or-all system with Poisson arrivals and exponential sizes.
+    """Return the rates of a one-or-all system with Poisson arrivals and exponential sizes.
 
     Raises:
-        ModelError: the system is another one; `what` begins the sentence.
+        ModelError: the system is not of this kind; the message begins with `what`.
     """
     if not system.one_or_all:
         needs = ", ".join(str(need) for need in system.needs)
         raise ModelError(
-            f"{what} is for two classes, one that needs 1 server and one that needs all "
+            f"{what} requires two classes, one that needs 1 server and one that needs all "
             f"{system.servers}; this system has needs {needs}."
         )
     check_markovian(system, what)
@@ -116,20 +116,20 @@ def one_or_all(system: System, what: str) -> OneOrAll:
 
 
 def exclusive(system: System, what: str) -> OneOrAll:
-    """Read a system of lights, c at a time, and heavies, one at a time and with no light beside.
+    """Return the rates of a system in which c lights run at a time, or one heavy alone.
 
-    Such a system behaves as a one-or-all system of c = floor(k / need of a light) servers.
+    It behaves as a one-or-all system of c = floor(k / need of a light) servers.
 
     Raises:
-        ModelError: the system is another one; `what` begins the sentence.
+        ModelError: the system is not of this kind; the message begins with `what`.
     """
     k = system.servers
     if not is_exclusive(system):
         given = ", ".join(str(need) for need in system.needs)
         raise ModelError(
-            f"{what} is for two classes of which the larger takes the {k} servers for itself: "
-            f"one that needs 1 server and one that needs all, or a larger one that fits neither "
-            f"twice nor beside the smaller; this system has needs {given}."
+            f"{what} requires two classes, of which a job of the larger need runs alone on the {k} "
+            f"servers, as it fits neither twice nor beside a smaller job; this system has needs "
+            f"{given}."
         )
     check_markovian(system, what)
     least = min(system.needs)
@@ -137,7 +137,7 @@ def exclusive(system: System, what: str) -> OneOrAll:
 
 
 def is_exclusive(system: System) -> bool:
-    """Return whether there are two classes, the larger of which leaves room for nobody else."""
+    """Return whether there are two classes, and a job of the larger need always runs alone."""
     needs = sorted(system.needs)
     return (
         len(needs) == 2 and needs[0] < needs[1] and min(2 * needs[1], sum(needs)) > system.servers

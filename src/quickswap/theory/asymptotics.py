@@ -1,4 +1,4 @@
-"""What response times tend to as the load does to 1."""
+"""Limits of mean response times as the load tends to 1 (heavy traffic)."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from quickswap._values import Value
 from quickswap.model.files import as_system
 from quickswap.model.system import System
 from quickswap.policies import StaticQuickswap
+from quickswap.theory.conditions import check_markovian
 from quickswap.theory.means import Means
-from quickswap.theory.models import check_markovian
 from quickswap.theory.visits import Visit, check_finite
 
 __all__ = ["HeavyTraffic", "heavy_traffic"]
@@ -23,12 +23,12 @@ __all__ = ["HeavyTraffic", "heavy_traffic"]
 class HeavyTraffic(Value, Means):
     """Limits of (1 - rho) E[T_i] and (1 - rho) E[number of class i], in place of the means.
 
-    `mean_response_time` is thus the limit of (1 - rho) E[T] in seconds; so with the others. The
-    system is the one given, at the arrival rate at which rho = 1.
+    For example, `mean_response_time` is the limit of (1 - rho) E[T] in seconds. The system is the
+    one given, at the arrival rate at which rho = 1.
 
     Attributes:
         thresholds: l_i of each class, in jobs.
-        lost: W, the time with all slots free that equals what a cycle loses, in seconds.
+        lost: W, the time in seconds with all slots idle that equals the capacity lost in a cycle.
     """
 
     thresholds: tuple[int, ...]
@@ -41,18 +41,19 @@ def heavy_traffic(
     *,
     threshold: int | None = None,
 ) -> HeavyTraffic:
-    """Return the limits of (1 - rho) E[T_i] of quickswap policies as the arrival rate grows.
+    """Return the limits of (1 - rho) E[T_i] under Quickswap policies as the load tends to 1.
 
-    rho = sum rho_j, rho_j = lambda_j / (c_j mu_j); all rates grow alike, to rho = 1. Then
+    rho = sum rho_j, rho_j = lambda_j / (c_j mu_j); all arrival rates grow in proportion. Then
 
         (1 - rho) E[T_i] -> (1 - rho_i) / 2 (s / sum_j rho_j (1 - rho_j) + W),
 
-    s = sum_j 2 lambda_j / (c_j mu_j)^2, all at rho = 1. It is the limit of cyclic polling with
-    exhaustive service, where W is the time of a cycle spent on switching: van der Mei, "Towards a
-    unifying theory on branching-type polling systems in heavy traffic", Queueing Systems 57 (2007).
-    Quickswap loses time in a cycle in another way, by idle slots, and has the same limit. That
-    holds for Static Quickswap with `drain="exclusive"` in any order, and for MSFQ with either
-    drain, as a heavy job waits at all times in the limit.
+    s = sum_j 2 lambda_j / (c_j mu_j)^2, all at rho = 1: class j in service is M/M/1(lambda_j,
+    c_j mu_j), and s is the variance of the work that arrives in a second. This is the limit of
+    cyclic polling with exhaustive service, where W is the time of a cycle spent on switching: van
+    der Mei, "Towards a unifying theory on branching-type polling systems in heavy traffic",
+    Queueing Systems 57 (2007). Quickswap loses W by idle slots instead (see `Visit.lost`) and has
+    the same limit. It holds for Static Quickswap with `drain="exclusive"` in any order, and for
+    MSFQ with either drain, as a heavy job waits at all times in the limit.
 
     Args:
         system: Poisson arrivals, exponential sizes; its arrival rate does not matter.
@@ -62,18 +63,17 @@ def heavy_traffic(
 
     Raises:
         ModelError: other distributions.
-        PolicyError: thresholds that the system does not fit.
+        PolicyError: thresholds that do not suit the system.
     """
     system = as_system(system)
     resolved = StaticQuickswap(threshold, thresholds, drain="exclusive").resolve(system)
     limits = cast("list[int]", resolved["thresholds"])
-    what = "the limit of heavy traffic"
-    check_markovian(system, what)
+    check_markovian(system, "the limit of heavy traffic")
     rates = [system.servers // each.need / each.size.mean for each in system.classes]
     parts = [each.arrival_rate / rate for each, rate in zip(system.classes, rates, strict=True)]
     load = math.fsum(parts)
     border = system.with_rate(system.arrival_rate / load)
-    if len(parts) == 1:  # W is of no weight where no time is spent on other classes
+    if len(parts) == 1:  # M/M/c: no other class is visited, and W does not occur
         return HeavyTraffic.of(border, [1 / rates[0]], thresholds=tuple(limits), lost=math.nan)
     visits = [
         Visit(system.servers // each.need, each.arrival_rate, 1 / each.size.mean, limit)

@@ -1,15 +1,17 @@
-"""One-or-all queues whose waiting jobs are looked at one by one: FCFS and ServerFilling, exactly.
+"""FCFS and ServerFilling on one-or-all systems as a quasi-birth-and-death chain, solved exactly.
 
-The jobs not yet looked at are each light with probability p, whatever has happened, so that their
-number alone counts: the level. The phases at a level are
+Both policies inspect jobs in order of arrival and stop when their needs add up to k or more. A job
+not yet inspected (*unsampled*) is light with probability p = l1 / (l1 + lk), independently of the
+past, so that only the number of these jobs is part of the state: the level. The phases at a level
+are
 
-- j in 0..k-1: j light jobs and a heavy one have been looked at, in this order. Under FCFS the j are
+- j in 0..k-1: j light jobs and then a heavy one have been inspected. Under FCFS the light jobs are
   in service and the heavy one waits for them; ServerFilling serves the heavy one first.
 - k: k light jobs are in service.
 
-Beside these, in d_j, j < k light jobs are in service and no other job is in the system; and in v_j
-there are j light jobs and the next job is looked at, which takes no time. So the chain of jumps
-goes up or down by one level at most: a quasi-birth-and-death process.
+In addition, in d_j with j < k the system holds j light jobs in service and no other job; and in v_j
+j light jobs have been inspected and the next job is, which takes no time. Each jump changes the
+level by at most one.
 """
 
 from __future__ import annotations
@@ -17,7 +19,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from quickswap.errors import ModelError
-from quickswap.theory.models import OneOrAll
+from quickswap.theory.conditions import OneOrAll
 from quickswap.theory.residuals import check_residual
 
 if TYPE_CHECKING:
@@ -29,14 +31,14 @@ if TYPE_CHECKING:
 __all__ = ["Waits", "waits"]
 
 LARGEST = 1024
-"""Servers up to which it is solved: half a minute, and half a gigabyte."""
+"""Largest number of servers: half a minute, and half a gigabyte."""
 RESIDUAL = 1e-4
-"""Most that the mean numbers in service may be off, relatively: 1e-9 while no class has less than
-1e-6 of the arrivals, more for the rarer class beyond."""
+"""Largest relative error of the mean numbers in service: it is 1e-9 if each class has at least 1e-6
+of the arrivals, and larger for a rarer class."""
 
 
 class Waits(NamedTuple):
-    """Mean waiting times, in seconds: response times without the time in service."""
+    """Mean waiting times, in seconds: mean response times less mean sizes."""
 
     light: float
     heavy: float
@@ -45,23 +47,24 @@ class Waits(NamedTuple):
 def waits(model: OneOrAll, preemptive: bool, what: str) -> Waits:
     """Return the mean waiting times under ServerFilling if `preemptive`, else under FCFS.
 
-    The system must be stable. All jobs wait until they are looked at; after that heavy jobs wait
-    under FCFS, and light ones under ServerFilling.
+    The system must be stable. All jobs wait until they are inspected; after that heavy jobs wait
+    under FCFS, and light jobs under ServerFilling.
 
     Raises:
-        ModelError: too many servers, or rates of too different size; `what` begins the sentence.
-        QuickswapError: the numbers in service are not those that the loads ask for.
+        ModelError: too many servers, or rates of too different size; the message begins with
+            `what`.
+        QuickswapError: the mean numbers in service are not l1 / m1 and lk / mk.
     """
     import numpy as np
 
     if model.k > LARGEST:
-        raise ModelError(f"{what} is computed for up to {LARGEST:,} servers, not {model.k:,}.")
+        raise ModelError(f"{what} is for up to {LARGEST:,} servers, not {model.k:,}.")
     try:
-        with np.errstate(all="ignore"):  # what comes of it does not pass the checks
+        with np.errstate(all="ignore"):  # the checks refuse nan and infinity
             return _waits(model, preemptive, what)
     except np.linalg.LinAlgError:
         raise ModelError(
-            f"{what} fails for this system: its rates differ too much in size; simulate it instead."
+            f"{what} fails for this system, as its rates differ too much in size: simulate it."
         ) from None
 
 
@@ -82,17 +85,21 @@ def _waits(model: OneOrAll, preemptive: bool, what: str) -> Waits:
     heavies = float(total[:k].sum() if preemptive else total[0]) / time
     gap = max(abs(lights * model.m1 / model.l1 - 1), abs(heavies * model.mk / model.lk - 1))
     check_residual(what, "the balance of arrivals and completions", gap, RESIDUAL)
-    unseen = float(level.sum()) / time / rate
+    # Little's law, for the jobs not inspected; then for lights that an inspected heavy overtakes
+    # (ServerFilling), and for inspected heavies that wait for j > 0 lights (FCFS).
+    unsampled = float(level.sum()) / time / rate
     if preemptive:
-        passed = float((total[:k] * np.arange(k)).sum()) / time  # lights older than the heavy job
-        return Waits(unseen + passed / model.l1, unseen)
-    return Waits(unseen, unseen + float(total[1:k].sum()) / time / model.lk)
+        overtaken = float((total[:k] * np.arange(k)).sum()) / time
+        return Waits(unsampled + overtaken / model.l1, unsampled)
+    return Waits(unsampled, unsampled + float(total[1:k].sum()) / time / model.lk)
 
 
 def _jumps(model: OneOrAll, preemptive: bool) -> tuple[Array, Array, Array, Array]:
     """Return the jump probabilities up, along and down, and the mean time in each phase.
 
-    Phases 0..k, then v_0..v_{k-1}.
+    Phases 0..k, then v_0..v_{k-1}. Arrivals go up one level. A completion leads to v_j, or under
+    FCFS from phase j > 0 to phase j - 1, as the heavy job still waits. In v_j the next job is
+    inspected, one level down: a heavy job leads to phase j, a light one to v_{j+1} or phase k.
     """
     import numpy as np
 
@@ -103,26 +110,28 @@ def _jumps(model: OneOrAll, preemptive: bool) -> tuple[Array, Array, Array, Arra
         served[:k] = model.mk
     served[0] = model.mk
     up, local, down = np.zeros((3, 2 * k + 1, 2 * k + 1))
-    phases, looking = np.arange(k), np.arange(k + 1, 2 * k + 1)
+    phases, inspecting = np.arange(k), np.arange(k + 1, 2 * k + 1)
     up[: k + 1, : k + 1] = np.diag(rate / (rate + served))
     done = served / (rate + served)
-    local[k, looking[-1]] = done[k]
+    local[k, inspecting[-1]] = done[k]
     if preemptive:
-        local[phases, looking] = done[:k]
+        local[phases, inspecting] = done[:k]
     else:
-        local[0, looking[0]] = done[0]
+        local[0, inspecting[0]] = done[0]
         local[phases[1:], phases[:-1]] = done[1:k]
-    down[looking, phases] = heavy
-    down[looking, np.append(looking[1:], k)] = light
+    down[inspecting, phases] = heavy
+    down[inspecting, np.append(inspecting[1:], k)] = light
     seconds = np.append(1 / (rate + served), np.zeros(k))
     return up, local, down, seconds
 
 
 def _descent(up: Array, local: Array, down: Array) -> Array:
-    """Return the probabilities of the phase in which the level below is first reached.
+    """Return G, the probabilities of the phase in which the level below is first reached.
 
-    Logarithmic reduction: Latouche, Ramaswami, "A logarithmic reduction algorithm for quasi-birth-
-    death processes", Journal of Applied Probability 30 (1993).
+    G is the least solution of G = down + local G + up G^2. Logarithmic reduction solves for it by
+    considering levels 1, 2, 4, ... away, with quadratic convergence: Latouche, Ramaswami, "A
+    logarithmic reduction algorithm for quasi-birth-death processes", Journal of Applied Probability
+    30 (1993).
     """
     import numpy as np
 
@@ -142,12 +151,11 @@ def _descent(up: Array, local: Array, down: Array) -> Array:
 
 
 def _bottom(model: OneOrAll, settled: Array) -> tuple[Array, Array, Array]:
-    """Return the visits to d_0..d_{k-1}, to the phases at level 0, and to these from the d_j.
+    """Return the visits to d_0..d_{k-1} and to the phases at level 0 for each visit to d_0.
 
-    The empty system, d_0, is visited once.
-
-    `settled` is 1 minus the jumps among the phases at level 0 when visits above are left out; here
-    v_j, with nobody left to look at, leads to d_j.
+    The third result is the part of the latter that comes from the d_j. `settled` is the identity
+    minus the jumps among the phases at level 0, with excursions above left out: local + up G. At
+    level 0 no job is left to inspect, and v_j leads to d_j.
     """
     import numpy as np
 
@@ -178,24 +186,26 @@ def _sums(
         s_1 (1 - A) = s_0 (up - down) + x_0 down
         s_2 (1 - A) = 2 s_1 (up - down) + s_0 (up + down) - x_0 down
 
-    1 - A leaves the size of s_i open; the next line times the vector of ones gives it, through a
-    with (1 - A) a = steps - drift, steps = (up - down) 1. Near the limit this divides by the small
-    drift once each, where the matrix of a geometric series would lose twice as many digits.
+    1 - A is singular and determines s_i up to a multiple of its null vector. The equation below,
+    times the vector of ones, determines the multiple, through a vector a with
+    (1 - A) a = steps - drift, steps = (up - down) 1, where the drift is the mean step of the level.
+    Near the stability limit the drift is small, and each s_i is divided by it once; the geometric
+    series of the matrix R would lose twice as many digits.
     """
     import numpy as np
 
     size = len(up)
     ones, equal = np.ones(size), np.full(size, 1 / size)
-    open_up = np.eye(size) - up - local - down + equal  # no longer singular
+    regular = np.eye(size) - up - local - down + equal  # 1 - A, made regular
     steps = (up - down) @ ones
-    drift = float(np.linalg.solve(open_up.T, equal) @ steps)
-    along = np.linalg.solve(open_up, steps - drift)
+    drift = float(np.linalg.solve(regular.T, equal) @ steps)
+    along = np.linalg.solve(regular, steps - drift)
     left = first @ down
 
     def scaled(balance: Array, rest: float) -> Array:
         """Return s with s (1 - A) = balance and s steps = rest."""
         amount = (rest - float(balance @ along)) / drift
-        result: Array = np.linalg.solve(open_up.T, balance + amount * equal)
+        result: Array = np.linalg.solve(regular.T, balance + amount * equal)
         return result
 
     total = scaled(entered - left, -float(left.sum()))

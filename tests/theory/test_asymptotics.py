@@ -9,7 +9,7 @@ import pytest
 
 import quickswap as qs
 from quickswap.theory import classical, msfq, static_quickswap
-from quickswap.theory.limits import heavy_traffic
+from quickswap.theory.asymptotics import heavy_traffic
 
 
 def test_msf_and_msfq_differ_by_a_factor_of_twenty() -> None:
