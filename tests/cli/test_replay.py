@@ -183,7 +183,7 @@ def test_ctrl_c_shows_the_replays_that_had_ended(
             raise KeyboardInterrupt
         return serve(*arguments, **options)
 
-    monkeypatch.setattr("quickswap.replays.running.serve", struck)
+    monkeypatch.setattr("quickswap.replays.replaying.serve", struck)
     code, out, _ = run(capsys, "replay", log)
     assert code == 130
     assert "EASY" in out
@@ -296,7 +296,7 @@ def test_ctrl_c_before_the_first_replay_ends(
     def struck(*_: object, **__: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("quickswap.replays.running.serve", struck)
+    monkeypatch.setattr("quickswap.replays.replaying.serve", struck)
     for tokens in (("--policies", "easy"), ()):
         code, _, err = run(capsys, "replay", log, *tokens)
         assert code == 130

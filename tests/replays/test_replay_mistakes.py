@@ -99,7 +99,7 @@ def test_mistakes_with_several_policies(busy: logs.JobLog) -> None:
 )
 def test_odd_logs(rows: list[dict[str, Any]], tmp_path: Path) -> None:
     log = log_of(tmp_path, rows, 3)
-    for policy in replays.running.DEFAULT_POLICIES:
+    for policy in replays.replaying.DEFAULT_POLICIES:
         result = qs.replay(log, policy, warmup=0, cooldown=0)
         assert result.jobs == len(rows)
         assert math.isfinite(result.mean_response_time.value)

@@ -153,8 +153,8 @@ def test_users_and_jobs_are_counted(crowded: ReportData) -> None:
     counts = count_changes(crowded, crowded.main)["FCFS"]
     fcfs, easy = (each.outcomes().filter("measured") for each in crowded.main.policies)
     changes = (fcfs["wait"] - easy["wait"]).to_numpy()
-    later, sooner = float((changes >= 60).mean()), float((changes <= -60).mean())
-    assert (counts.later.value, counts.sooner.value) == pytest.approx((later, sooner))
+    later, earlier = float((changes >= 60).mean()), float((changes <= -60).mean())
+    assert (counts.later.value, counts.earlier.value) == pytest.approx((later, earlier))
     assert (counts.later.half_width > 0) == (0 < later < 1)
     assert (counts.column, counts.groups) == ("user", 3)
     assert counts.lose >= 2

@@ -1,6 +1,7 @@
-"""Positions in the picture of the changes by group: a row a group, with its interval.
+"""Positions in the figure of the changes by group: one row per group, with its interval.
 
-The template draws it. A report contains dozens of them, which takes a plotting library seconds.
+The template draws it. A report contains dozens of these figures, for which a plotting library
+requires seconds.
 """
 
 from __future__ import annotations
@@ -15,9 +16,9 @@ from quickswap.report.text import MINUS, Unit
 __all__ = ["Forest", "Mark", "place"]
 
 WIDTH, ROW, TOP, BOTTOM, RIGHT = 440.0, 22.0, 26.0, 44.0, 12.0
-"""Pixels at which letters are as large as elsewhere in the page."""
+"""Pixels, such that text is as large as in the rest of the page."""
 LETTER = 6.6
-"""Width of a letter, at most."""
+"""Largest width of a letter, in pixels."""
 MOST_LETTERS = 18
 TICKS = 7
 
@@ -50,7 +51,7 @@ class Forest:
 
 
 def place(rows: Sequence[GroupChange], unit: Unit) -> Forest:
-    """Place the changes of some groups, of which one at least has a change."""
+    """Return the figure of the changes of some groups; at least one must have a change."""
     spans = []
     for row in rows:
         if row.change is not None and math.isfinite(row.change.value):
