@@ -309,7 +309,7 @@ def test_too_few_servers_are_told(tmp_path: Path, capsys: pytest.CaptureFixture[
     path.write_text("submit,need,size,wait\n" + rows)
     code, out, _ = run(capsys, "replay", str(path), "--servers", "4", "--policies", "easy")
     assert code == 0
-    assert "More than the 4 servers of the machine were in use at once" in out
+    assert "More servers than the 4 of the machine were in use" in out
     assert "--servers may be wrong" in out
     assert re.search(r"as logged .*[\d?] *$", out, re.M)  # without a verdict
 

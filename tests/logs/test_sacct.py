@@ -253,8 +253,8 @@ def test_local_times(tmp_path: Path) -> None:
     assert counted(log, "no_estimate", "no_wait") == {"skipped_time": 1, "ambiguous_time": 1}
 
 
-def test_without_a_time_zone_the_report_says_so(tmp_path: Path) -> None:
-    assert "taken for UTC" in read(tmp_path, row(), timezone=None).report.facts[0]
+def test_without_a_time_zone_times_are_in_utc(tmp_path: Path) -> None:
+    assert "as UTC" in read(tmp_path, row(), timezone=None).report.facts[0]
 
 
 def test_long_dumps_are_read_in_blocks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -178,7 +178,7 @@ def test_what_a_delimiter_may_be(tmp_path: Path) -> None:
     path = written(tmp_path, "submit,need,size\n0,1,1\n")
     with pytest.raises(logs.LogError, match=r"^delimiter is ''"):
         logs.read(path, servers=8, delimiter="")
-    with pytest.raises(logs.LogError, match="delimiter is for sacct"):
+    with pytest.raises(logs.LogError, match="delimiter is for"):
         logs.read(path, "csv", servers=8, delimiter=",")
 
 
@@ -345,14 +345,14 @@ def test_a_long_json_is_read_in_pieces(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ('{"meta": {}}', 'without a list of "jobs"'),
-        ("{}", 'without a list of "jobs"'),
-        ('{"jobs": 3}', 'without a list of "jobs"'),
-        ('[{"submit": 1}]', "without an object of jobs"),
-        ('{"jobs": []}', "has no jobs"),
-        (whole([job(1)])[:200], "damaged or cut off"),
-        (whole([job(1)])[: whole([job(1)]).index("errors") - 4], "damaged or cut off"),
-        ('{"jobs": [{"job_id": 1} x', "damaged or cut off"),
+        ('{"meta": {}}', 'without the list "jobs"'),
+        ("{}", 'without the list "jobs"'),
+        ('{"jobs": 3}', 'without the list "jobs"'),
+        ('[{"submit": 1}]', "not an object"),
+        ('{"jobs": []}', "contains no jobs"),
+        (whole([job(1)])[:200], "damaged or truncated"),
+        (whole([job(1)])[: whole([job(1)]).index("errors") - 4], "damaged or truncated"),
+        ('{"jobs": [{"job_id": 1} x', "damaged or truncated"),
     ],
 )
 def test_other_json(tmp_path: Path, text: str, message: str) -> None:

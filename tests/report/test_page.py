@@ -199,7 +199,7 @@ def test_servers_of_the_schedule(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("given", ["a comparison", ReplayComparison(())])
 def test_not_a_comparison(tmp_path: Path, given: object) -> None:
-    with pytest.raises(QuickswapError, match=r"a report (is written from|requires)"):
+    with pytest.raises(QuickswapError, match=r"^comparison "):
         write_report(given, tmp_path / "r.html")  # type: ignore[arg-type] # wrong on purpose
     assert list(tmp_path.iterdir()) == []
 

@@ -36,6 +36,8 @@ def extract(frame: pl.DataFrame, sources: Sources, zone: str | None, tally: Tall
         tally: keeps the first unparsable text.
     """
     zone = zone or "UTC"
+    missing = [name for name in (DROP, "state") if name not in frame.columns]
+    frame = frame.with_columns(pl.lit(None, pl.String).alias(name) for name in missing)
     moments = [name for name in MOMENTS if name in frame.columns]
     readings = {name: times.seconds(pl.col(name), zone) for name in moments}
     for each in sources.values():
@@ -65,11 +67,10 @@ def extract(frame: pl.DataFrame, sources: Sources, zone: str | None, tally: Tall
     )
     lost = _lost(run, bad, sources)
     wrong = bad.select(pl.any_horizontal(pl.all()).alias("wrong")).to_series()
-    fresh = frame[DROP].is_null() if DROP in frame.columns else True
+    fresh = frame[DROP].is_null()
     _quote(frame, bad, lost & fresh, "unreadable", tally)
     _quote(frame, bad, wrong & ~lost & fresh, "bad_value", tally)
-    state = pl.col("state") if "state" in frame.columns else pl.lit(None, pl.String)
-    running = state.is_in(_RUNNING).fill_null(False) & end.is_null()
+    running = pl.col("state").is_in(_RUNNING).fill_null(False) & end.is_null()
     idle: pl.Expr = pl.lit(False)
     if "start" in frame.columns:
         unstarted = frame["start"].is_null() & frame["submit"].is_not_null()
@@ -82,11 +83,10 @@ def extract(frame: pl.DataFrame, sources: Sources, zone: str | None, tally: Tall
         .when(idle)
         .then(pl.lit("never_started"))
     )
-    known = pl.col(DROP) if DROP in frame.columns else pl.lit(None, pl.String)
     texts = frame.drop([name for name in frame.columns if name in readings])
     return complete(
         pl.concat([texts, run], how="horizontal").with_columns(
-            pl.coalesce(known, drop.otherwise(None)).alias(DROP),
+            pl.coalesce(DROP, drop.otherwise(None)).alias(DROP),
             marked(
                 running=running,
                 size_from_times=pl.col("_from_times"),

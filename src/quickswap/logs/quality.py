@@ -6,8 +6,9 @@ from collections import Counter
 from dataclasses import dataclass, field
 from functools import reduce
 from operator import or_
-from typing import Any
+from typing import Any, cast
 
+import msgspec
 import polars as pl
 
 from quickswap._words import counted
@@ -100,31 +101,12 @@ class QualityReport:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the report as plain numbers, texts, lists and dicts."""
-        return {
-            "source": self.source,
-            "rows": self.rows,
-            "kept": self.kept,
-            "repaired": self.repaired,
-            "dropped": self.dropped,
-            "findings": [
-                {"rule": each.rule, "kind": each.kind, "count": each.count, "lines": [*each.lines]}
-                for each in self.findings
-            ],
-            "facts": list(self.facts),
-            "states": dict(self.states),
-        }
+        return cast("dict[str, Any]", msgspec.to_builtins(self))
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> QualityReport:
         """Return the report from the result of `to_dict`."""
-        findings = tuple(
-            Finding(each["rule"], each["kind"], each["count"], tuple(each["lines"]))
-            for each in data["findings"]
-        )
-        rest = {key: data[key] for key in ("source", "rows", "kept", "repaired", "dropped")}
-        return cls(
-            **rest, findings=findings, facts=tuple(data["facts"]), states=dict(data["states"])
-        )
+        return msgspec.convert(data, cls)
 
 
 @dataclass

@@ -184,7 +184,7 @@ def _parsed(
         ("delimiter", layout[1], ("sacct",)),
     ):
         if value is not None and kind not in kinds:
-            raise LogError(f"{name} requires a log in {' or '.join(kinds)}; {path} is {kind}.")
+            raise LogError(f"{name} is for {' or '.join(kinds)}, but {path} is {kind}; omit it.")
     if options.unit == "gpu" and kind == "swf":
         raise LogError(f'{path} is in SWF, which does not contain GPUs; give unit="cpu" or "node".')
     if kind == "swf":

@@ -41,9 +41,9 @@ _RULES = [
     Rule("duplicate", "dropped", "job", "the same run of the same job, with the same times"),
     Rule("never_started", "dropped", "state", "cancelled or pending, and never started"),
     # Jobs that lack what a simulation requires
-    Rule("unknown_submit", "dropped", "submit", "no submission time"),
-    Rule("unknown_size", "dropped", "size", "no run time"),
-    Rule("unknown_need", "dropped", "need", "no server need, allocated or requested"),
+    Rule("unknown_submit", "dropped", "submit", "without a submission time"),
+    Rule("unknown_size", "dropped", "size", "without a run time"),
+    Rule("unknown_need", "dropped", "need", "without a server need, allocated or requested"),
     Rule("above_servers", "dropped", "need", "needs more servers than the machine has"),
     # Jobs outside the selection of the caller
     Rule("other_partition", "left out", "partition", "in another partition"),
@@ -63,7 +63,10 @@ _RULES = [
     Rule("split_row", "repaired", "free text", "a line break in a text field: lines are joined"),
     Rule("free_text", "repaired", "free text", "a delimiter in a text field: kept as text"),
     Rule(
-        "need_requested", "repaired", "need", "no allocated servers: the requested number is used"
+        "need_requested",
+        "repaired",
+        "need",
+        "without allocated servers: the requested number is used",
     ),
     Rule("need_rounded", "repaired", "need", "not a whole number: rounded up"),
     Rule(
@@ -73,7 +76,7 @@ _RULES = [
         "a run time of 0 s, not cancelled: 1 s is used, as times are rounded",
     ),
     Rule("running", "repaired", "size", "running or suspended: the time so far is used"),
-    Rule("size_from_times", "repaired", "size", "no elapsed time: end - start is used"),
+    Rule("size_from_times", "repaired", "size", "without an elapsed time: end - start is used"),
     Rule("negative_wait", "repaired", "wait", "started before its submission: the wait is unknown"),
     Rule(
         "ambiguous_time",
@@ -92,10 +95,10 @@ _RULES = [
     # Facts that are only counted
     Rule("cut_field", "noted", "row", "a field is truncated at its width, and ends with `+`"),
     Rule("header_words", "noted", "row", "words before the first job: read as a header"),
-    Rule("no_estimate", "noted", "estimate", "no estimate: the run time is used"),
+    Rule("no_estimate", "noted", "estimate", "without an estimate: the run time is used"),
     Rule("overrun", "noted", "size", "ran longer than its estimate"),
     Rule("other_need", "noted", "need", "allocated and requested servers differ"),
-    Rule("no_wait", "noted", "wait", "no wait"),
+    Rule("no_wait", "noted", "wait", "without a wait"),
     Rule("idle_state", "noted", "state", "ran, but its state is that of a waiting job"),
     Rule(
         "suspended",

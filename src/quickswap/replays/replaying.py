@@ -9,7 +9,6 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import nullcontext
 from dataclasses import fields
-from functools import partial
 from itertools import pairwise
 from typing import Any, Unpack, cast
 
@@ -112,7 +111,7 @@ def replay(
                 policy=own,
                 estimate=jobs.estimate,
                 debug=checked,
-                progress=None if progress is None else partial(_report, progress, len(jobs.rows)),
+                progress=None if progress is None else lambda done: progress(done, len(jobs.rows)),
             )
     except QuickswapError:
         raise
@@ -259,7 +258,3 @@ def _measured(
         seconds=time.perf_counter() - begun,
         table=table,
     )
-
-
-def _report(progress: Callable[[int, int], object], jobs: int, done: int) -> None:
-    progress(done, jobs)

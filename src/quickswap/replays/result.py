@@ -158,20 +158,17 @@ class ReplayResult(Value, Quantities):
         import polars as pl
 
         rows = [
-            (
-                self.policy_label,
-                self.inputs.load_factor,
-                self.load,
-                who,
-                what,
-                e.value,
-                e.half_width,
-            )
-            for who, what, e in self.quantities()
+            (cls, quantity, each.value, each.half_width)
+            for cls, quantity, each in self.quantities()
         ]
-        columns = ["policy", "load_factor", "load", "class", "quantity", "value", "half_width"]
-        frame = pl.DataFrame(rows, schema=columns, orient="row")
-        return frame.with_columns(pl.lit(self.verdict).alias("verdict"))
+        frame = pl.DataFrame(rows, ["class", "quantity", "value", "half_width"], orient="row")
+        return frame.select(
+            pl.lit(self.policy_label).alias("policy"),
+            pl.lit(self.inputs.load_factor).alias("load_factor"),
+            pl.lit(self.load).alias("load"),
+            pl.all(),
+            pl.lit(self.verdict).alias("verdict"),
+        )
 
     def difference(
         self, other: ReplayResult, metric: str = "waiting_time", cls: str | None = None

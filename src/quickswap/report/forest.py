@@ -75,7 +75,10 @@ def place(rows: Sequence[GroupChange], unit: Unit) -> Forest:
         bottom,
         bottom + BOTTOM,
         at(0.0),
-        tuple((at(each), _label(each)) for each in ticks(low, high)),
+        tuple(
+            (at(each), f"{each:,.6g}".replace("-", MINUS) if each else "0")
+            for each in ticks(low, high)
+        ),
         tuple(
             Mark(name, kind, TOP + ROW * (i + 0.5), *map(at, ends))
             for i, (name, kind, *ends) in enumerate(spans)
@@ -90,7 +93,3 @@ def ticks(low: float, high: float) -> list[float]:
     step = next(each * power for each in (1, 2, 5, 10) if each * power >= rough * (1 - 1e-9))
     first, last = math.ceil(low / step - 1e-9), math.floor(high / step + 1e-9)
     return [step * i for i in range(first, last + 1)]
-
-
-def _label(value: float) -> str:
-    return f"{value:,.6g}".replace("-", MINUS) if value else "0"

@@ -272,7 +272,9 @@ def _with_words(
     """
     frame = frame.select(values.known(pl.col(name), pl.String()).alias(name) for name in _READ)
     frame = frame.with_columns(
-        _unless_negative(name, values.number(pl.col(name))) for name in _READ if name != "wait"
+        pl.when((values.number(pl.col(name)) >= 0).fill_null(True)).then(pl.col(name))
+        for name in _READ
+        if name != "wait"
     ).with_columns(pl.when(values.number(pl.col("wait")).ne_missing(-1)).then(pl.col("wait")))
     number = values.number(pl.col("status"))
     status = number.cast(pl.Int64, strict=False).replace_strict(
@@ -295,10 +297,6 @@ def _with_words(
         "estimate": [("estimate", values.duration(pl.col("estimate")))],
     }
     return extraction.extract(frame, sources, None, tally)
-
-
-def _unless_negative(name: str, number: pl.Expr) -> pl.Expr:
-    return pl.when((number >= 0).fill_null(True)).then(pl.col(name)).alias(name)
 
 
 def _compare_with_header(header: _Header, frame: pl.DataFrame, tally: Tally) -> None:
