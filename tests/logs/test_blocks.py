@@ -89,7 +89,7 @@ def test_work_ahead_keeps_the_order_and_tells_errors() -> None:
             list(results)
 
 
-def test_a_ctrl_c_leaves_no_noise_of_what_is_thrown_away(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_ctrl_c_in_a_closed_generator(monkeypatch: pytest.MonkeyPatch) -> None:
     noise: list[object] = []
     monkeypatch.setattr(sys, "unraisablehook", noise.append)
 

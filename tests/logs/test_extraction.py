@@ -78,7 +78,7 @@ ALL = pytest.mark.parametrize("read", [bars, table, parquet])
     "state",
     ["REQUEUED", "PENDING", "REQUEUE_HOLD", "FUTURE", "CANCELLED", "REVOKED", "COMPLETED", "?"],
 )
-def test_what_ran_is_load_whatever_its_state(tmp_path: Path, read: Read, state: str) -> None:
+def test_jobs_with_a_run_time_are_kept_in_any_state(tmp_path: Path, read: Read, state: str) -> None:
     ran = f"1,{DAY}08:00:00,{DAY}08:00:00,{DAY}09:00:00,{{}},4,{state}\n"
     log = read(tmp_path, COMMAS, ran.format(3600) + ran.format("").replace("1,", "2,", 1))
     assert column(log, "size") == [3600, 3600]
@@ -87,13 +87,13 @@ def test_what_ran_is_load_whatever_its_state(tmp_path: Path, read: Read, state: 
 
 @ALL
 @pytest.mark.parametrize("state", ["REQUEUED", "PENDING", "CANCELLED by 7", "CANCELLED+"])
-def test_what_never_ran_is_no_load(tmp_path: Path, read: Read, state: str) -> None:
+def test_jobs_that_never_ran_are_dropped(tmp_path: Path, read: Read, state: str) -> None:
     ran = f"1,{DAY}08:00:00,{DAY}08:00:00,{DAY}09:00:00,3600,4,COMPLETED\n"
     log = read(tmp_path, COMMAS, ran + f"2,{DAY}08:00:00,,,0,0,{state}\n")
     assert counted(log, "no_estimate") == {"never_started": 1}
 
 
-def test_a_job_that_began_and_has_no_run_time_did_start(tmp_path: Path) -> None:
+def test_a_job_with_a_start_but_no_run_time(tmp_path: Path) -> None:
     ran = f"1,{DAY}08:00:00,{DAY}08:00:00,{DAY}09:00:00,3600,4,COMPLETED\n"
     log = bars(tmp_path, COMMAS, ran + f"2,{DAY}08:00:00,{DAY}08:00:00,,,4,REQUEUED\n")
     assert counted(log, "no_estimate") == {"unknown_size": 1}
@@ -405,7 +405,7 @@ def test_skipped_hours_by_the_run_time(tmp_path: Path, read: Read) -> None:
     sized=st.booleans(),
 )
 @ALL
-def test_what_is_not_reported_as_ambiguous_is_right(
+def test_unambiguous_times_are_correct(
     tmp_path: Path,
     read: Read,
     change: datetime,

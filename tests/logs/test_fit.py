@@ -270,7 +270,7 @@ def test_an_empirical_distribution_is_near_the_sample() -> None:
     assert ks_distance(fitted(few, "empirical"), few) == 0
 
 
-def test_the_frame_has_a_row_a_class_and_what_the_text_says(tmp_path: Path) -> None:
+def test_the_frame_has_one_row_per_class(tmp_path: Path) -> None:
     log = poisson(tmp_path, 3000)
     found = logs.goodness(log, logs.fit(log, at_most=3))
     frame = found.to_frame()
@@ -309,7 +309,7 @@ def test_hours_are_those_of_the_zone_of_the_log(tmp_path: Path) -> None:
         assert found.hours.busiest[0] == "12:00"
 
 
-def test_intervals_hold_the_truth_as_often_as_they_say(tmp_path: Path) -> None:
+def test_coverage_of_the_intervals(tmp_path: Path) -> None:
     held, trials = 0, 60
     for seed in range(trials):
         rng = np.random.default_rng(seed)

@@ -58,7 +58,7 @@ def test_a_need_outside_all_groups() -> None:
         group_of([1], [(2, 4)])
 
 
-def test_needs_are_groups_of_their_own() -> None:
+def test_each_need_is_a_group() -> None:
     assert needs_as_groups([4, 1, 4, 2]) == [(1, 1), (2, 2), (4, 4)]
 
 

@@ -184,7 +184,7 @@ def test_parsable_with_its_last_bar(tmp_path: Path) -> None:
     assert quirks(log) == {"split_row": (1, (4,)), "free_text": (1, (3,))}
 
 
-def test_no_header(tmp_path: Path) -> None:
+def test_without_a_header(tmp_path: Path) -> None:
     names = FIELDS.replace("|", ",").replace("JobName", "JobName%30")
     log = read(tmp_path, row() + row("8"), header="", sacct_format=names)
     assert column(log, "line") == [1, 2]

@@ -95,7 +95,7 @@ QUIRKS: dict[str, tuple[str, list[float], dict[str, tuple[int, tuple[int, ...]]]
         [100],
         {"unreadable": (1, (5,))},
     ),
-    "a word in a field nobody reads": (
+    "a word in a field that is not read": (
         ROW[:-1].replace("4 -1 -1 4", "4 x -1 4") + "\n",
         [100],
         {},
@@ -208,7 +208,7 @@ def test_repaired_values(tmp_path: Path) -> None:
 
 
 HEADERS: dict[str, tuple[str, int | None, float | None, list[str]]] = {
-    "MaxNodes where there is no MaxProcs": ("; MaxNodes: 32\n; UnixStartTime: 7\n", 32, 7.0, []),
+    "MaxNodes without MaxProcs": ("; MaxNodes: 32\n; UnixStartTime: 7\n", 32, 7.0, []),
     "indented, without blanks": ("   ;MaxProcs:32\n\t; UnixStartTime:7\n", 32, 7.0, []),
     "ASCII art": (
         ";--+--;\n; |\\  /|  :\n;;; **\n; MaxProcs: 32 (8x4)\n",
@@ -254,7 +254,7 @@ def test_continued_header_lines(tmp_path: Path) -> None:
     assert log.header["Note"] == "one\ntwo"
 
 
-def test_no_header(tmp_path: Path) -> None:
+def test_without_a_header(tmp_path: Path) -> None:
     assert read(tmp_path, ROW, "", servers=10).servers == 10
 
 

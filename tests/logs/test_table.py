@@ -141,7 +141,7 @@ def test_all_forms_of_times(tmp_path: Path, suffix: str) -> None:
     assert found == dict(enumerate(TIMES.values(), first))
 
 
-def test_what_polars_writes_is_read(tmp_path: Path) -> None:
+def test_csv_written_by_polars(tmp_path: Path) -> None:
     times = [
         datetime(2024, 3, 1, 8, tzinfo=UTC),
         datetime(2024, 3, 1, 9, 0, 0, 500_000, tzinfo=UTC),

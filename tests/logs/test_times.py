@@ -83,7 +83,7 @@ def test_only_tables_have_a_time_unit(tmp_path: Path) -> None:
         logs.read(path, time_unit="m")  # type: ignore[arg-type]
 
 
-def test_a_log_of_ours_is_in_seconds(tmp_path: Path) -> None:
+def test_stored_logs_are_in_seconds(tmp_path: Path) -> None:
     path = written(tmp_path, csv_of([(60 * n, 1, 5_000_000) for n in range(30)]))
     log = logs.read(path, servers=8, time_unit="s")
     log.write_parquet(tmp_path / "ours")

@@ -39,7 +39,7 @@ MISTAKES: list[tuple[dict[str, Any], str]] = [
     ({"debug": "yes"}, "debug is 'yes'"),
     ({"classes": f"1-{10**30}"}, "16,777,216"),
     ({"progress": 3}, "progress"),
-    ({"policy": "nobody"}, "nobody"),
+    ({"policy": "unknown"}, "unknown"),
     ({"log": None}, "log is None"),
 ]
 
@@ -83,7 +83,7 @@ def test_mistakes_with_several_policies(busy: logs.JobLog) -> None:
     with pytest.raises(qs.QuickswapError, match="waiting_time"):
         easy.difference(easy, "waiting_tim")
     with pytest.raises(qs.QuickswapError, match="class"):
-        easy.difference(easy, cls="nobody")
+        easy.difference(easy, cls="unknown")
 
 
 @pytest.mark.parametrize(

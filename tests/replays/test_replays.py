@@ -23,7 +23,7 @@ def busy(tmp_path: Path) -> logs.JobLog:
     return random_log(tmp_path)
 
 
-# Two servers. A wide job (2) waits behind a narrow one (1), and a narrow one comes after it.
+# Two servers. A wide job (2) waits for a narrow one (1), and a narrow one comes after it.
 STARTS = {
     "fcfs": [0, 10, 20],
     "first-fit": [0, 10, 2],
@@ -42,7 +42,7 @@ def test_starts_worked_out_by_hand(policy: str, tmp_path: Path) -> None:
     waits = [start - arrival for start, arrival in zip(STARTS[policy], (0, 1, 2), strict=True)]
     assert result.mean_waiting_time.value == pytest.approx(sum(waits) / 3)
     assert result.mean_response_time.value == pytest.approx((sum(waits) + 25) / 3)
-    assert math.isnan(result.mean_response_time.half_width)  # of so short a log nobody can tell
+    assert math.isnan(result.mean_response_time.half_width)  # the log is too short
     assert result.jobs == 3
 
 
@@ -178,7 +178,7 @@ def test_groups_take_the_place_of_classes(busy: logs.JobLog) -> None:
     assert np.array_equal(easy.schedule.start, grouped.schedule.start)
 
 
-def test_many_needs_are_told_in_few_classes(tmp_path: Path) -> None:
+def test_many_needs_have_few_classes(tmp_path: Path) -> None:
     rows = jobs(*((60 * i, 1 + i % 50, 100 + i % 7) for i in range(500)))
     log = log_of(tmp_path, rows, 64)
     result = qs.replay(log, "adaptive-quickswap")
@@ -226,7 +226,7 @@ def test_custom_policies(busy: logs.JobLog) -> None:
         qs.replay(busy, Lazy())
 
 
-def test_what_was_logged(busy: logs.JobLog) -> None:
+def test_logged_waits(busy: logs.JobLog) -> None:
     result = replays.as_logged(busy)
     assert result.policy_label == "as logged"
     inside = busy.jobs.filter(
@@ -262,9 +262,9 @@ def test_several_policies_at_several_loads(busy: logs.JobLog) -> None:
     assert both.points[1][0] == single
     assert both.points[1][0].to_frame().equals(single.to_frame())
     assert len(both.outcomes()) == 5 * len(busy)
-    told = json.loads(both.to_json())
-    assert [each["inputs"]["policy"] for each in told["results"]][1:] == ["easy", "fcfs"] * 2
-    assert told["log"]["rows"] == len(busy)
+    data = json.loads(both.to_json())
+    assert [each["inputs"]["policy"] for each in data["results"]][1:] == ["easy", "fcfs"] * 2
+    assert data["log"]["rows"] == len(busy)
 
 
 def test_differences_are_paired(busy: logs.JobLog) -> None:

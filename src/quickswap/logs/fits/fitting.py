@@ -68,11 +68,11 @@ def fit(
         LogError: the log has no duration, groups are invalid or empty or leave out a job, or the
             distribution is unknown.
     """
-    jobs = Jobs(log, chosen(log, classes, at_most))
+    jobs = Jobs(log, _groups(log, classes, at_most))
     return System(log.servers, [jobs.fitted(index, size) for index in range(len(jobs.groups))])
 
 
-def chosen(log: JobLog, classes: str | Sequence[Group], at_most: int) -> list[Group]:
+def _groups(log: JobLog, classes: str | Sequence[Group], at_most: int) -> list[Group]:
     """Return the groups for the argument `classes` of `fit`.
 
     Raises:
@@ -80,17 +80,14 @@ def chosen(log: JobLog, classes: str | Sequence[Group], at_most: int) -> list[Gr
     """
     check_log(log)
     need = log.jobs["need"].to_numpy()
-    if not isinstance(classes, str):
-        return as_groups(classes)
-    if classes == "need":
-        return [*needs_as_groups(need)]
-    if classes == "load":
-        return [*groups_by_load(need, need * log.jobs["size"].to_numpy(), at_most)]
-    if not any(letter.isdigit() for letter in classes):
-        raise LogError(
-            f"classes is {shown(classes)}; it must be load, need, or groups as in 1,2-4,5-16,17-."
-        )
-    return parse_groups(classes)
+    if isinstance(classes, str):
+        if classes == "need":
+            return [*needs_as_groups(need)]
+        if classes == "load":
+            return [*groups_by_load(need, need * log.jobs["size"].to_numpy(), at_most)]
+        if any(letter.isdigit() for letter in classes):
+            return parse_groups(classes)
+    return as_groups(classes)
 
 
 def check_log(log: object) -> None:
@@ -158,18 +155,13 @@ class Jobs:
         """Return the class fitted to a group."""
         of = self.index == index
         need, sizes = self.need[of], self.size[of]
-        own = _median_by_load(need, sizes)
+        needs, where = np.unique(need, return_inverse=True)
+        load = np.cumsum(np.bincount(where, need * sizes))
+        own = int(needs[np.searchsorted(load, load[-1] / 2)])  # the median by load
         distribution = fitted(Sample.of(sizes).scaled(need_factor(need, sizes, own)), size)
         return JobClass(
             own, len(sizes) / self.log.duration, distribution, name=group_name(self.groups[index])
         )
-
-
-def _median_by_load(need: npt.NDArray[np.int64], size: Floats) -> int:
-    """Return the smallest need that half of the load does not exceed."""
-    needs, where = np.unique(need, return_inverse=True)
-    load = np.cumsum(np.bincount(where, need * size))
-    return int(needs[np.searchsorted(load, load[-1] / 2)])
 
 
 def need_factor(need: npt.NDArray[np.int64], size: Floats, own: int) -> float:

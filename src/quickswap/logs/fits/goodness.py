@@ -384,7 +384,15 @@ def _arrivals(found: Goodness) -> Iterator[str]:
 
 
 def _warnings(found: Goodness) -> Iterator[str]:
-    yield from _rejected(found)
+    rejected = [each for each in found.classes if each.ks > each.ks_chance]  # never where it is nan
+    if rejected:
+        near, far = (f"{end(each.ks for each in rejected):.2f}" for end in (min, max))
+        reach = far if near == far else f"{near} to {far}"
+        yield (
+            f"Class {', '.join(each.name for each in rejected)}: the sizes do not follow the "
+            f"distribution of the model; the KS distance, {reach}, "
+            "is significant. Use size empirical, or replay the log."
+        )
     wrong = [each.name for each in found.classes if _scv_ratio(each) > SCV_RATIO]
     if wrong:
         yield (
@@ -398,25 +406,6 @@ def _warnings(found: Goodness) -> Iterator[str]:
             f"Class {', '.join(mixed)}: the needs differ so much that sizes were changed by more "
             "than a quarter to keep the load; use smaller groups."
         )
-
-
-def _rejected(found: Goodness) -> Iterator[str]:
-    """Yield a warning about the classes whose sizes do not follow the distribution."""
-    tested = [each for each in found.classes if not math.isnan(each.ks)]
-    wrong = [each for each in tested if each.ks > each.ks_chance]
-    if not wrong:
-        return
-    where = (
-        "In every class"
-        if len(wrong) == len(tested) > 1
-        else "Class " + ", ".join(each.name for each in wrong)
-    )
-    near, far = min(each.ks for each in wrong), max(each.ks for each in wrong)
-    reach = f"{far:.2f}" if f"{near:.2f}" == f"{far:.2f}" else f"{near:.2f} to {far:.2f}"
-    yield (
-        f"{where}: the sizes do not follow the distribution of the model; the KS distance, "
-        f"{reach}, is significant. Use size empirical, or replay the log."
-    )
 
 
 def _scv_ratio(each: ClassGoodness) -> float:
