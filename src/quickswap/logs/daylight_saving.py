@@ -9,9 +9,9 @@ import polars as pl
 
 from quickswap.logs import times
 
-__all__ = ["MOMENTS", "ResolvedTimes", "resolve"]
+__all__ = ["TIME_FIELDS", "ResolvedTimes", "resolve"]
 
-MOMENTS = ("submit", "eligible", "start", "end")
+TIME_FIELDS = ("submit", "eligible", "start", "end")
 _SHIFT = times.DAY
 """Seconds from a skipped time to times at which the offset before and after the change holds."""
 _ROUNDING = 1.0
@@ -23,7 +23,7 @@ class ResolvedTimes:
     """The times of a row.
 
     Attributes:
-        moments: the values of `MOMENTS`, in Unix seconds or None.
+        moments: the values of `TIME_FIELDS`, in Unix seconds or None.
         ambiguous: whether several interpretations fit; the earliest is used.
         skipped: names of the times that daylight saving skips.
         bad: names of the times that cannot be parsed.
@@ -42,10 +42,10 @@ def resolve(rows: pl.DataFrame, zone: str) -> list[ResolvedTimes]:
     time is known only if the run time determines it.
 
     Args:
-        rows: the columns of `MOMENTS` as logged, and `size` and `wait` in seconds or null.
+        rows: the columns of `TIME_FIELDS` as logged, and `size` and `wait` in seconds or null.
         zone: the time zone of local times.
     """
-    choices = zip(*(_choices(rows[name], zone) for name in MOMENTS), strict=True)
+    choices = zip(*(_choices(rows[name], zone) for name in TIME_FIELDS), strict=True)
     return [
         _resolved(each, size, wait)
         for each, size, wait in zip(choices, rows["size"], rows["wait"], strict=True)
@@ -87,8 +87,8 @@ def _around(naive: float, zone: str) -> list[float | None]:
 def _resolved(
     choices: tuple[_Choice, ...], size: float | None, wait: float | None
 ) -> ResolvedTimes:
-    skipped = frozenset(name for name, each in zip(MOMENTS, choices, strict=True) if each[1])
-    bad = frozenset(name for name, each in zip(MOMENTS, choices, strict=True) if each[2])
+    skipped = frozenset(name for name, each in zip(TIME_FIELDS, choices, strict=True) if each[1])
+    bad = frozenset(name for name, each in zip(TIME_FIELDS, choices, strict=True) if each[2])
     possible = list(product(*(each[0] for each in choices)))
     ordered = [each for each in possible if _ordered(each)] or possible
     exact = [each for each in ordered if _runs(each, size, longest=_ROUNDING)]
@@ -99,7 +99,7 @@ def _resolved(
         {
             tuple(
                 None if name in skipped - proven else moment
-                for name, moment in zip(MOMENTS, each, strict=True)
+                for name, moment in zip(TIME_FIELDS, each, strict=True)
             )
             for each in left
         },

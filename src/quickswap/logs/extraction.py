@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 import polars as pl
 
 from quickswap.logs import times
-from quickswap.logs.daylight_saving import MOMENTS, resolve
+from quickswap.logs.daylight_saving import TIME_FIELDS, resolve
 from quickswap.logs.job_rows import LARGEST, complete, marked
 from quickswap.logs.quality import DROP, Tally
 
@@ -28,9 +28,9 @@ def extract(frame: pl.DataFrame, sources: Sources, zone: str | None, tally: Tall
     """Return the columns of `job_rows.complete`.
 
     Args:
-        frame: the fields, null where missing: times named as in `daylight_saving.MOMENTS`, texts
-            named as in `job_rows.TEXTS`, and the fields of `sources`; the line, the marks, and the
-            rules that drop rows, as far as they are known.
+        frame: the fields, null where missing: times named as in `TIME_FIELDS`, texts named as in
+            `job_rows.TEXTS`, and the fields of `sources`; the line, the marks, and the rules that
+            drop rows, as far as they are known.
         sources: the fields of size, wait, need, requested and estimate.
         zone: the time zone of local times; None is UTC.
         tally: keeps the first unparsable text.
@@ -38,7 +38,7 @@ def extract(frame: pl.DataFrame, sources: Sources, zone: str | None, tally: Tall
     zone = zone or "UTC"
     missing = [name for name in (DROP, "state") if name not in frame.columns]
     frame = frame.with_columns(pl.lit(None, pl.String).alias(name) for name in missing)
-    moments = [name for name in MOMENTS if name in frame.columns]
+    moments = [name for name in TIME_FIELDS if name in frame.columns]
     readings = {name: times.seconds(pl.col(name), zone) for name in moments}
     for each in sources.values():
         readings |= dict(each)
@@ -50,7 +50,7 @@ def extract(frame: pl.DataFrame, sources: Sources, zone: str | None, tally: Tall
         [(frame[field].is_not_null() & values[field].is_null()).alias(field) for field in readings]
     )
     run = values.select(
-        *(_best(name, [name] if name in moments else []) for name in MOMENTS),
+        *(_best(name, [name] if name in moments else []) for name in TIME_FIELDS),
         *(_best(name, [field for field, _ in sources.get(name, ())]) for name in _QUANTITIES),
         _skipped=pl.lit(False),
         _gap=pl.lit(False),
@@ -132,15 +132,15 @@ def _resolve_times(
     frame: pl.DataFrame, run: pl.DataFrame, bad: pl.DataFrame, zone: str
 ) -> tuple[pl.DataFrame, pl.DataFrame]:
     """Resolve repeated and skipped local times; other times without a value stay bad."""
-    moments = [name for name in MOMENTS if name in frame.columns]
+    moments = [name for name in TIME_FIELDS if name in frame.columns]
     odd = bad.select(pl.any_horizontal(moments)).to_series()
     at = odd.arg_true()
     few = run[at]
-    logged = [frame[name].gather(at) if name in moments else few[name] for name in MOMENTS]
+    logged = [frame[name].gather(at) if name in moments else few[name] for name in TIME_FIELDS]
     resolved = resolve(pl.DataFrame([*logged, few["size"], few["wait"]]), zone)
     columns = [
         run[name].scatter(at, [each.moments[index] for each in resolved])
-        for index, name in enumerate(MOMENTS)
+        for index, name in enumerate(TIME_FIELDS)
     ]
     unsized = [
         "submit" in each.skipped or (size is None and not each.skipped.isdisjoint(("start", "end")))

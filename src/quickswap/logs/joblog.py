@@ -36,6 +36,7 @@ COLUMNS: dict[str, pl.DataType | type[pl.DataType]] = {
 
 KEY = "quickswap"
 """Key of the metadata in a Parquet file that `JobLog.write_parquet` wrote."""
+_METADATA = ("servers", "source", "origin", "zone", "header", "load_factor")
 
 
 @dataclass(frozen=True)
@@ -104,16 +105,8 @@ class JobLog:
         Raises:
             QuickswapError: the file cannot be written.
         """
-        facts = {
-            "servers": self.servers,
-            "source": self.source,
-            "origin": self.origin,
-            "zone": self.zone,
-            "header": self.header,
-            "load_factor": self.load_factor,
-            "report": self.report.to_dict(),
-        }
-        metadata = {KEY: json.dumps(facts)}
+        facts = {name: getattr(self, name) for name in _METADATA}
+        metadata = {KEY: json.dumps(facts | {"report": self.report.to_dict()})}
         write_with(path, lambda file: self.jobs.write_parquet(file, metadata=metadata))
 
     @classmethod
@@ -130,13 +123,8 @@ class JobLog:
             )
         return cls(
             jobs=pl.read_parquet(path).select(pl.col(c).cast(t) for c, t in COLUMNS.items()),
-            servers=facts["servers"],
             report=QualityReport.from_dict(facts["report"]),
-            source=facts["source"],
-            origin=facts["origin"],
-            zone=facts["zone"],
-            header=facts["header"],
-            load_factor=facts["load_factor"],
+            **{name: facts[name] for name in _METADATA},
         )
 
 

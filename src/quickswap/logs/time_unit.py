@@ -8,6 +8,7 @@ from typing import Any
 import polars as pl
 
 from quickswap.logs import values
+from quickswap.logs.daylight_saving import TIME_FIELDS
 from quickswap.logs.errors import LogError
 from quickswap.logs.options import SECOND, TimeUnit
 from quickswap.logs.quality import Tally
@@ -15,8 +16,7 @@ from quickswap.logs.times import DAY
 
 __all__ = ["PlainTimes"]
 
-_MOMENTS = ("submit", "eligible", "start", "end")
-_TIMES = (*_MOMENTS, "size", "wait", "estimate")
+_TIMES = (*TIME_FIELDS, "size", "wait", "estimate")
 _NO_SECONDS = 1e11
 """Unix time in the year 5138; the times of a log are smaller."""
 _LONG, _WIDE = 10 * DAY, 20 * 365.25 * DAY
@@ -73,7 +73,7 @@ class PlainTimes:
             self._plain.add(name)
             middle: Any = numbers.median()
             unit = next((unit for unit in SECOND if middle / SECOND[unit] < 1e10), None)
-            if name in _MOMENTS and middle >= _NO_SECONDS and unit is not None:
+            if name in TIME_FIELDS and middle >= _NO_SECONDS and unit is not None:
                 self._refuse(
                     f"the median of {name} is {middle:.0f}, not a Unix time in seconds", unit
                 )

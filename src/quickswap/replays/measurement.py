@@ -133,11 +133,14 @@ def tabulate(
 
 
 def _metrics(schedule: Schedule, jobs: Ints, bound: float) -> list[Floats]:
-    """Return response time, waiting time, slowdown and bounded slowdown of some jobs."""
-    response, wait, size = schedule.response[jobs], schedule.wait[jobs], schedule.size[jobs]
-    with np.errstate(divide="ignore", invalid="ignore"):
-        slowdown = np.where(response == size, 1.0, response / size)
-    return [response, wait, slowdown, np.maximum(1.0, response / np.maximum(size, bound))]
+    """Return the metrics of some jobs, in the order of `SUMMARIES`."""
+    metrics = (
+        schedule.response,
+        schedule.wait,
+        schedule.slowdown,
+        schedule.bounded_slowdown(bound),
+    )
+    return [values[jobs] for values in metrics]
 
 
 def _moments(metrics: Sequence[Floats], cell: Ints, shape: tuple[int, int]) -> Floats:

@@ -64,26 +64,32 @@ class Schedule:
         """Waiting times, seconds: the time not in service; shape (jobs,)."""
         return self.response - self.size if self.preemptive else self.start - self.arrival
 
+    @property
+    def slowdown(self) -> Floats:
+        """Response times over sizes, 1 for jobs that do not wait; shape (jobs,)."""
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return np.where(self.response == self.size, 1.0, self.response / self.size)
+
+    def bounded_slowdown(self, bound: float) -> Floats:
+        """Return the slowdowns with sizes of at least `bound` seconds; shape (jobs,)."""
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return np.maximum(1.0, self.response / np.maximum(self.size, bound))
+
     def to_frame(self, log: JobLog, slowdown_bound: float) -> polars.DataFrame:
         """Return one row per job: its fields in the log, and its times in the replay."""
         import polars as pl
 
-        size, response = self.size, self.response
-        with np.errstate(divide="ignore", invalid="ignore"):
-            slowdown = np.where(response == size, 1.0, response / size)
         columns = ["line", "job", "user", "group", "class", "queue", "partition", "estimate"]
-        known = log.jobs.select(columns)[self.rows]
-        bounded = np.maximum(1.0, response / np.maximum(size, slowdown_bound))
-        return known.with_columns(
+        return log.jobs.select(columns)[self.rows].with_columns(
             pl.Series("need", self.need),
-            pl.Series("size", size),
+            pl.Series("size", self.size),
             pl.Series("submit", self.arrival),
             pl.Series("start", self.start),
             pl.Series("end", self.end),
             pl.Series("wait", self.wait),
-            pl.Series("response", response),
-            pl.Series("slowdown", slowdown),
-            pl.Series("bounded_slowdown", bounded),
+            pl.Series("response", self.response),
+            pl.Series("slowdown", self.slowdown),
+            pl.Series("bounded_slowdown", self.bounded_slowdown(slowdown_bound)),
         )
 
 
