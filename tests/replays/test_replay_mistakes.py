@@ -67,7 +67,7 @@ def test_mistakes_with_several_policies(busy: logs.JobLog) -> None:
             qs.replay_all(busy, "easy", load_factors=factors)  # type: ignore[arg-type] # likewise
     with pytest.raises(qs.QuickswapError, match="load_factors contains 1 twice"):
         qs.replay_all(busy, "easy", load_factors=(1, 1.0))
-    with pytest.raises(TypeError, match=r"replay\(\) got an unexpected keyword argument 'bogus'"):
+    with pytest.raises(qs.QuickswapError, match="'bogus'"):
         qs.replay_all(busy, "easy", bogus=1)  # type: ignore[call-arg]  # what is tested
     for wrong in (None, 5):
         with pytest.raises(qs.QuickswapError, match="schedule is"):

@@ -6,7 +6,17 @@ import polars as pl
 
 from quickswap.logs.times import DAY, HOUR, MINUTE
 
-__all__ = ["NOT_LOGGED", "NO_LIMIT", "count", "duration", "known", "number", "state", "tres"]
+__all__ = [
+    "NOT_LOGGED",
+    "NO_LIMIT",
+    "count",
+    "duration",
+    "known",
+    "limit",
+    "number",
+    "state",
+    "tres",
+]
 
 NOT_LOGGED = frozenset(
     [
@@ -38,6 +48,11 @@ def number(text: pl.Expr) -> pl.Expr:
     """Return finite numbers; unparsable values, such as `5 s`, become null."""
     value = text.cast(pl.Float64, strict=False)
     return pl.when(value.is_finite()).then(value)
+
+
+def limit(text: pl.Expr) -> pl.Expr:
+    """Return time limits as texts; null for jobs without a limit."""
+    return pl.when(~text.str.to_lowercase().is_in(NO_LIMIT)).then(text)
 
 
 def count(text: pl.Expr) -> pl.Expr:

@@ -217,9 +217,7 @@ def _jobs(frame: pl.DataFrame, unit: str, zone: str | None, tally: Tally) -> pl.
         user=user,
         state=values.state(state),
         **{
-            name: pl.when(~pl.col(name).str.to_lowercase().is_in(values.NO_LIMIT)).then(
-                pl.col(name)
-            )
+            name: values.limit(pl.col(name))
             for name in ("timelimitraw", "timelimit")
             if name in names
         },

@@ -235,10 +235,7 @@ def _jobs(
         MARK,
     )
     if "estimate" in fields and frame.schema["estimate"] == pl.String:
-        limit = pl.col("estimate")
-        frame = frame.with_columns(
-            pl.when(~limit.str.to_lowercase().is_in(values.NO_LIMIT)).then(limit)
-        )
+        frame = frame.with_columns(values.limit(pl.col("estimate")))
     frame = frame.with_columns(pl.col(name).cast(pl.String) for name in TEXTS if name in fields)
     if "state" in fields:
         frame = frame.with_columns(values.state(pl.col("state")))
