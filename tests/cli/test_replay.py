@@ -126,11 +126,11 @@ MISTAKES = [
     (["--policies", "msfq"], "MSFQ serves systems of two classes"),
     (["--policies", ""], "--policies is ''; give at least one policy, as in"),
     (["--load-factors", ""], "--load-factors is ''; give numbers separated by commas, as in 1,1.1"),
-    (["--load-factors", "1,1.0000000001"], "1 and 1.0000000001 differ by less than 0.1 %"),
+    (["--load-factors", "1,1.0000000001"], "1 and 1.0000000001, which differ"),
     (["--report", "-"], "--report is -, which is standard output: give a file"),
     (["--report", "--debug"], "--report lacks its file: --debug stands in its place"),
     (["--from", "2030-01-01"], "--from"),
-    (["--format", "csv"], "log.swf cannot be read as csv, and looks like swf: give --format"),
+    (["--format", "csv"], "looks like swf; give --format"),
     (["--warmup", ".9", "--cooldown", ".09999"], "no job is measured: all were submitted in the"),
     (
         ["--groups", "class", "--report", "r.html"],
@@ -329,7 +329,10 @@ def test_a_partition_is_not_replayed_on_the_whole_machine(
     for command in commands:
         code, _, errors = run(capsys, *command, "--partition", "1")
         assert code != 0
-        assert "give --servers (the largest need is 2, and up to 10 were in use at once)" in errors
+        assert (
+            "give --servers (the largest need is 2; up to 10 were in use at the same time)"
+            in errors
+        )
         assert run(capsys, *command, "--partition", "1", "--servers", "10")[0] == 0
 
 
