@@ -1,4 +1,4 @@
-"""Writes small logs, and compares what is read of them."""
+"""Writes small logs, and returns parts of logs for comparisons."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ def written(folder: Path, text: str | bytes, name: str = "small.log") -> Path:
 
 
 def quirks(log: logs.JobLog) -> dict[str, tuple[int, tuple[int, ...]]]:
-    """Return what the report counts, with its lines."""
+    """Return counts and lines of the report by rule."""
     return {each.rule: (each.count, each.lines) for each in log.report.findings}
 
 
 def counted(log: logs.JobLog, *but: str) -> dict[str, int]:
-    """Return what the report counts, without the rules named."""
+    """Return the counts of the report by rule, except for some rules."""
     return {each.rule: each.count for each in log.report.findings if each.rule not in but}
 
 
@@ -30,7 +30,7 @@ def column(log: logs.JobLog, name: str) -> list[Any]:
 
 
 def consistent(log: logs.JobLog) -> None:
-    """Every row is kept or dropped, by exactly one rule, and the jobs make sense."""
+    """Every row is kept, or dropped by one rule, and the jobs are valid."""
     report = log.report
     gone = sum(each.count for each in report.findings if each.kind in ("dropped", "left out"))
     assert report.rows == report.kept + report.dropped

@@ -16,7 +16,7 @@ DAY = 86400.0
 def log_of(folder: Path, rows: list[dict[str, Any]], servers: int) -> logs.JobLog:
     path = folder / "log.parquet"
     pl.DataFrame(rows).write_parquet(path)
-    return logs.read(path, servers=servers)
+    return logs.read(path, servers=servers, time_unit="s")
 
 
 def jobs(*rows: tuple[float, int, float]) -> list[dict[str, Any]]:
@@ -24,7 +24,7 @@ def jobs(*rows: tuple[float, int, float]) -> list[dict[str, Any]]:
 
 
 def random_log(folder: Path, count: int = 2000, seed: int = 1, days: float = 70) -> logs.JobLog:
-    """Ten weeks of jobs that need 1 to 8 of 16 servers, in use by about .8."""
+    """Ten weeks of jobs that need 1 to 8 of 16 servers, at an offered load of 0.8."""
     draw = np.random.default_rng(seed)
     need = draw.choice([1, 2, 3, 4, 8], count, p=[0.4, 0.2, 0.1, 0.2, 0.1])
     size = draw.lognormal(0, 1.2, count)

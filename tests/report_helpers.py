@@ -38,7 +38,7 @@ def rows(jobs: int, span: float, servers: int = 8, load: float = 0.8, users: int
 
 
 def log_of(folder: Path, jobs: Iterable[Row], servers: int = 8, without: str = "") -> logs.JobLog:
-    """Read a log of some jobs; `without` names columns that it lacks."""
+    """Read a log of some jobs; `without` names columns to omit."""
     names = ["submit", "need", "size", "user", "group", "wait"]
     kept = [i for i, name in enumerate(names) if name not in without.split()]
     lines = [",".join(str(row[i]) for i in kept) for row in jobs]

@@ -74,7 +74,7 @@ def test_dates_are_dates(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("tokens", "message"),
     [
-        ([], r"it is with --columns submit=\.\.\.\."),
+        ([], r"--columns submit=\.\.\.\."),
         (["--columns", "submit=at,need=cpus,size=runtime"], r"give --servers \(the largest"),
         (["--unit", "core"], "unknown unit: 'core'"),
         (["--sacct-format", "JobID"], "^--sacct-format is for sacct"),

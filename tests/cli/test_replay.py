@@ -126,11 +126,11 @@ MISTAKES = [
     (["--policies", "msfq"], "MSFQ serves systems of two classes"),
     (["--policies", ""], "--policies is ''; give at least one policy, as in"),
     (["--load-factors", ""], "--load-factors is ''; give numbers separated by commas, as in 1,1.1"),
-    (["--load-factors", "1,1.0000000001"], "1 and 1.0000000001 differ by less than 0.1 %"),
+    (["--load-factors", "1,1.0000000001"], "1 and 1.0000000001, which differ"),
     (["--report", "-"], "--report is -, which is standard output: give a file"),
     (["--report", "--debug"], "--report lacks its file: --debug stands in its place"),
     (["--from", "2030-01-01"], "--from"),
-    (["--format", "csv"], "log.swf cannot be read as csv, and looks like swf: give --format"),
+    (["--format", "csv"], "looks like swf; give --format"),
     (["--warmup", ".9", "--cooldown", ".09999"], "no job is measured: all were submitted in the"),
     (
         ["--groups", "class", "--report", "r.html"],
@@ -183,7 +183,7 @@ def test_ctrl_c_shows_the_replays_that_had_ended(
             raise KeyboardInterrupt
         return serve(*arguments, **options)
 
-    monkeypatch.setattr("quickswap.replays.running.serve", struck)
+    monkeypatch.setattr("quickswap.replays.replaying.serve", struck)
     code, out, _ = run(capsys, "replay", log)
     assert code == 130
     assert "EASY" in out
@@ -296,7 +296,7 @@ def test_ctrl_c_before_the_first_replay_ends(
     def struck(*_: object, **__: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("quickswap.replays.running.serve", struck)
+    monkeypatch.setattr("quickswap.replays.replaying.serve", struck)
     for tokens in (("--policies", "easy"), ()):
         code, _, err = run(capsys, "replay", log, *tokens)
         assert code == 130
@@ -309,7 +309,7 @@ def test_too_few_servers_are_told(tmp_path: Path, capsys: pytest.CaptureFixture[
     path.write_text("submit,need,size,wait\n" + rows)
     code, out, _ = run(capsys, "replay", str(path), "--servers", "4", "--policies", "easy")
     assert code == 0
-    assert "More than the 4 servers of the machine were in use at once" in out
+    assert "More servers than the 4 of the machine were in use" in out
     assert "--servers may be wrong" in out
     assert re.search(r"as logged .*[\d?] *$", out, re.M)  # without a verdict
 
@@ -329,7 +329,10 @@ def test_a_partition_is_not_replayed_on_the_whole_machine(
     for command in commands:
         code, _, errors = run(capsys, *command, "--partition", "1")
         assert code != 0
-        assert "give --servers (the largest need is 2, and up to 10 were in use at once)" in errors
+        assert (
+            "give --servers (the largest need is 2; up to 10 were in use at the same time)"
+            in errors
+        )
         assert run(capsys, *command, "--partition", "1", "--servers", "10")[0] == 0
 
 

@@ -13,7 +13,7 @@ from logs_helpers import consistent, written
 from quickswap import logs
 from quickswap.logs.formats import source
 from quickswap.logs.formats.source import ahead, blocks, threads
-from quickswap.logs.formats.table import _even
+from quickswap.logs.formats.table import _even_quotes
 
 SWF = "; MaxProcs: 8\n" + "".join(
     f"{i} {60 * i} 5 {10 + i} 2 -1 -1 2 100 -1 {i % 2} {i % 7} 1 -1 1 1 -1 -1\n" for i in range(300)
@@ -65,7 +65,7 @@ def test_blocks_are_short_and_end_with_a_line(tmp_path: Path, end: bytes) -> Non
 @pytest.mark.usefixtures("small")
 def test_a_stray_quote_holds_back_a_few_blocks_only(tmp_path: Path) -> None:
     path = written(tmp_path, STRAY)
-    found = [*_even(blocks(path))]
+    found = [*_even_quotes(blocks(path))]
     assert b"".join(found).decode() == STRAY
     assert max(map(len, found)) < 4 * 900
     log = logs.read(path, servers=8)
@@ -89,7 +89,7 @@ def test_work_ahead_keeps_the_order_and_tells_errors() -> None:
             list(results)
 
 
-def test_a_ctrl_c_leaves_no_noise_of_what_is_thrown_away(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_ctrl_c_in_a_closed_generator(monkeypatch: pytest.MonkeyPatch) -> None:
     noise: list[object] = []
     monkeypatch.setattr(sys, "unraisablehook", noise.append)
 

@@ -1,4 +1,4 @@
-"""A model of a log: what it keeps exactly, what it finds again, and what is told about it."""
+"""A system fitted to a log: exact quantities, estimated quantities, and the comparison."""
 
 from __future__ import annotations
 
@@ -110,7 +110,7 @@ def test_a_group_has_its_median_need_by_load_and_sizes_that_keep_the_load(tmp_pa
     assert only.size.mean == pytest.approx(10 * 210 / (8 * 40))
     (each,) = logs.goodness(log, logs.fit(log, "1-")).classes
     assert each.size_factor == pytest.approx(210 / 320)
-    assert "take smaller groups" in str(logs.goodness(log, logs.fit(log, "1-")))
+    assert "smaller groups" in str(logs.goodness(log, logs.fit(log, "1-")))
 
 
 # What is found again
@@ -214,10 +214,10 @@ def test_a_log_of_a_system_gives_the_system(tmp_path: Path) -> None:
         assert each.ks < 2 * each.ks_chance
 
 
-# What is told
+# Results
 
 
-def test_bursts_and_nights_are_told(tmp_path: Path) -> None:
+def test_bursts_and_nights_are_reported(tmp_path: Path) -> None:
     rng = np.random.default_rng(2)
     days = np.repeat(np.arange(28), 200)
     submit = 1_709_251_200.0 + 86400 * days + 36000 + rng.uniform(0, 7200, len(days))
@@ -230,7 +230,7 @@ def test_bursts_and_nights_are_told(tmp_path: Path) -> None:
     assert label in ("10:00", "11:00")
     assert rate.value == pytest.approx(12, rel=0.1)
     assert found.hours.quietest[1].value == 0
-    assert "the model has 1 throughout" in str(found)
+    assert "By hour of the day" in str(found)
 
 
 def test_a_tail_that_the_log_does_not_have_is_passed_over() -> None:
@@ -270,7 +270,7 @@ def test_an_empirical_distribution_is_near_the_sample() -> None:
     assert ks_distance(fitted(few, "empirical"), few) == 0
 
 
-def test_the_frame_has_a_row_a_class_and_what_the_text_says(tmp_path: Path) -> None:
+def test_the_frame_has_one_row_per_class(tmp_path: Path) -> None:
     log = poisson(tmp_path, 3000)
     found = logs.goodness(log, logs.fit(log, at_most=3))
     frame = found.to_frame()
@@ -309,7 +309,7 @@ def test_hours_are_those_of_the_zone_of_the_log(tmp_path: Path) -> None:
         assert found.hours.busiest[0] == "12:00"
 
 
-def test_intervals_hold_the_truth_as_often_as_they_say(tmp_path: Path) -> None:
+def test_coverage_of_the_intervals(tmp_path: Path) -> None:
     held, trials = 0, 60
     for seed in range(trials):
         rng = np.random.default_rng(seed)
@@ -327,49 +327,47 @@ def test_intervals_hold_the_truth_as_often_as_they_say(tmp_path: Path) -> None:
     assert held / (2 * trials) > 0.95 - 4 * math.sqrt(0.95 * 0.05 / (2 * trials))
 
 
-# What is refused
+# Mistakes
 
 
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({"classes": "all"}, "classes must be load, need, or groups as in 1,2-4,5-16,17-, not"),
-        ({"classes": "1-4"}, r"need \d+ is in none of the groups 1-4"),
-        ({"classes": "1-8,9-31,32-"}, "no job with a need in group 9-31: leave the group out"),
+        ({"classes": "all"}, "classes is 'all'"),
+        ({"classes": "1-4"}, r"need \d+ "),
+        ({"classes": "1-8,9-31,32-"}, "group 9-31"),
         ({"classes": [(1, 4), (3, None)]}, "3 follows 4"),
-        ({"size": "pareto"}, "unknown distribution to fit: 'pareto'; known: best, exponential"),
-        ({"at_most": 0}, "number of groups must be a whole number of at least 1"),
+        ({"size": "pareto"}, "'pareto'; known: best, exponential"),
+        ({"at_most": 0}, "number of groups"),
     ],
 )
-def test_what_makes_no_sense_is_refused(
-    tmp_path: Path, arguments: dict[str, object], message: str
-) -> None:
+def test_mistakes(tmp_path: Path, arguments: dict[str, object], message: str) -> None:
     log = poisson(tmp_path, 200)
     with pytest.raises(logs.LogError, match=message):
         logs.fit(log, **arguments)  # type: ignore[arg-type] # wrong on purpose
 
 
-def test_a_log_without_duration_is_refused(tmp_path: Path) -> None:
+def test_a_log_without_duration(tmp_path: Path) -> None:
     log = log_of(tmp_path, np.array([5.0, 5]), np.array([1, 1]), np.array([1.0, 2]))
     with pytest.raises(logs.LogError, match="submitted at the same time"):
         logs.fit(log)
 
 
-def test_a_system_that_does_not_tell_its_needs_is_refused(tmp_path: Path) -> None:
+def test_a_system_whose_class_names_are_not_needs(tmp_path: Path) -> None:
     log = poisson(tmp_path, 500)
     system = logs.fit(log, "need")
     renamed = qs.System(
         system.servers,
         [qs.JobClass(c.need, c.arrival_rate, c.size, name=f"c{c.need}") for c in system.classes],
     )
-    with pytest.raises(logs.LogError, match=r"called 'c1, c2, c4, c32', which does not tell"):
+    with pytest.raises(logs.LogError, match="'c1, c2, c4, c32'"):
         logs.goodness(log, renamed)
-    with pytest.raises(logs.LogError, match="each of the 4 classes of the system, not of 1"):
+    with pytest.raises(logs.LogError, match=r"1 groups.* 4 classes"):
         logs.goodness(log, renamed, [(1, None)])
     given = logs.goodness(log, renamed, [(1, 1), (2, 2), (4, 4), (32, None)])
     assert [each.ks for each in given.classes] == [
         each.ks for each in logs.goodness(log, system).classes
     ]
     other = qs.System(SERVERS, [qs.JobClass(1, 1.0, qs.Pareto(shape=3.5, mean=1), name="1-")])
-    with pytest.raises(logs.LogError, match="pareto distributions are not fitted to logs"):
+    with pytest.raises(logs.LogError, match="pareto"):
         logs.goodness(log, other)

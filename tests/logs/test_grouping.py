@@ -28,19 +28,19 @@ def test_text_becomes_groups_and_names_become_the_text() -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("", "no group"),
-        ("1,,2", "no group"),
-        ("1,a", "'a' in the groups '1,a' is no group"),
-        ("-4", "no group"),
-        ("1-2-3", "no group"),
-        ("0-3", "holds no need"),
-        ("4-2", "holds no need"),
+        ("", "not a need"),
+        ("1,,2", "not a need"),
+        ("1,a", "'a' in the groups '1,a'"),
+        ("-4", "not a need"),
+        ("1-2-3", "not a need"),
+        ("0-3", "'0-3' is empty"),
+        ("4-2", "'4-2' is empty"),
         ("1-4,4-8", "4 follows 4"),
         ("5,1", "1 follows 5"),
         ("1-,5", "must be the last"),
     ],
 )
-def test_text_that_is_no_groups_is_refused(text: str, message: str) -> None:
+def test_invalid_groups(text: str, message: str) -> None:
     with pytest.raises(LogError, match=message):
         parse_groups(text)
 
@@ -51,14 +51,14 @@ def test_each_job_is_in_the_group_of_its_need() -> None:
     assert index.tolist() == [0, 3, 1, 1, 3, 2]
 
 
-def test_a_need_in_no_group_is_named() -> None:
-    with pytest.raises(LogError, match=r"need 5 is in none of the groups 1-4,8- \(2 of 3 jobs"):
+def test_a_need_outside_all_groups() -> None:
+    with pytest.raises(LogError, match=r"need 5 .* 1-4,8- \(2 of 3 jobs"):
         group_of([9, 5, 6], [(1, 4), (8, None)])
-    with pytest.raises(LogError, match="need 1 is in none"):
+    with pytest.raises(LogError, match="need 1 "):
         group_of([1], [(2, 4)])
 
 
-def test_needs_are_groups_of_their_own() -> None:
+def test_each_need_is_a_group() -> None:
     assert needs_as_groups([4, 1, 4, 2]) == [(1, 1), (2, 2), (4, 4)]
 
 
@@ -84,6 +84,6 @@ def test_no_other_groups_balance_the_load_better(jobs: list[tuple[int, int]], mo
     assert found <= best * (1 + 1e-9) + 1e-9
 
 
-def test_no_groups_at_all_is_refused() -> None:
-    with pytest.raises(LogError, match="number of groups must be a whole number of at least 1"):
+def test_the_number_of_groups_is_positive() -> None:
+    with pytest.raises(LogError, match="number of groups"):
         groups_by_load([1], [1.0], 0)

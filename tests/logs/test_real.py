@@ -39,11 +39,9 @@ def test_kth() -> None:
     assert (log.origin, log.zone, log.duration) == (843_480_031, "Europe/Stockholm", 29_363_618)
     assert counted(log) == {"zero_size": 8, "overrun": 475, "other_need": 219}
     assert log.report.states == {"completed": 20_541, "failed": 7_948}
-    assert log.report.facts == (
-        "The header says 28,490 jobs, the log has 28,489 rows.",
-        "More than the 100 servers of the machine were in use at once during 0.0712 % of the time, "
-        "up to 104.",
-    )
+    header, servers = log.report.facts
+    assert "28,490 jobs; the log has 28,489 rows" in header
+    assert "0.0712 % of the time, up to 104" in servers
     assert log.load == pytest.approx(0.6895, abs=1e-4)
     assert len(log.needs) == 97
 
@@ -54,7 +52,8 @@ def test_nasa() -> None:
     assert (len(log), log.servers, log.report.rows) == (18_239, 128, 18_239)
     assert counted(log) == {"zero_size": 173, "no_estimate": 18_239, "no_wait": 18_239}
     assert log.report.states == {"unknown": 18_239}
-    assert log.report.facts == ("The header says 42,264 jobs, the log has 18,239 rows.",)
+    [header] = log.report.facts
+    assert "42,264 jobs; the log has 18,239 rows" in header
     assert log.load == pytest.approx(0.4661, abs=1e-4)
     assert [*log.needs] == [1, 2, 4, 8, 16, 32, 64, 128]
 
@@ -74,8 +73,9 @@ def test_xdmod() -> None:
     kept = dict(log.jobs["state"].cast(str).value_counts().rows())
     assert kept["cancelled"] == 49  # cancelled while they ran: load
     assert kept["preempted"] == 86
-    assert log.report.facts[0].startswith("Times are taken for UTC")
-    assert log.report.facts[1].startswith("7 partitions are read as one machine")
+    zone, partitions = log.report.facts
+    assert "timezone=" in zone
+    assert partitions.startswith("7 partitions")
 
 
 def test_xdmod_fields_are_what_they_are_called() -> None:
@@ -115,11 +115,11 @@ def test_xdmod_one_partition_nodes_and_window() -> None:
     assert log.origin >= 1_483_160_400  # midnight of New York
 
 
-def test_xdmod_says_what_it_lacks() -> None:
+def test_xdmod_requires_fields_and_servers() -> None:
     path = real(XDMOD)
-    with pytest.raises(logs.LogError, match=r"line 1 has 26 fields and no header: give the sacct_"):
+    with pytest.raises(logs.LogError, match="26 fields and no header"):
         logs.read(path)
-    with pytest.raises(logs.LogError, match=r"largest need is 80, and up to 1,159 were in use"):
+    with pytest.raises(logs.LogError, match="largest need is 80; up to 1,159 "):
         logs.read(path, sacct_format=XDMOD_FORMAT)
 
 
@@ -142,7 +142,7 @@ def test_models(name: str, options: dict[str, Any], dispersion: float) -> None:
         assert found.dispersion.value == pytest.approx(dispersion, rel=1e-3)
         if name == KTH:  # those of independent hours would be 0.26
             assert 1 < found.dispersion.half_width < 2
-            assert "In every class: the sizes do not follow" in str(found) or size == "empirical"
+            assert "the sizes do not follow" in str(found) or size == "empirical"
         for each in found.classes:
             assert each.ks_chance <= 1 or each.jobs == 1
             assert each.mean.model == pytest.approx(each.mean.log.value)

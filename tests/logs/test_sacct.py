@@ -184,7 +184,7 @@ def test_parsable_with_its_last_bar(tmp_path: Path) -> None:
     assert quirks(log) == {"split_row": (1, (4,)), "free_text": (1, (3,))}
 
 
-def test_no_header(tmp_path: Path) -> None:
+def test_without_a_header(tmp_path: Path) -> None:
     names = FIELDS.replace("|", ",").replace("JobName", "JobName%30")
     log = read(tmp_path, row() + row("8"), header="", sacct_format=names)
     assert column(log, "line") == [1, 2]
@@ -253,8 +253,8 @@ def test_local_times(tmp_path: Path) -> None:
     assert counted(log, "no_estimate", "no_wait") == {"skipped_time": 1, "ambiguous_time": 1}
 
 
-def test_without_a_time_zone_the_report_says_so(tmp_path: Path) -> None:
-    assert "taken for UTC" in read(tmp_path, row(), timezone=None).report.facts[0]
+def test_without_a_time_zone_times_are_in_utc(tmp_path: Path) -> None:
+    assert "as UTC" in read(tmp_path, row(), timezone=None).report.facts[0]
 
 
 def test_long_dumps_are_read_in_blocks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

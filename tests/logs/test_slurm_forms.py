@@ -111,7 +111,7 @@ def test_texts_with_many_bars_and_line_ends(tmp_path: Path, end: str) -> None:
 
 
 def test_a_record_that_cannot_be_assigned_is_dropped_alone(tmp_path: Path) -> None:
-    """A `|` in the name of a user shifts all fields behind it; which, nobody knows."""
+    """A `|` in the name of a user shifts an unknown number of the fields after it."""
     header = "JobID|User|JobName|Submit|ElapsedRaw|NCPUS|State\n"
     end = f"|{DAY}00:00:00|60|2|COMPLETED\n"
     text = header + f"1|ada|a{end}2|a|da|b{end}3|ada|c{end}4|ada|d|e{end}5|ada|x{end}"
@@ -174,11 +174,11 @@ def test_a_table_with_names_of_sacct_stays_a_table(tmp_path: Path) -> None:
     assert column(logs.read(written(tmp_path, text), servers=8, columns=names), "size") == [70]
 
 
-def test_what_a_delimiter_may_be(tmp_path: Path) -> None:
+def test_invalid_delimiters(tmp_path: Path) -> None:
     path = written(tmp_path, "submit,need,size\n0,1,1\n")
     with pytest.raises(logs.LogError, match=r"^delimiter is ''"):
         logs.read(path, servers=8, delimiter="")
-    with pytest.raises(logs.LogError, match="delimiter is for sacct"):
+    with pytest.raises(logs.LogError, match="delimiter is for"):
         logs.read(path, "csv", servers=8, delimiter=",")
 
 
@@ -345,14 +345,14 @@ def test_a_long_json_is_read_in_pieces(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ('{"meta": {}}', 'without a list of "jobs"'),
-        ("{}", 'without a list of "jobs"'),
-        ('{"jobs": 3}', 'without a list of "jobs"'),
-        ('[{"submit": 1}]', "without an object of jobs"),
-        ('{"jobs": []}', "has no jobs"),
-        (whole([job(1)])[:200], "damaged or cut off"),
-        (whole([job(1)])[: whole([job(1)]).index("errors") - 4], "damaged or cut off"),
-        ('{"jobs": [{"job_id": 1} x', "damaged or cut off"),
+        ('{"meta": {}}', 'without the list "jobs"'),
+        ("{}", 'without the list "jobs"'),
+        ('{"jobs": 3}', 'without the list "jobs"'),
+        ('[{"submit": 1}]', "not an object"),
+        ('{"jobs": []}', "contains no jobs"),
+        (whole([job(1)])[:200], "damaged or truncated"),
+        (whole([job(1)])[: whole([job(1)]).index("errors") - 4], "damaged or truncated"),
+        ('{"jobs": [{"job_id": 1} x', "damaged or truncated"),
     ],
 )
 def test_other_json(tmp_path: Path, text: str, message: str) -> None:

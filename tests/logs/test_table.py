@@ -95,7 +95,7 @@ def test_a_log_written_and_read_again(tmp_path: Path) -> None:
     assert other.report["outside_window"] == 1
 
 
-def test_parquet_that_is_not_ours(tmp_path: Path) -> None:
+def test_other_parquet_files(tmp_path: Path) -> None:
     path = tmp_path / "table.parquet"
     pl.DataFrame({"submit": [1]}).write_parquet(path)
     with pytest.raises(logs.LogError, match=r"was not written by JobLog\.write_parquet"):
@@ -108,10 +108,10 @@ def test_parquet_that_is_not_ours(tmp_path: Path) -> None:
 
 def test_a_column_that_is_there_twice(tmp_path: Path) -> None:
     path = written(tmp_path, "submit,need,size,need\n0,1,5,2\n1,1,5,2\n", "log.csv")
-    with pytest.raises(logs.LogError, match=r"line 1 has 2 columns 'need' \(2, 4\): give each a"):
+    with pytest.raises(logs.LogError, match=r"2 columns 'need' \(2, 4\)"):
         logs.read(path, servers=4)
     other = written(tmp_path, "submit,need,size,x,x\n0,1,5,2,3\n1,1,5,2,3\n", "log.csv")
-    assert len(logs.read(other, servers=4)) == 2  # of no meaning here
+    assert len(logs.read(other, servers=4)) == 2  # columns that are not read
 
 
 TIMES = {
@@ -141,7 +141,7 @@ def test_all_forms_of_times(tmp_path: Path, suffix: str) -> None:
     assert found == dict(enumerate(TIMES.values(), first))
 
 
-def test_what_polars_writes_is_read(tmp_path: Path) -> None:
+def test_csv_written_by_polars(tmp_path: Path) -> None:
     times = [
         datetime(2024, 3, 1, 8, tzinfo=UTC),
         datetime(2024, 3, 1, 9, 0, 0, 500_000, tzinfo=UTC),
@@ -155,7 +155,7 @@ def test_what_polars_writes_is_read(tmp_path: Path) -> None:
         assert column(log, "submit") == [0, 3600.5]
 
 
-def test_an_hour_that_clocks_skip(tmp_path: Path) -> None:
+def test_an_hour_that_daylight_saving_skips(tmp_path: Path) -> None:
     times = ["2024-03-31T01:30", "2024-03-31T02:30", "2024-10-27T02:30"]
     text = "submit,need,size\n" + "".join(f"{each},1,5\n" for each in times)
     log = read(tmp_path, text, timezone="Europe/Berlin")
@@ -166,7 +166,7 @@ def test_an_hour_that_clocks_skip(tmp_path: Path) -> None:
     log = logs.read(path, servers=4, timezone="Europe/Berlin")
     assert counted(log, "no_estimate", "no_wait") == {"skipped_time": 1}
     for start in ("2024-03-31T02:30", moments[1]):
-        with pytest.raises(logs.LogError, match=r"which does not exist in Europe/Berlin: clocks"):
+        with pytest.raises(logs.LogError, match="Europe/Berlin"):
             logs.read(path, servers=4, timezone="Europe/Berlin", start=start)
 
 
@@ -175,7 +175,7 @@ def test_an_hour_that_clocks_skip(tmp_path: Path) -> None:
     [
         (
             "1 March,1,5\n2 March,1,5\n",
-            r"\(first: line 2, submit '1 March'\)\. Times are read as in",
+            r"\(first: line 2, submit '1 March'\)\. Accepted forms",
         ),
         ("0,1,5h\n", r"\(first: line 2, size '5h'\)\.$"),
         ("0,1,1e13\n", r"\(first: line 2, size '1"),

@@ -49,9 +49,9 @@ def test_times_that_cannot_be_seconds(
 
 
 def test_dates_with_sizes_in_milliseconds(tmp_path: Path) -> None:
-    """Only plain numbers have a unit that can be asked for."""
+    """Only plain numbers require a unit."""
     path = written(tmp_path, csv_of([("2024-03-01T08:00:00", 1, 7_200_000)] * 3))
-    with pytest.raises(logs.LogError, match=r"run for 83 days or more.*time_unit=\"ms\""):
+    with pytest.raises(logs.LogError, match=r"83 days.*time_unit=.ms"):
         logs.read(path, servers=8)
     assert column(logs.read(path, servers=8, time_unit="ms"), "size") == [7200] * 3
     path = written(tmp_path, csv_of([("2024-03-01T08:00:00", 1, "83-08:00:00")] * 3))
@@ -60,11 +60,11 @@ def test_dates_with_sizes_in_milliseconds(tmp_path: Path) -> None:
 
 def test_a_long_log_of_short_jobs_in_milliseconds(tmp_path: Path) -> None:
     path = written(tmp_path, csv_of([(10**8 * n + 7, 1, 20_000 + n) for n in range(20)]))
-    with pytest.raises(logs.LogError, match=r"the log spans 60 years.*time_unit=\"ms\""):
+    with pytest.raises(logs.LogError, match=r"60 years.*time_unit=.ms"):
         logs.read(path, servers=8)
 
 
-def test_multiples_of_a_thousand_are_told(tmp_path: Path) -> None:
+def test_multiples_of_a_thousand_are_reported(tmp_path: Path) -> None:
     path = written(tmp_path, csv_of([(60_000 * n, 1, 5000) for n in range(30)]))
     assert any("time_unit=" in fact for fact in logs.read(path, servers=8).report.facts)
     assert logs.read(path, servers=8, time_unit="s").report.facts == ()
@@ -77,13 +77,13 @@ def test_a_time_far_off_does_not_change_the_unit(tmp_path: Path) -> None:
 
 def test_only_tables_have_a_time_unit(tmp_path: Path) -> None:
     path = written(tmp_path, "; MaxProcs: 4\n1 0 0 9 1 -1 -1 1 9 -1 1 1 1 1 1 1 -1 -1\n")
-    with pytest.raises(logs.LogError, match="time_unit is for tables"):
+    with pytest.raises(logs.LogError, match="time_unit is for"):
         logs.read(path, time_unit="ms")
-    with pytest.raises(logs.LogError, match="unknown time_unit: 'm'"):
+    with pytest.raises(logs.LogError, match="time_unit: 'm'"):
         logs.read(path, time_unit="m")  # type: ignore[arg-type]
 
 
-def test_a_log_of_ours_is_in_seconds(tmp_path: Path) -> None:
+def test_stored_logs_are_in_seconds(tmp_path: Path) -> None:
     path = written(tmp_path, csv_of([(60 * n, 1, 5_000_000) for n in range(30)]))
     log = logs.read(path, servers=8, time_unit="s")
     log.write_parquet(tmp_path / "ours")
@@ -133,7 +133,7 @@ def test_a_row_without_a_size_is_repaired(tmp_path: Path) -> None:
     assert column(log, "size") == [60, 40]
     assert column(log, "wait") == [5, 4]
     assert counted(log, "no_estimate") == {"unknown_size": 1, "size_from_times": 1}
-    with pytest.raises(logs.LogError, match="line 3, size: no elapsed time"):
+    with pytest.raises(logs.LogError, match="line 3, size: "):
         logs.read(path, servers=4, strict=True)
 
 

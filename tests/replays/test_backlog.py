@@ -1,4 +1,4 @@
-"""Whether a policy kept up with a log: backlogs worked out by hand."""
+"""Whether a policy keeps up with a log: backlogs computed by hand."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def test_a_job_of_half_the_machine_is_half_as_much_work() -> None:
     assert found.longest == 0
 
 
-def test_what_changes_hands_at_one_instant_is_no_pause() -> None:
+def test_a_job_replaced_at_the_same_time_is_no_break() -> None:
     found = Backlog.of(schedule((0, 0, 3), (1, 3, 1), (3, 4, 1), (4, 5, 1), (90, 90, 1)))
     assert found.longest == pytest.approx(4 * DAY)
 

@@ -1,4 +1,4 @@
-"""Mistakes in a replay get one sentence; odd logs are replayed all the same."""
+"""Mistakes in the arguments of replays, and replays of unusual logs."""
 
 from __future__ import annotations
 
@@ -22,32 +22,30 @@ def busy(tmp_path: Path) -> logs.JobLog:
 
 MISTAKES: list[tuple[dict[str, Any], str]] = [
     ({"servers": 0}, "servers must be a whole number from 1"),
-    ({"servers": 1, "log": "wide"}, "no job of the log fits 1 server: the smallest need is 2"),
+    ({"servers": 1, "log": "wide"}, "servers is 1"),
     ({"load_factor": 0}, "load_factor must be a positive finite number, not 0"),
     ({"load_factor": 1e200}, "load_factor must be from 0.001 to 1000, not 1e+200"),
     ({"load_factor": "x"}, "load_factor must be a positive finite number"),
-    ({"estimate": "x"}, 'estimate is \'x\'; it must be "logged", "exact", or a positive factor'),
+    ({"estimate": "x"}, "estimate is 'x'"),
     ({"estimate": -1}, "estimate is -1"),
-    ({"classes": "1-2"}, "is in none of the groups 1-2"),
-    ({"classes": "x"}, "'x' in the groups 'x' is no group"),
-    ({"classes": 3}, 'classes is 3; it must be "need", "load", or groups of needs'),
-    ({"warmup": 0.6, "cooldown": 0.4}, "together they must leave some of it"),
+    ({"classes": "1-2"}, "none of the groups 1-2"),
+    ({"classes": "x"}, "'x' in the groups"),
+    ({"classes": 3}, "classes is 3"),
+    ({"warmup": 0.6, "cooldown": 0.4}, "warmup and cooldown are 0.6 and 0.4"),
     ({"warmup": 1}, "warmup"),
     ({"cooldown": -0.1}, "cooldown"),
     ({"slowdown_bound": -1}, "slowdown_bound"),
     ({"seed": 1.5}, "seed must be a whole number"),
-    ({"debug": "yes"}, "debug is 'yes'; it must be True or False."),
-    ({"classes": f"1-{10**30}"}, "goes beyond the 16,777,216 servers"),
+    ({"debug": "yes"}, "debug is 'yes'"),
+    ({"classes": f"1-{10**30}"}, "16,777,216"),
     ({"progress": 3}, "progress"),
-    ({"policy": "nobody"}, "nobody"),
-    ({"log": None}, "a replay needs a log as quickswap.logs.read returns it, not None"),
+    ({"policy": "unknown"}, "unknown"),
+    ({"log": None}, "log is None"),
 ]
 
 
 @pytest.mark.parametrize(("wrong", "words"), MISTAKES, ids=[str(each[0]) for each in MISTAKES])
-def test_mistakes_are_told_in_a_sentence(
-    wrong: dict[str, Any], words: str, busy: logs.JobLog, tmp_path: Path
-) -> None:
+def test_mistakes(wrong: dict[str, Any], words: str, busy: logs.JobLog, tmp_path: Path) -> None:
     given: dict[str, Any] = {"log": busy, "policy": "easy"} | wrong
     if given["log"] == "wide":
         given["log"] = log_of(tmp_path, jobs((0, 2, 5), (1, 3, 5)), 4)
@@ -57,24 +55,24 @@ def test_mistakes_are_told_in_a_sentence(
 
 def test_mistakes_with_several_policies(busy: logs.JobLog) -> None:
     for policies, words in (
-        ([], "give at least one policy"),
-        (["easy", "easy"], "EASY is given twice"),
-        (7, "give at least one policy"),
+        ([], "policies is []"),
+        (["easy", "easy"], "EASY twice"),
+        (7, "policies is 7"),
     ):
-        with pytest.raises(qs.PolicyError, match=words):
+        with pytest.raises(qs.PolicyError, match=re.escape(words)):
             qs.replay_all(busy, policies)  # type: ignore[arg-type] # wrong on purpose
     none: list[float] = []
     for factors in (none, 1.0):
-        with pytest.raises(qs.QuickswapError, match="load_factors must be a list of numbers"):
+        with pytest.raises(qs.QuickswapError, match="load_factors is"):
             qs.replay_all(busy, "easy", load_factors=factors)  # type: ignore[arg-type] # likewise
-    with pytest.raises(qs.QuickswapError, match="the load factor 1 is given twice"):
+    with pytest.raises(qs.QuickswapError, match="load_factors contains 1 twice"):
         qs.replay_all(busy, "easy", load_factors=(1, 1.0))
-    with pytest.raises(TypeError, match=r"replay\(\) got an unexpected keyword argument 'bogus'"):
+    with pytest.raises(qs.QuickswapError, match="'bogus'"):
         qs.replay_all(busy, "easy", bogus=1)  # type: ignore[call-arg]  # what is tested
     for wrong in (None, 5):
-        with pytest.raises(qs.QuickswapError, match="a schedule is to be checked, not"):
+        with pytest.raises(qs.QuickswapError, match="schedule is"):
             check_schedule(wrong)  # type: ignore[arg-type] # wrong on purpose
-        with pytest.raises(qs.QuickswapError, match="a difference is between two replays, not"):
+        with pytest.raises(qs.QuickswapError, match="other is"):
             qs.replay(busy, "easy").difference(wrong)  # type: ignore[arg-type] # likewise
     easy, short = qs.replay(busy, "easy"), qs.replay(busy, "easy", warmup=0.5)
     with pytest.raises(qs.QuickswapError, match="cannot be paired"):
@@ -85,7 +83,7 @@ def test_mistakes_with_several_policies(busy: logs.JobLog) -> None:
     with pytest.raises(qs.QuickswapError, match="waiting_time"):
         easy.difference(easy, "waiting_tim")
     with pytest.raises(qs.QuickswapError, match="class"):
-        easy.difference(easy, cls="nobody")
+        easy.difference(easy, cls="unknown")
 
 
 @pytest.mark.parametrize(
@@ -99,7 +97,7 @@ def test_mistakes_with_several_policies(busy: logs.JobLog) -> None:
 )
 def test_odd_logs(rows: list[dict[str, Any]], tmp_path: Path) -> None:
     log = log_of(tmp_path, rows, 3)
-    for policy in replays.running.DEFAULT_POLICIES:
+    for policy in replays.replaying.DEFAULT_POLICIES:
         result = qs.replay(log, policy, warmup=0, cooldown=0)
         assert result.jobs == len(rows)
         assert math.isfinite(result.mean_response_time.value)

@@ -23,7 +23,7 @@ def busy(tmp_path: Path) -> logs.JobLog:
     return random_log(tmp_path)
 
 
-# Two servers. A wide job (2) waits behind a narrow one (1), and a narrow one comes after it.
+# Two servers. A wide job (2) waits for a narrow one (1), and a narrow one comes after it.
 STARTS = {
     "fcfs": [0, 10, 20],
     "first-fit": [0, 10, 2],
@@ -42,7 +42,7 @@ def test_starts_worked_out_by_hand(policy: str, tmp_path: Path) -> None:
     waits = [start - arrival for start, arrival in zip(STARTS[policy], (0, 1, 2), strict=True)]
     assert result.mean_waiting_time.value == pytest.approx(sum(waits) / 3)
     assert result.mean_response_time.value == pytest.approx((sum(waits) + 25) / 3)
-    assert math.isnan(result.mean_response_time.half_width)  # of so short a log nobody can tell
+    assert math.isnan(result.mean_response_time.half_width)  # the log is too short
     assert result.jobs == 3
 
 
@@ -102,13 +102,13 @@ def test_time_averages_are_those_of_a_sweep(busy: logs.JobLog) -> None:
 
 
 @pytest.mark.parametrize("policy", ["fcfs", "easy", "conservative", "static-quickswap", "lsf"])
-def test_schedules_are_checked_and_can_be_found_wrong(policy: str, busy: logs.JobLog) -> None:
+def test_infeasible_schedules(policy: str, busy: logs.JobLog) -> None:
     schedule = qs.replay(busy, policy, debug=True).schedule
     check_schedule(schedule)
     moved = schedule.start.copy()
     moved[5] = schedule.arrival[5] - 1
     early = replace(schedule, start=moved, end=moved + schedule.size)
-    with pytest.raises(RuntimeError, match="of row 5 starts before it arrives"):
+    with pytest.raises(RuntimeError, match="of row 5 starts before"):
         check_schedule(early)
     with pytest.raises(RuntimeError, match="is not served for its size"):
         check_schedule(replace(schedule, end=schedule.end + np.where(schedule.rows == 7, 1, 0)))
@@ -146,7 +146,7 @@ def test_load_factor_shortens_interarrival_times(busy: logs.JobLog) -> None:
     assert np.array_equal(twice.schedule.size, once.schedule.size)
     assert twice.jobs == once.jobs
     assert twice.mean_waiting_time.value > 2 * once.mean_waiting_time.value
-    with pytest.raises(qs.QuickswapError, match=r"at 1\.25 and 1 times the load of the log"):
+    with pytest.raises(qs.QuickswapError, match=r"load factors 1\.25 and 1;"):
         twice.difference(once)
     assert twice.verdict == "falls behind"
     assert once.verdict == "keeps up"
@@ -178,7 +178,7 @@ def test_groups_take_the_place_of_classes(busy: logs.JobLog) -> None:
     assert np.array_equal(easy.schedule.start, grouped.schedule.start)
 
 
-def test_many_needs_are_told_in_few_classes(tmp_path: Path) -> None:
+def test_many_needs_have_few_classes(tmp_path: Path) -> None:
     rows = jobs(*((60 * i, 1 + i % 50, 100 + i % 7) for i in range(500)))
     log = log_of(tmp_path, rows, 64)
     result = qs.replay(log, "adaptive-quickswap")
@@ -218,29 +218,29 @@ class Oldest:
         return view.queue[0] if view.queue and view.queue[0].need <= view.free else None
 
 
-def test_policies_of_your_own(busy: logs.JobLog) -> None:
+def test_custom_policies(busy: logs.JobLog) -> None:
     own, fcfs = qs.replay(busy, Oldest()), qs.replay(busy, "fcfs")
     assert own.policy_label == "Oldest"
     assert np.array_equal(own.schedule.start, fcfs.schedule.start)
-    with pytest.raises(qs.PolicyError, match=r"Lazy leaves 1,[0-9]{3} jobs waiting for ever"):
+    with pytest.raises(qs.PolicyError, match=r"Lazy never starts 1,[0-9]{3} jobs"):
         qs.replay(busy, Lazy())
 
 
-def test_what_was_logged(busy: logs.JobLog) -> None:
+def test_logged_waits(busy: logs.JobLog) -> None:
     result = replays.as_logged(busy)
     assert result.policy_label == "as logged"
     inside = busy.jobs.filter(
         pl.col("submit").is_between(0.05 * busy.duration, 0.95 * busy.duration)
     )
     assert result.mean_waiting_time.value == pytest.approx(inside["wait"].mean())
-    with pytest.raises(qs.QuickswapError, match=r"was changed by a factor 1\.2"):
+    with pytest.raises(qs.QuickswapError, match=r"multiplied by 1\.2"):
         replays.as_logged(busy.scaled(1.2))
 
 
 def test_a_log_without_waits(tmp_path: Path) -> None:
     log = log_of(tmp_path, jobs((0, 1, 5), (1, 1, 5)), 1)
     assert [r.policy_label for r in qs.replay_all(log, "fcfs").results] == ["FCFS"]
-    with pytest.raises(qs.QuickswapError, match="does not tell how long its jobs waited"):
+    with pytest.raises(qs.QuickswapError, match="does not contain the waits"):
         replays.as_logged(log)
 
 
@@ -262,9 +262,9 @@ def test_several_policies_at_several_loads(busy: logs.JobLog) -> None:
     assert both.points[1][0] == single
     assert both.points[1][0].to_frame().equals(single.to_frame())
     assert len(both.outcomes()) == 5 * len(busy)
-    told = json.loads(both.to_json())
-    assert [each["inputs"]["policy"] for each in told["results"]][1:] == ["easy", "fcfs"] * 2
-    assert told["log"]["rows"] == len(busy)
+    data = json.loads(both.to_json())
+    assert [each["inputs"]["policy"] for each in data["results"]][1:] == ["easy", "fcfs"] * 2
+    assert data["log"]["rows"] == len(busy)
 
 
 def test_differences_are_paired(busy: logs.JobLog) -> None:

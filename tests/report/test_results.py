@@ -1,4 +1,4 @@
-"""What a report says: the best policy, who waits less or more, what the log lacks."""
+"""What a report says: the best policy, who waits less or more, and the limits of the log."""
 
 from __future__ import annotations
 
@@ -142,7 +142,7 @@ def test_column_of_the_groups(
     assert (found and found.column, len(found.rows["First-Fit"]) if found else 0) == (noun, groups)
 
 
-def test_an_empty_column_is_refused_with_those_that_are_filled(tmp_path: Path) -> None:
+def test_an_empty_column(tmp_path: Path) -> None:
     jobs = log_of(tmp_path, rows(20, DAY), without="group").jobs
     check_filled(jobs, "user")
     with pytest.raises(ValueError, match=r"contains: user\.$"):
@@ -153,8 +153,8 @@ def test_users_and_jobs_are_counted(crowded: ReportData) -> None:
     counts = count_changes(crowded, crowded.main)["FCFS"]
     fcfs, easy = (each.outcomes().filter("measured") for each in crowded.main.policies)
     changes = (fcfs["wait"] - easy["wait"]).to_numpy()
-    later, sooner = float((changes >= 60).mean()), float((changes <= -60).mean())
-    assert (counts.later.value, counts.sooner.value) == pytest.approx((later, sooner))
+    later, earlier = float((changes >= 60).mean()), float((changes <= -60).mean())
+    assert (counts.later.value, counts.earlier.value) == pytest.approx((later, earlier))
     assert (counts.later.half_width > 0) == (0 < later < 1)
     assert (counts.column, counts.groups) == ("user", 3)
     assert counts.lose >= 2
@@ -235,7 +235,7 @@ def test_negligible_differences(crowded: ReportData) -> None:
 NOTHING = Cautions(False, "", 0.0, (), 0, 0, False, 0, 0.0, 0, 0)
 
 
-def test_what_a_log_lacks(tmp_path: Path) -> None:
+def test_missing_data(tmp_path: Path) -> None:
     head = (
         "; MaxProcs: 9\n; Note: There is no information on wait times - the given submit\n"
         ";       times are actually start times\n; Note: users are numbers\n"
@@ -264,9 +264,7 @@ def test_partitions_and_an_unknown_number_of_servers(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("size", "peak"), [(1, 0), (102, 0), (110, 16)])
-def test_rounded_times_are_no_evidence_of_more_servers(
-    tmp_path: Path, size: int, peak: int
-) -> None:
+def test_rounded_times_do_not_exceed_the_servers(tmp_path: Path, size: int, peak: int) -> None:
     jobs = pl.DataFrame(
         {
             "submit": [100 * i for i in range(400)],
@@ -281,7 +279,7 @@ def test_rounded_times_are_no_evidence_of_more_servers(
     assert found.above == pytest.approx(max(0, size - 103) * 399 / (399 * 100 + size - 3), rel=0.01)
 
 
-def test_a_complete_log_gives_no_reason_for_caution(tmp_path: Path) -> None:
+def test_a_complete_log_has_no_cautions(tmp_path: Path) -> None:
     path = tmp_path / "log.swf"
     lines = (f"{i} {9000 * i} 5 600 2 -1 -1 2 900 -1 1 1 1 1 1 1 -1 -1\n" for i in range(1, 400))
     path.write_text("; MaxProcs: 8\n" + "".join(lines))

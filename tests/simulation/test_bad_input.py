@@ -97,8 +97,8 @@ FUNCTIONS: list[tuple[str, Callable[[Any], Any], str]] = [
     ("quantity", lambda x: qs.difference(RESULT, RESULT, x), "unknown quantity: "),
     ("best", lambda x: qs.Comparison((RESULT,)).best(0, x), "unknown quantity: "),
     ("point", lambda x: qs.Comparison(()).best(x), "point is .*; it must be a whole number"),
-    ("save", RESULT.save, "a file is given by its name, as text or a Path, not "),
-    ("comparison", qs.Comparison(()).save, "a file is given by its name"),
+    ("save", RESULT.save, "the name of a file must be text or a Path, not "),
+    ("comparison", qs.Comparison(()).save, "the name of a file must be"),
     ("json", qs.Result.from_json, "not a quickswap"),
     ("drain", lambda x: qs.MSFQ(drain=x), "unknown drain of MSFQ"),
 ]

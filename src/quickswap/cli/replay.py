@@ -98,7 +98,7 @@ def replay(
     from quickswap.errors import Interrupted, QuickswapError
     from quickswap.files import write_with
     from quickswap.replays import replay_all
-    from quickswap.replays.running import DEFAULT_POLICIES
+    from quickswap.replays.replaying import DEFAULT_POLICIES
     from quickswap.report import write_report
     from quickswap.report.groups import check_column, check_filled
 

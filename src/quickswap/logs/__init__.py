@@ -1,7 +1,7 @@
-"""Logs of clusters: the jobs that ran, and a report on every row that is not among them.
+"""Logs of clusters: the jobs that ran, with a report on every row.
 
-`read` takes the Standard Workload Format, what Slurm's `sacct` prints, and tables
-in CSV or Parquet. `fit` makes a model of a log, and `goodness` tells how good it is.
+`read` reads the Standard Workload Format, the output of Slurm's `sacct`, and tables in CSV or
+Parquet. `fit` fits a system to a log, and `goodness` compares the two.
 """
 
 from __future__ import annotations
@@ -33,21 +33,21 @@ __all__ = [
 ]
 
 
-_HOME = {
+_LAZY = {
     "ClassGoodness": "fits.goodness",
     "Goodness": "fits.goodness",
     "goodness": "fits.goodness",
     "fit": "fits.fitting",
 }
-"""Modules imported when first asked for: they take SciPy, which reading does not."""
+"""Modules that are imported on first use: they require SciPy, which reading does not."""
 
 
 def __getattr__(name: str) -> Any:
-    """Import what fits models when it is first asked for."""
+    """Import the functions that fit models on first use."""
     from importlib import import_module
 
-    if name not in _HOME:
+    if name not in _LAZY:
         raise AttributeError(f"module 'quickswap.logs' has no attribute {name!r}")
-    value = getattr(import_module(f"quickswap.logs.{_HOME[name]}"), name)
+    value = getattr(import_module(f"quickswap.logs.{_LAZY[name]}"), name)
     globals()[name] = value
     return value

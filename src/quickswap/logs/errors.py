@@ -1,4 +1,4 @@
-"""A log that cannot be read."""
+"""The error of the readers of logs."""
 
 from __future__ import annotations
 
@@ -8,4 +8,4 @@ __all__ = ["LogError"]
 
 
 class LogError(QuickswapError):
-    """A log that cannot be read, or of which nothing is left; names the file, and the line."""
+    """A log that cannot be read or contains no jobs; the message contains the file and the line."""

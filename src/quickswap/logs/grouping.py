@@ -1,7 +1,7 @@
-"""Groups of server needs: the classes in which a log with many needs is fitted or replayed.
+"""Groups of server needs, which become the classes of a fit or a replay.
 
-A group is the range of needs (low, high), both included; high is None in a last group that has no
-upper end. Groups are listed in the order of needs and do not overlap.
+A group is a range of needs (low, high), both included; high may be None in the last group, which
+then has no upper end. Groups are in ascending order and do not overlap.
 """
 
 from __future__ import annotations
@@ -19,31 +19,30 @@ from quickswap.logs.errors import LogError
 __all__ = ["Group", "group_name", "group_of", "groups_by_load", "needs_as_groups", "parse_groups"]
 
 Group = tuple[int, int | None]
-"""Needs from the first to the second, in servers; None: and all above."""
+"""Smallest and largest need, in servers; None is no upper end."""
 
 MOST_SERVERS = 2**24
-"""Of a system."""
+"""Largest number of servers of a system."""
 
-_EXAMPLE = "write groups as in 1,2-4,5-16,17-"
+_EXAMPLE = "give groups as in 1,2-4,5-16,17-"
 
 
 def parse_groups(text: str) -> list[Group]:
     """Return the groups of a text such as `1,2-4,5-16,17-`.
 
     Raises:
-        LogError: a group that is no need and no range, needs that do not ascend, or a group
-            without an upper end that is not the last.
+        LogError: a group is neither a need nor a range, groups do not ascend, or a group other
+            than the last has no upper end.
     """
     groups = [_group(part, text) for part in text.split(",")]
     for (low, high), (following, _) in pairwise(groups):
         if high is None:
             raise LogError(
-                f"group {low}- of {shown(text)} has no upper end, so it must be the last."
+                f"the group {low}- of {shown(text)} has no upper end; it must be the last."
             )
         if following <= high:
             raise LogError(
-                f"the groups {shown(text)} must ascend and not overlap, but {following} follows "
-                f"{high}: {_EXAMPLE}."
+                f"the groups {shown(text)} must ascend and not overlap; {following} follows {high}."
             )
     return groups
 
@@ -53,43 +52,44 @@ def _group(part: str, text: str) -> Group:
     numbers = [word for word in (first, last) if word]
     if not first or not all(word.isascii() and word.isdigit() for word in numbers):
         raise LogError(
-            f"{shown(part.strip())} in the groups {shown(text)} is no group: {_EXAMPLE}."
+            f"{shown(part.strip())} in the groups {shown(text)} is not a need or a range of needs; "
+            f"{_EXAMPLE}."
         )
     low = int(first)
     high = int(last) if last else None if dash else low
     if max(low, high or 0) > MOST_SERVERS:
         raise LogError(
-            f"group {shown(part.strip())} goes beyond the {MOST_SERVERS:,} servers that a machine "
-            f"may have: {_EXAMPLE}."
+            f"the group {shown(part.strip())} exceeds the largest possible need, {MOST_SERVERS:,}; "
+            f"{_EXAMPLE}."
         )
     if low < 1 or (high is not None and high < low):
         raise LogError(
-            f"group {shown(part.strip())} holds no need: it must begin at 1 or more, and not end "
-            f"below its beginning."
+            f"the group {shown(part.strip())} is empty; it must begin at 1 or more, and end at its "
+            "beginning or above."
         )
     return low, high
 
 
 def needs_as_groups(needs: npt.ArrayLike) -> list[tuple[int, int]]:
-    """Return a group for each need that occurs; `needs`, of any length, in servers."""
+    """Return a group for each distinct need; `needs` in servers."""
     return [(need, need) for need in np.unique(np.asarray(needs, np.int64)).tolist()]
 
 
 def groups_by_load(
     need: npt.ArrayLike, work: npt.ArrayLike, at_most: int = 10
 ) -> list[tuple[int, int]]:
-    """Return groups whose loads are as equal as can be: least sum of squares of the loads.
+    """Return groups with nearly equal loads: the sum of the squared loads is minimal.
 
-    Each group runs from the smallest to the largest of its needs that occur. Where a few needs
-    carry the load they get groups of their own, and the others are put together.
+    Each group ranges from its smallest to its largest need in the log. A need with a large part of
+    the load has a group of its own.
 
     Args:
         need: of each job, in servers.
-        work: of each job, need times size in server-seconds; or anything to be balanced.
-        at_most: groups, at least 1; there are fewer only if there are fewer needs.
+        work: of each job, need times size in server-seconds; or another quantity to balance.
+        at_most: number of groups, at least 1; there are fewer only if there are fewer needs.
 
     Raises:
-        LogError: `at_most` is no whole number of at least 1.
+        LogError: `at_most` is not a whole number of at least 1.
     """
     count = whole(at_most, "number of groups", 1, error=LogError)
     needs, where = np.unique(np.asarray(need, np.int64), return_inverse=True)
@@ -101,9 +101,9 @@ def groups_by_load(
 
 
 def _balanced(until: npt.NDArray[np.float64], count: int) -> list[int]:
-    """Return where to cut n items, given their n + 1 partial sums, into `count` parts.
+    """Return the edges of `count` parts of n items, given the n + 1 partial sums of the items.
 
-    Dynamic programming over the number of parts; each part has an item or more.
+    Dynamic programming over the number of parts; each part has at least one item.
     """
     n = len(until) - 1
     cost = np.square(until)
@@ -129,7 +129,7 @@ def group_of(need: npt.ArrayLike, groups: Sequence[Group]) -> npt.NDArray[np.uin
     """Return the position in `groups` of the group of each job; `need` in servers.
 
     Raises:
-        LogError: a need that is in no group.
+        LogError: a need is in none of the groups.
     """
     needs = np.asarray(need, np.int64)
     lows = np.array([low for low, _ in groups], np.int64)
@@ -140,9 +140,9 @@ def group_of(need: npt.ArrayLike, groups: Sequence[Group]) -> npt.NDArray[np.uin
     if outside.any():
         some = int(needs[np.argmax(outside)])
         raise LogError(
-            f"need {some} is in none of the groups {','.join(map(group_name, groups))} "
-            f"({int(outside.sum())} of {needs.size} jobs are in none): add a group for it, or "
-            f"leave such jobs out by smallest_need or largest_need."
+            f"the need {some} is in none of the groups {','.join(map(group_name, groups))} "
+            f"({int(outside.sum())} of {needs.size} jobs are in none); add a group, or leave these "
+            "jobs out by smallest_need or largest_need."
         )
     return index.astype(np.uint32)
 

@@ -1,4 +1,4 @@
-"""A log of jobs, ready to be replayed or fitted."""
+"""The jobs of a log, for replays and fits."""
 
 from __future__ import annotations
 
@@ -35,27 +35,29 @@ COLUMNS: dict[str, pl.DataType | type[pl.DataType]] = {
 """The columns of `JobLog.jobs`."""
 
 KEY = "quickswap"
-"""Where a Parquet file of ours keeps what is not in its table."""
+"""Key of the metadata in a Parquet file that `JobLog.write_parquet` wrote."""
+_METADATA = ("servers", "source", "origin", "zone", "header", "load_factor")
 
 
 @dataclass(frozen=True)
 class JobLog:
-    """The jobs of a log in the order of their submission, and what is known about them.
+    """The jobs of a log in order of submission, with its metadata.
 
     Attributes:
-        jobs: one row a job. `submit`, seconds after the first job kept; `need`, servers; `size`,
-            seconds it ran; `estimate`, seconds it was said to run at most, else its size; `wait`,
-            seconds it waited where the log was made, or null; `eligible`, seconds after the first
-            job kept when it could first run, or null; `class`, `user`, `group`, `queue`,
-            `partition`, `state` and `job` (its number there), texts or null; `line`, where it
-            stands in the file, from 1. Of equal submit times the earlier line comes first.
+        jobs: one row per job. `submit`, seconds after the first submission; `need`, servers;
+            `size`, run time in seconds; `estimate`, time limit in seconds, or the size if the log
+            has no limit; `wait`, waiting time on the real cluster in seconds, or null; `eligible`,
+            when the job could first start, in seconds after the first submission, or null;
+            `class`, `user`, `group`, `queue`, `partition`, `state` and `job` (the job number),
+            texts or null; `line`, line number in the file, from 1. Jobs with equal submission
+            times are in the order of their lines.
         servers: servers of the machine.
-        report: what became of each row of the file.
+        report: counts of the rows dropped and repaired.
         source: the file.
-        origin: Unix time of submit time 0, in seconds; None if the log does not say.
-        zone: the time zone in which the log tells its times, or None.
-        header: what the log says about itself, by key.
-        load_factor: factor by which its load was raised; `wait` is as in the log all the same.
+        origin: Unix time of submission time 0, in seconds, or None if unknown.
+        zone: the time zone of the times in the file, or None.
+        header: the header of the file, by key.
+        load_factor: factor by which the load was multiplied; `wait` is that of the file.
     """
 
     jobs: pl.DataFrame = field(repr=False)
@@ -74,23 +76,23 @@ class JobLog:
 
     @property
     def load(self) -> float:
-        """Offered load: need times size, summed, over servers times duration; nan for no time."""
+        """Offered load: sum of need times size over servers times duration, or nan."""
         work = float((self.jobs.get_column("need") * self.jobs.get_column("size")).sum())
         return work / (self.servers * self.duration) if self.duration > 0 else float("nan")
 
     @property
     def needs(self) -> dict[int, int]:
-        """Jobs by server need, the smallest need first."""
+        """Number of jobs by server need, the smallest need first."""
         counts = self.jobs.get_column("need").value_counts().sort("need")
         return dict(counts.rows())
 
     def scaled(self, factor: float) -> JobLog:
-        """Return the log with its load raised by a factor: interarrival times that much shorter.
+        """Return the log with interarrival times divided by a factor, which multiplies its load.
 
         Raises:
-            LogError: the factor is not from .001 to 1000.
+            LogError: the factor is not from 0.001 to 1000.
         """
-        by = check_factor(factor, "the factor of the load", LogError)
+        by = check_factor(factor, "factor", LogError)
         jobs = self.jobs.with_columns(pl.col("submit", "eligible") / by)
         return replace(self, jobs=jobs, load_factor=self.load_factor * by)
 
@@ -98,58 +100,45 @@ class JobLog:
         return self.jobs.height
 
     def write_parquet(self, path: str | Path) -> None:
-        """Write the whole log, its report included, as a Parquet file; whole or not at all.
+        """Write the log with its report to a Parquet file, completely or not at all.
 
         Raises:
             QuickswapError: the file cannot be written.
         """
-        facts = {
-            "servers": self.servers,
-            "source": self.source,
-            "origin": self.origin,
-            "zone": self.zone,
-            "header": self.header,
-            "load_factor": self.load_factor,
-            "report": self.report.to_dict(),
-        }
-        metadata = {KEY: json.dumps(facts)}
+        facts = {name: getattr(self, name) for name in _METADATA}
+        metadata = {KEY: json.dumps(facts | {"report": self.report.to_dict()})}
         write_with(path, lambda file: self.jobs.write_parquet(file, metadata=metadata))
 
     @classmethod
     def read_parquet(cls, path: str | Path) -> JobLog:
-        """Read what `write_parquet` wrote: the same log, with the report of its first reading.
+        """Read a file that `write_parquet` wrote; the report is that of the original file.
 
         Raises:
             LogError: the file cannot be read, or was not written by `write_parquet`.
         """
-        facts = stored(checked_path(path))
+        facts = stored_metadata(checked_path(path))
         if facts is None:
             raise LogError(
-                f"{path} was not written by JobLog.write_parquet: read it with logs.read."
+                f"{path} was not written by JobLog.write_parquet; read it with logs.read."
             )
         return cls(
             jobs=pl.read_parquet(path).select(pl.col(c).cast(t) for c, t in COLUMNS.items()),
-            servers=facts["servers"],
             report=QualityReport.from_dict(facts["report"]),
-            source=facts["source"],
-            origin=facts["origin"],
-            zone=facts["zone"],
-            header=facts["header"],
-            load_factor=facts["load_factor"],
+            **{name: facts[name] for name in _METADATA},
         )
 
 
-def stored(path: Path) -> dict[str, Any] | None:
-    """Return what a Parquet file of ours keeps beside its table; None if it is not ours.
+def stored_metadata(path: Path) -> dict[str, Any] | None:
+    """Return the metadata that `JobLog.write_parquet` wrote; None in other Parquet files.
 
     Raises:
         LogError: the file cannot be read.
     """
     try:
         if not path.exists():
-            raise LogError(f"{path} does not exist (no such file): give the file of a log.")
+            raise LogError(f"{path} does not exist (no such file); give the file of a log.")
         metadata = pl.read_parquet_metadata(path)
         facts = json.loads(metadata[KEY]) if KEY in metadata else None
     except (OSError, pl.exceptions.PolarsError, json.JSONDecodeError) as error:
-        raise LogError(f"{path} cannot be read as Parquet: fetch or write it again.") from error
+        raise LogError(f"{path} cannot be read as Parquet; download or write it again.") from error
     return facts if isinstance(facts, dict) else None

@@ -1,4 +1,4 @@
-"""What the caller asks of a log, checked before the file is opened."""
+"""The options of `read`, checked before the file is opened."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ __all__ = ["SECOND", "Instant", "Options", "TimeUnit", "Unit", "check_zone", "in
 Unit = Literal["cpu", "node", "gpu"]
 TimeUnit = Literal["s", "ms", "us", "ns"]
 SECOND: dict[str, float] = {"s": 1.0, "ms": 1e3, "us": 1e6, "ns": 1e9}
-"""How many of each unit a second has."""
+"""Number of units per second."""
 Instant = float | str | date
-"""Seconds after the first job of the log, or a date and time."""
+"""Seconds after the first submission of the log, or a date and time."""
 
 
 @dataclass(frozen=True)
@@ -58,28 +58,32 @@ class Options:
 
 
 def check_zone(zone: str) -> None:
-    """Refuse a time zone that is not in the IANA database.
+    """Check a time zone.
 
     Raises:
-        LogError: it is not.
+        LogError: it is not in the IANA database.
     """
     try:
         ZoneInfo(zone)
         pl.Series([datetime(2000, 1, 1)]).dt.replace_time_zone(zone)
     except (ValueError, OSError, KeyError, TypeError, pl.exceptions.PolarsError) as error:
         raise LogError(
-            f"unknown time zone: {zone!r}; give one of the IANA database, such as Europe/Berlin "
-            f"or UTC."
+            f"unknown time zone: {zone!r}; give a name of the IANA database, such as Europe/Berlin "
+            "or UTC."
         ) from error
 
 
 def _local(moment: datetime, what: str, zone: str) -> datetime:
-    """Return a time of day in a zone, the first of two; refuse one that clocks skip."""
+    """Return a local time in a zone: the earlier if it occurs twice.
+
+    Raises:
+        LogError: daylight saving skips it.
+    """
     result = moment.replace(tzinfo=ZoneInfo(zone))
     if result.astimezone(UTC).astimezone(result.tzinfo).replace(tzinfo=None) != moment:
         raise LogError(
-            f"{what} is {moment.isoformat()}, which does not exist in {zone}: clocks go forward "
-            f"over this hour; give a time before or after it."
+            f"{what} is {moment.isoformat()}, which does not exist in {zone}: daylight saving "
+            "skips this hour; give a time before or after it."
         )
     return result
 
@@ -87,18 +91,18 @@ def _local(moment: datetime, what: str, zone: str) -> datetime:
 def instant(
     value: Instant, what: str, first: float, clock: float | None, zone: str | None
 ) -> float:
-    """Return a moment on the log's own clock, in seconds.
+    """Return a time on the clock of the log, in seconds.
 
     Raises:
-        LogError: no date, or a date where the log does not say when it began.
+        LogError: the value is not a time, or it is a date and the log contains no dates.
     """
     if isinstance(value, str):
         try:
             value = datetime.fromisoformat(value)
         except ValueError as error:
             raise LogError(
-                f"{what} is {value!r}: give a date such as 2016-12-24 or 2016-12-24T18:00, or "
-                f"seconds after the first job."
+                f"{what} is {value!r}; give a date such as 2016-12-24 or 2016-12-24T18:00, or "
+                "seconds after the first submission."
             ) from error
     if isinstance(value, date):
         moment = value if isinstance(value, datetime) else datetime.combine(value, time())
@@ -106,14 +110,14 @@ def instant(
             moment = _local(moment, what, zone or "UTC")
         if clock is None:
             raise LogError(
-                f"{what} is a date, but the log does not say when it began: give seconds after "
-                f"its first job."
+                f"{what} is a date, but the log contains no dates; give seconds after the first "
+                "submission."
             )
         return moment.timestamp() - clock
     seconds = real(value)
     if seconds is None or not math.isfinite(seconds):
         raise LogError(
-            f"{what} must be a date or a finite number of seconds after the first job, not "
+            f"{what} must be a date or a finite number of seconds after the first submission, not "
             f"{shown(value)}."
         )
     return first + seconds

@@ -1,4 +1,4 @@
-"""Counts what becomes of the rows of a log, and tells it."""
+"""The quality report of a log: how many rows each rule concerned."""
 
 from __future__ import annotations
 
@@ -6,8 +6,9 @@ from collections import Counter
 from dataclasses import dataclass, field
 from functools import reduce
 from operator import or_
-from typing import Any
+from typing import Any, cast
 
+import msgspec
 import polars as pl
 
 from quickswap._words import counted
@@ -17,24 +18,24 @@ from quickswap.logs.rules import MARKS, RULES, Kind, bit
 __all__ = ["DROP", "MARK", "Finding", "QualityReport", "Tally"]
 
 SHOWN = 5
-"""Line numbers kept a rule."""
+"""Line numbers kept per rule."""
 
 DROP = "_drop"
-"""Column: the name of the rule that drops the row, or null."""
+"""Column with the name of the rule that drops the row, or null."""
 
 MARK = "_marks"
-"""Column: the bits of the rules that repair or note something in the row."""
+"""Column with the bits of the rules that repair or note a value of the row."""
 
 
 @dataclass(frozen=True)
 class Finding:
-    """How often a rule applied, and on which lines first.
+    """The number of rows to which a rule applied, and the first of them.
 
     Attributes:
         rule: the name of the rule.
-        kind: "dropped", "left out" (asked for), "repaired" or "noted".
-        count: rows. A row is dropped by one rule; repairs and notes are counted on rows kept.
-        lines: the first line numbers, from 1; rows of a Parquet file are counted from 1.
+        kind: "dropped", "left out" (by the selection), "repaired" or "noted".
+        count: rows. A row is dropped by one rule; repairs and notes count rows that are kept.
+        lines: the first line numbers, from 1; for Parquet files, the first row numbers.
     """
 
     rule: str
@@ -44,7 +45,7 @@ class Finding:
 
     @property
     def text(self) -> str:
-        """What the rule says."""
+        """The text of the rule."""
         return RULES[self.rule].text
 
     def __str__(self) -> str:
@@ -56,17 +57,17 @@ class Finding:
 
 @dataclass(frozen=True)
 class QualityReport:
-    """What became of the rows of a log; printed as text.
+    """The numbers of rows kept, repaired and dropped; `str` gives it as text.
 
     Attributes:
         source: the file.
         rows: rows read; `rows == kept + dropped`.
         kept: rows that are jobs of the log.
-        repaired: rows kept of which at least one value was put right.
-        dropped: rows not kept, those that the caller left out included.
-        findings: the rules that applied, in the order of their table.
+        repaired: rows kept with at least one repaired value.
+        dropped: rows not kept, including those outside the selection.
+        findings: the rules that applied, in the order of `RULES`.
         facts: sentences about the log as a whole.
-        states: rows read by the state of the job; "unknown" where there is none.
+        states: rows read by the state of the job; "unknown" for rows without one.
     """
 
     source: str
@@ -79,7 +80,7 @@ class QualityReport:
     states: dict[str, int]
 
     def __getitem__(self, rule: str) -> int:
-        """How many rows a rule applied to."""
+        """Number of rows to which a rule applied."""
         if rule not in RULES:
             raise KeyError(rule)
         return next((each.count for each in self.findings if each.rule == rule), 0)
@@ -99,37 +100,18 @@ class QualityReport:
         )
 
     def to_dict(self) -> dict[str, Any]:
-        """Return everything as plain numbers, texts, lists and dicts."""
-        return {
-            "source": self.source,
-            "rows": self.rows,
-            "kept": self.kept,
-            "repaired": self.repaired,
-            "dropped": self.dropped,
-            "findings": [
-                {"rule": each.rule, "kind": each.kind, "count": each.count, "lines": [*each.lines]}
-                for each in self.findings
-            ],
-            "facts": list(self.facts),
-            "states": dict(self.states),
-        }
+        """Return the report as plain numbers, texts, lists and dicts."""
+        return cast("dict[str, Any]", msgspec.to_builtins(self))
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> QualityReport:
-        """Return the report that `to_dict` told."""
-        findings = tuple(
-            Finding(each["rule"], each["kind"], each["count"], tuple(each["lines"]))
-            for each in data["findings"]
-        )
-        rest = {key: data[key] for key in ("source", "rows", "kept", "repaired", "dropped")}
-        return cls(
-            **rest, findings=findings, facts=tuple(data["facts"]), states=dict(data["states"])
-        )
+        """Return the report from the result of `to_dict`."""
+        return msgspec.convert(data, cls)
 
 
 @dataclass
 class Tally:
-    """Counts while a log is read."""
+    """The counts of a quality report while a log is read."""
 
     source: str
     rows: int = 0
@@ -146,12 +128,12 @@ class Tally:
             self.lines[rule] = sorted([*self.lines.get(rule, []), *lines])[:SHOWN]
 
     def example(self, rule: str, line: int, text: str) -> None:
-        """Keep what stands on a line if it is the first one that a rule is about."""
+        """Keep the text of a line if it is the first line to which a rule applies."""
         if rule not in self.examples or line < self.examples[rule][0]:
             self.examples[rule] = line, text
 
-    def sift(self, frame: pl.DataFrame) -> pl.DataFrame:
-        """Return the rows that no rule drops, with the others counted."""
+    def count_dropped(self, frame: pl.DataFrame) -> pl.DataFrame:
+        """Return the rows that no rule drops; count the others."""
         dropped = frame.filter(pl.col(DROP).is_not_null())
         if dropped.is_empty():
             return frame
@@ -163,7 +145,7 @@ class Tally:
         return frame.filter(pl.col(DROP).is_null())
 
     def report(self, kept: pl.DataFrame) -> QualityReport:
-        """Return the report, given the rows that are left."""
+        """Return the report, given the rows that are kept."""
         marks, lines = kept.get_column(MARK), kept.get_column("line")
         present = reduce(or_, marks.unique().to_list(), 0)
         for name in MARKS:
@@ -184,7 +166,7 @@ class Tally:
         )
 
     def findings(self) -> tuple[Finding, ...]:
-        """Return what was counted so far, in the order of the rules."""
+        """Return the counts so far, in the order of the rules."""
         return tuple(
             Finding(rule.name, rule.kind, self.counts[rule.name], tuple(self.lines[rule.name]))
             for rule in RULES.values()
@@ -192,7 +174,7 @@ class Tally:
         )
 
     def reasons(self) -> str:
-        """Return why rows were dropped, the most frequent reason first, for an error."""
+        """Return the reasons for which rows were dropped, the most frequent first."""
         found = [each for each in self.findings() if each.kind in ("dropped", "left out")]
         found.sort(key=lambda each: -each.count)
         return "; ".join(
@@ -200,25 +182,28 @@ class Tally:
             for each in found
         )
 
-    def about(self, *names: str) -> bool:
-        """Whether the first text that cannot be read is of a field of one of these names."""
+    def first_unreadable(self, *names: str) -> bool:
+        """Whether the first unreadable value is in a field with one of these names."""
         return self.examples.get("unreadable", (0, ""))[1].startswith(names)
 
     def quoted(self, found: Finding) -> str:
-        """Return what stands on the first line of a finding, if that was kept, after a comma."""
+        """Return a comma and the text of the first line of a finding, if that was kept."""
         line, text = self.examples.get(found.rule, (0, ""))
         return f", {text}" if found.lines and line == found.lines[0] else ""
 
 
-def refuse_first(report: QualityReport, tally: Tally) -> None:
-    """Raise the first drop or repair of a log that is read strictly."""
+def check_strictly(report: QualityReport, tally: Tally) -> None:
+    """Refuse a log with a dropped or repaired row.
+
+    Raises:
+        LogError: the first such row.
+    """
     found = [each for each in report.findings if each.kind in ("dropped", "repaired")]
     if not found:
         return
     first = min(found, key=lambda each: each.lines[0])
-    verb = "would be dropped" if first.kind == "dropped" else "would be repaired"
     raise LogError(
         f"{report.source}, line {first.lines[0]}, {RULES[first.rule].field}: {first.text}"
-        f"{tally.quoted(first)}, so that "
-        f"the row {verb}; correct the file, or read it without strict."
+        f"{tally.quoted(first)}; the row would be {first.kind}. Correct the file, or read it "
+        "without strict."
     )

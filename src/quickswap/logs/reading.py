@@ -1,4 +1,4 @@
-"""Reads a log: one verb for all formats."""
+"""Reads a log in any of the formats."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from quickswap.errors import QuickswapError, shown, unknown
 from quickswap.files import checked_path
 from quickswap.logs.errors import LogError
 from quickswap.logs.formats import sacct, swf, table
-from quickswap.logs.formats.sniff import FORMATS, Format, sniff
+from quickswap.logs.formats.detection import FORMATS, Format, detect_format
+from quickswap.logs.job_rows import Parsed
 from quickswap.logs.joblog import JobLog
 from quickswap.logs.options import Instant, Options, TimeUnit, Unit, check_zone
-from quickswap.logs.parsed import Parsed
-from quickswap.logs.quality import Tally, refuse_first
-from quickswap.logs.settle import finished, settle
+from quickswap.logs.quality import Tally, check_strictly
+from quickswap.logs.selection import job_table, select
 
 __all__ = ["read"]
 
@@ -43,45 +43,45 @@ def read(
     largest_size: float | None = None,
     strict: bool = False,
 ) -> JobLog:
-    """Read the jobs of a log, and count what becomes of each of its rows.
+    """Read the jobs of a log, with a report on every row.
 
     Args:
-        path: the file, also compressed by gzip or zstd.
-        format: "swf", "sacct", "csv" or "parquet"; without it the content decides.
-        servers: servers of the machine, where the log does not say, or to overrule it.
-        unit: what a server is: "cpu", "node" or "gpu". GPUs are known from sacct only; of a log
-            in SWF it chooses between MaxProcs and MaxNodes.
-        partition: the partition to read, or several; without it all are one machine.
-        timezone: of the times in the log and of `start` and `end`, such as "Europe/Berlin";
-            without it UTC, and for `start` and `end` the zone that the log names.
-        columns: of tables, the table's names of the columns: `{"size": "runtime", ...}`.
-        time_unit: of tables, the unit of times that are plain numbers: "s", "ms", "us" or "ns";
-            without it seconds, unless that is implausible.
-        sacct_format: of sacct without a header, the fields: what was given to `--format`.
-        delimiter: of sacct without a header, what separates the fields: what was given to
-            `--delimiter`, if not `|`.
-        start: the earliest submission, a date or seconds after the log's first job.
-        end: the first moment that is too late for a submission, likewise.
-        scale_load: factor of the load, by interarrival times that many times shorter.
-        smallest_need: jobs that need fewer servers are left out; the next ones likewise.
-        largest_need: the largest need, in servers.
-        smallest_size: the smallest size, in seconds.
-        largest_size: the largest size, in seconds.
-        strict: refuse a log with a row that would be dropped or repaired.
+        path: the file, optionally compressed by gzip or zstd.
+        format: "swf", "sacct", "csv" or "parquet"; by default it is detected.
+        servers: servers of the machine; by default the number in the log.
+        unit: what a server is: "cpu", "node" or "gpu". GPUs require a log of sacct. In SWF the
+            unit selects MaxProcs or MaxNodes.
+        partition: one partition or several; by default all are read as one machine.
+        timezone: time zone of the times in the log and of `start` and `end`, such as
+            "Europe/Berlin"; by default UTC, and for `start` and `end` the zone of the log.
+        columns: for tables, the names of the columns in the file: `{"size": "runtime", ...}`.
+        time_unit: for tables, the unit of plain numbers: "s", "ms", "us" or "ns"; by default
+            seconds, and an error if these are implausible.
+        sacct_format: for sacct without a header, the fields, as in its option `--format`.
+        delimiter: for sacct without a header, the delimiter, as in its option `--delimiter`.
+        start: select jobs submitted from this time on: a date, or seconds after the first
+            submission.
+        end: select jobs submitted before this time.
+        scale_load: factor of the load; interarrival times are divided by it.
+        smallest_need: select jobs that need at least this number of servers.
+        largest_need: select jobs that need at most this number of servers.
+        smallest_size: select jobs with at least this size, in seconds.
+        largest_size: select jobs with at most this size, in seconds.
+        strict: refuse a log with a dropped or repaired row.
 
     Raises:
-        LogError: the file cannot be read, has no jobs (left), or does not say what it must; an
-            option that makes no sense. `strict`: the first row that is not in order.
+        LogError: the file cannot be read or contains no selected jobs, required information is
+            missing, or an option is invalid.
     """
     try:
-        refuse = flag(strict, "strict")
+        strict = flag(strict, "strict")
     except QuickswapError as error:
         raise LogError(str(error)) from None
     if format is not None and format not in FORMATS:
         unknown("format", format, FORMATS, LogError)
     wanted = (partition,) if isinstance(partition, str) else items(partition)
     if partition is not None and wanted is None:
-        raise LogError(f"partition is {shown(partition)}; give a name, or a list of names.")
+        raise LogError(f"partition is {shown(partition)}; it must be a name or a list of names.")
     options = Options(
         servers=servers,
         unit=unit,
@@ -96,31 +96,31 @@ def read(
     )
     columns = _columns(columns)
     if not isinstance(sacct_format, str | None):
-        raise LogError(f"sacct_format is {shown(sacct_format)}; give the fields as a text.")
+        raise LogError(f"sacct_format is {shown(sacct_format)}; it must be a text of field names.")
     if delimiter is not None and not (isinstance(delimiter, str) and delimiter):
-        raise LogError(f"delimiter is {shown(delimiter)}; give the characters between fields.")
+        raise LogError(f"delimiter is {shown(delimiter)}; it must be the text between fields.")
     path = checked_path(path)
-    _refuse_pipes(path)
+    _check_seekable(path)
     tally = Tally(str(path))
-    kind = format or sniff(path)
+    kind = format or detect_format(path)
     if format is None and kind == "sacct" and columns is not None:
-        kind = "csv"  # a table may have sacct's names of columns
+        kind = "csv"  # a table with the column names of sacct
     elif format is None and kind == "csv" and (delimiter or "," in (sacct_format or "")):
         kind = "sacct"
     try:
         parsed = _parsed(path, kind, options, columns, (sacct_format, delimiter), tally)
-        frame, machine = settle(parsed, options, kind == "swf", tally)
+        frame, total = select(parsed, options, kind == "swf", tally)
     except LogError as error:
         if format is not None:
-            _refuse_format(path, format, error)
+            _check_format(path, format, error)
         raise
     report = tally.report(frame)
-    if refuse:
-        refuse_first(report, tally)
+    if strict:
+        check_strictly(report, tally)
     first = float(frame["submit"][0])
     return JobLog(
-        jobs=finished(frame, scale_load),
-        servers=machine,
+        jobs=job_table(frame, scale_load),
+        servers=total,
         report=report,
         source=str(path),
         origin=None if parsed.clock is None else parsed.clock + first,
@@ -136,33 +136,32 @@ def _columns(columns: object) -> dict[str, str] | None:
     pairs: dict[Any, Any] = dict(columns) if isinstance(columns, Mapping) else {None: None}
     if not all(isinstance(word, str) for pair in pairs.items() for word in pair):
         raise LogError(
-            f"columns is {shown(columns)}; give the table's names of the columns, as in "
-            f'{{"size": "runtime"}}.'
+            f"columns is {shown(columns)}; it must contain the names of columns in the file, as "
+            'in {"size": "runtime"}.'
         )
     return pairs
 
 
-def _refuse_pipes(path: Path) -> None:
-    """Refuse what can be read only once: a pipe, a terminal, or `-` for standard input."""
-    odd = path.is_fifo() or path.is_socket() or path.is_char_device()
-    if odd or (str(path) == "-" and not path.exists()):
-        what = "standard input" if str(path) in ("-", "/dev/stdin") else f"{path}, which is a pipe"
+def _check_seekable(path: Path) -> None:
+    """Refuse files that can be read only once: a pipe, a terminal, or `-` for standard input."""
+    once = path.is_fifo() or path.is_socket() or path.is_char_device()
+    if once or (str(path) == "-" and not path.exists()):
+        name = "standard input" if str(path) in ("-", "/dev/stdin") else f"{path} (a pipe)"
         raise LogError(
-            f"a log is not read from {what}, as it is read more than once: write it to a file "
-            f"first, and give that."
+            f"a log cannot be read from {name}, as it is read more than once; write it to a file "
+            "first."
         )
 
 
-def _refuse_format(path: Path, given: Format, error: LogError) -> None:
-    """Say that the format is wrong, where the content looks like another."""
+def _check_format(path: Path, given: Format, error: LogError) -> None:
+    """Raise an error about the format if another one is detected."""
     try:
-        found = sniff(path)
+        found = detect_format(path)
     except LogError:
         return
     if found != given:
         raise LogError(
-            f'{path} cannot be read as {given}, and looks like {found}: give format="{found}", or '
-            f"leave it out."
+            f'format is {given!r}, but {path} looks like {found}; give format="{found}" or omit it.'
         ) from error
 
 
@@ -174,34 +173,30 @@ def _parsed(
     layout: tuple[str | None, str | None],
     tally: Tally,
 ) -> Parsed:
-    """Let the reader of the format read, having refused options of other formats.
+    """Parse the file with the reader of its format; refuse options of other formats.
 
-    `layout`: the fields of sacct, and the delimiter.
+    `layout` is the format and the delimiter of sacct.
     """
-    if columns is not None and kind not in ("csv", "parquet"):
-        raise LogError(f"columns is for tables, but {path} is {kind}.")
-    if options.time_unit is not None and kind not in ("csv", "parquet"):
-        raise LogError(f"time_unit is for tables, but {path} is {kind}.")
-    for name, value in zip(("sacct_format", "delimiter"), layout, strict=True):
-        if value is not None and kind != "sacct":
-            raise LogError(f"{name} is for sacct, but {path} is {kind}.")
+    for name, value, kinds in (
+        ("columns", columns, ("csv", "parquet")),
+        ("time_unit", options.time_unit, ("csv", "parquet")),
+        ("sacct_format", layout[0], ("sacct",)),
+        ("delimiter", layout[1], ("sacct",)),
+    ):
+        if value is not None and kind not in kinds:
+            raise LogError(f"{name} is for {' or '.join(kinds)}, but {path} is {kind}; omit it.")
     if options.unit == "gpu" and kind == "swf":
-        raise LogError(f'{path} is SWF, which tells no GPUs: give unit="cpu" or "node".')
+        raise LogError(f'{path} is in SWF, which does not contain GPUs; give unit="cpu" or "node".')
     if kind == "swf":
         parsed = swf.parse(path, options.unit, tally)
-        return _with_a_known_zone(parsed)
+        try:
+            if parsed.zone is not None:
+                check_zone(parsed.zone)
+        except LogError:  # the header may contain anything
+            parsed.zone = None
+        return parsed
     if kind == "sacct":
         return sacct.parse(path, options.unit, options.timezone, *layout, tally)
     if kind == "csv":
         return table.parse_csv(path, columns, options.timezone, options.time_unit, tally)
     return table.parse_parquet(path, columns, options.timezone, options.time_unit, tally)
-
-
-def _with_a_known_zone(parsed: Parsed) -> Parsed:
-    """Forget a time zone of the log that the database does not have."""
-    try:
-        if parsed.zone is not None:
-            check_zone(parsed.zone)
-    except LogError:
-        parsed.zone = None
-    return parsed

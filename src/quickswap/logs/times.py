@@ -1,4 +1,4 @@
-"""How logs write times of day, as Polars expressions: one reader for all formats."""
+"""Times as logs write them, parsed by Polars expressions; the same for all formats."""
 
 from __future__ import annotations
 
@@ -6,13 +6,16 @@ from typing import Literal
 
 import polars as pl
 
-__all__ = ["FORMS", "Repeated", "seconds"]
+__all__ = ["DAY", "FORMS", "HOUR", "MINUTE", "Repeated", "seconds"]
+
+MINUTE, HOUR, DAY = 60.0, 3600.0, 86400.0
+"""Seconds."""
 
 FORMS = (
-    "2024-03-01, 2024-03-01T08:00, 2024-03-01T08:00:00 (with fractions, Z or +02:00, if need be) "
+    "2024-03-01, 2024-03-01T08:00, 2024-03-01T08:00:00 (optionally with fractions, Z or +02:00), "
     "or seconds"
 )
-"""The forms that are read, for messages."""
+"""The accepted forms, for messages."""
 
 _PLAIN = "%Y-%m-%dT%H:%M:%S"
 _PARTS = (
@@ -24,18 +27,19 @@ Repeated = Literal["earliest", "latest", "null"]
 
 
 def seconds(moment: pl.Expr, zone: str, repeated: Repeated = "null") -> pl.Expr:
-    """Return seconds of a number of seconds, of a date, or of a date and a time of day.
+    """Return Unix times in seconds from numbers of seconds, dates, or dates with a time of day.
 
-    Times may have a `T` or a blank before them, fractions of a second, and an offset from UTC
-    (`Z`, `+02`, `+0200`, `+02:00`); without one they are local in `zone`. Of a column of dates and
-    times the same holds. A local time in the hour that clocks repeat is the first or the second of
-    both, or null, as `repeated` says; one in the hour that they skip is null, as is all else.
+    A `T` or a blank separates date and time. Times may have fractions of a second and an offset
+    from UTC (`Z`, `+02`, `+0200`, `+02:00`); without an offset they are local in `zone`. Columns of
+    Polars dates and times are accepted as well. Unparsable values become null, and so do local
+    times that daylight saving skips. `repeated` selects the value of a local time that daylight
+    saving repeats.
     """
     return moment.map_batches(lambda each: _seconds(each, zone, repeated), return_dtype=pl.Float64)
 
 
 def _seconds(moments: pl.Series, zone: str, repeated: Repeated) -> pl.Series:
-    """Read the usual form fast, and only what is not of that form by its parts."""
+    """Parse the usual form first, which is fast, and only the other texts by their parts."""
     kind = moments.dtype
     if kind == pl.Date:
         moments, kind = moments.cast(pl.Datetime("us")), pl.Datetime("us")
@@ -61,13 +65,13 @@ def _seconds(moments: pl.Series, zone: str, repeated: Repeated) -> pl.Series:
 
 
 def _local(naive: pl.Series, zone: str, repeated: Repeated) -> pl.Series:
-    """Return Unix seconds of local times."""
+    """Return Unix times in seconds from local times."""
     aware = naive.dt.replace_time_zone(zone, ambiguous=repeated, non_existent="null")
     return aware.dt.epoch("us") / 1e6
 
 
 def _by_parts(texts: pl.Series, zone: str, repeated: Repeated) -> pl.Series:
-    """Return Unix seconds of texts of any form."""
+    """Return Unix times in seconds from texts in any of the forms."""
     parts = texts.str.extract_groups(_PARTS).struct.unnest()
     frame = parts.select(
         moment=pl.concat_str(
@@ -83,8 +87,8 @@ def _by_parts(texts: pl.Series, zone: str, repeated: Repeated) -> pl.Series:
         .otherwise(
             pl.when(pl.col("sign") == "-").then(-1.0).otherwise(1.0)
             * (
-                pl.col("hours").cast(pl.Float64) * 3600
-                + pl.col("minutes").cast(pl.Float64).fill_null(0.0) * 60
+                pl.col("hours").cast(pl.Float64) * HOUR
+                + pl.col("minutes").cast(pl.Float64).fill_null(0.0) * MINUTE
             )
         ),
     )

@@ -1,10 +1,22 @@
-"""How logs write numbers, durations, states and words, as Polars expressions for all readers."""
+"""Numbers, durations, states and missing values in logs, parsed by Polars expressions."""
 
 from __future__ import annotations
 
 import polars as pl
 
-__all__ = ["NOT_LOGGED", "NO_LIMIT", "count", "duration", "known", "number", "state", "tres"]
+from quickswap.logs.times import DAY, HOUR, MINUTE
+
+__all__ = [
+    "NOT_LOGGED",
+    "NO_LIMIT",
+    "count",
+    "duration",
+    "known",
+    "limit",
+    "number",
+    "state",
+    "tres",
+]
 
 NOT_LOGGED = frozenset(
     [
@@ -12,10 +24,10 @@ NOT_LOGGED = frozenset(
         *("null", "(null)", "<null>", "\\n", "unknown", "undefined", "missing"),
     ]
 )
-"""What stands for a value that is not logged, in lower case; the same in every field."""
+"""Texts for a missing value, in lower case; the same in every field."""
 
 NO_LIMIT = frozenset(["unlimited", "infinite", "inf", "partition_limit", "invalid"])
-"""What stands for a time limit that says nothing about the run time, in lower case."""
+"""Texts for a job without a time limit, in lower case."""
 
 _DURATION = r"^(?:(\d{1,6})(?:-| days?,? ))?(?:(\d{1,6}):)?(\d{1,6}):(\d{1,2}(?:\.\d+)?)$"
 _SUFFIXES = {"K": 2.0**10, "M": 2.0**20, "G": 2.0**30, "T": 2.0**40, "P": 2.0**50}
@@ -23,7 +35,7 @@ _STATES = {"canceled": "cancelled", "ca": "cancelled", "pd": "pending", "r": "ru
 
 
 def known(column: pl.Expr, kind: pl.DataType) -> pl.Expr:
-    """Return a column with null where its value is not logged; texts without blanks around them."""
+    """Return a column with null for missing values, and texts without surrounding blanks."""
     if kind.is_float():
         return column.fill_nan(None)
     if kind not in (pl.String, pl.Categorical, pl.Enum):
@@ -33,13 +45,18 @@ def known(column: pl.Expr, kind: pl.DataType) -> pl.Expr:
 
 
 def number(text: pl.Expr) -> pl.Expr:
-    """Return a finite number; null for all else, also for a number with something behind it."""
+    """Return finite numbers; unparsable values, such as `5 s`, become null."""
     value = text.cast(pl.Float64, strict=False)
     return pl.when(value.is_finite()).then(value)
 
 
+def limit(text: pl.Expr) -> pl.Expr:
+    """Return time limits as texts; null for jobs without a limit."""
+    return pl.when(~text.str.to_lowercase().is_in(NO_LIMIT)).then(text)
+
+
 def count(text: pl.Expr) -> pl.Expr:
-    """Return a number of servers, also `2K` and `1.5M`: Slurm writes 2K for 2048."""
+    """Return numbers of servers; suffixes are binary, as in Slurm: `2K` is 2048."""
     return text.map_batches(_count, return_dtype=pl.Float64)
 
 
@@ -54,11 +71,11 @@ def _count(texts: pl.Series) -> pl.Series:
 
 
 def duration(text: pl.Expr, minutes: bool = False) -> pl.Expr:
-    """Return seconds of a number, of `[D-]HH:MM:SS` and of `D-HH:MM`; null for all else.
+    """Return seconds from numbers, `[D-]HH:MM:SS` and `D-HH:MM`; unparsable values become null.
 
-    Seconds may have a fraction, and days may be written as in `1 day, 02:03:04`. A column of
-    durations is taken as it is. `minutes`: `05:06` is minutes and seconds, as sacct writes it;
-    elsewhere it might be hours and minutes, and is not read.
+    Seconds may have a fraction, and days may be written as in `1 day, 02:03:04`. Columns of Polars
+    durations are accepted as well. `minutes`: `05:06` is minutes and seconds, as in sacct;
+    elsewhere it is ambiguous and becomes null.
     """
     return text.map_batches(lambda each: _duration(each, minutes), return_dtype=pl.Float64)
 
@@ -75,37 +92,37 @@ def _duration(texts: pl.Series, two_parts: bool) -> pl.Series:
     )
     clock = (
         pl.when(hours.is_not_null())
-        .then(hours * 3600 + minutes * 60 + last)
+        .then(hours * HOUR + minutes * MINUTE + last)
         .when(days.is_not_null())
-        .then(minutes * 3600 + last * 60)
+        .then(minutes * HOUR + last * MINUTE)
         .when(two_parts)
-        .then(minutes * 60 + last)
+        .then(minutes * MINUTE + last)
     )
     within = (last < 60) & (hours.is_null() | (minutes < 60))
-    whole = pl.when(within).then(days.fill_null(0) * 86400 + clock)
+    whole = pl.when(within).then(days.fill_null(0) * DAY + clock)
     return pl.select(pl.coalesce(pl.lit(plain), whole)).to_series()
 
 
 def state(text: pl.Expr) -> pl.Expr:
-    """Return the state of a job: `CANCELLED by 1000` and `CANCELLED+` are `cancelled`."""
+    """Return the state of a job: `CANCELLED by 1000` and `CANCELLED+` become `cancelled`."""
     word = text.cast(pl.String).str.to_lowercase().str.replace(r"(?:\+| by .*)$", "")
     return word.replace(_STATES)
 
 
 def tres(text: pl.Expr, unit: str) -> pl.Expr:
-    """Return how many of a unit a list such as `cpu=4,gres/gpu=2,mem=16G,node=1` holds.
+    """Return the number of a unit in a list such as `cpu=4,gres/gpu=2,mem=16G,node=1`.
 
-    0 if the list has none of it; null if there is no list, or if the count cannot be read. GPUs by
-    type are added up where the list has no sum of them.
+    It is 0 if the list lacks the unit, and null without a list or with an unparsable number. GPUs
+    listed by type are added up if the list lacks their total.
     """
     name = {"cpu": "cpu", "node": "node", "gpu": "gres/gpu"}[unit]
-    said = text.str.extract(rf"(?:^|,){name}=([^,]*)")
-    total, lacks = count(said), said.is_null()
+    listed = text.str.extract(rf"(?:^|,){name}=([^,]*)")
+    total, missing = count(listed), listed.is_null()
     if unit == "gpu":
         typed = text.str.extract_all(r"gres/gpu:[^=,]+=[^,]*")
         each = typed.list.eval(count(pl.element().str.extract(r"=(.*)$")))
         whole = each.list.eval(pl.element().is_not_null()).list.all()
-        total = pl.when(lacks).then(pl.when(whole).then(each.list.sum())).otherwise(total)
-        lacks = lacks & (typed.list.len() == 0)
+        total = pl.when(missing).then(pl.when(whole).then(each.list.sum())).otherwise(total)
+        missing = missing & (typed.list.len() == 0)
     is_list = text.str.contains("=", literal=True)
-    return pl.when(is_list).then(pl.when(lacks).then(0.0).otherwise(total))
+    return pl.when(is_list).then(pl.when(missing).then(0.0).otherwise(total))

@@ -1,15 +1,15 @@
-"""What another policy would have done: the jobs of a log, served again.
+"""Replays: the jobs of a log under another policy.
 
-`replay` serves a log under one policy, `replay_all` under several and at several loads. A job flows
-from the table of the log through a `task` (arrays for the core) and `running` into a `schedule`
-(who was served when, and the proof that it could be), from there through `measuring` with the
-intervals of `bootstrap` into a `result`.
+`replay` replays a log under one policy, `replay_all` under several policies and at several loads.
+The jobs of the log become arrays for the core in `jobs`; `replaying` runs the core; `schedule`
+contains the starts and ends of the jobs and checks them; `measurement` computes the quantities of
+the `result`, with confidence intervals from a bootstrap over the weeks of the log.
 """
 
 from __future__ import annotations
 
+from quickswap.replays.replaying import as_logged, replay, replay_all
 from quickswap.replays.result import ReplayComparison, ReplayInputs, ReplayResult
-from quickswap.replays.running import as_logged, replay, replay_all
 from quickswap.replays.schedule import History, Schedule, check_schedule
 
 __all__ = [

@@ -1,4 +1,4 @@
-"""How much work waited, and for how long on end: whether a policy kept up with a log."""
+"""The waiting work over time, and whether a policy keeps up with a log."""
 
 from __future__ import annotations
 
@@ -9,28 +9,28 @@ import numpy as np
 from numpy.typing import NDArray
 
 from quickswap._values import Value
+from quickswap.logs.times import DAY
 from quickswap.replays.schedule import Schedule
 
-__all__ = ["Backlog", "much_work", "verdict_of"]
+__all__ = ["Backlog", "large_backlog", "verdict_of"]
 
-DAY = 86400.0
 SHARE = 1 / 30
-"""Of the log's duration: that much work of the whole machine is much where it is below a day."""
+"""Share of the duration of the log that replaces a day in short logs; see `large_backlog`."""
 LONGEST_SHARE, LONGEST = 0.25, 60 * DAY
-"""Of the log's duration, and seconds: a stretch beyond either is long."""
+"""Share of the duration of the log, and seconds, above which a backlog is persistent."""
 LEFT = 0.05
-"""Share of all work that still waits at the last submission beyond which a policy falls behind."""
+"""Share of all work waiting at the last submission above which a policy falls behind."""
 
 
 @dataclass(frozen=True)
 class Backlog(Value):
-    """The work that waits, until the last submission.
+    """The waiting work until the last submission.
 
     Attributes:
-        peak: most work that waited at a time: seconds that the whole machine would need for it.
-        longest: seconds of the longest stretch in which there was never less of it than a day's
-            work of the whole machine (or a thirtieth of the log's duration, if that is less).
-        left: share of all work that still waited at the last submission.
+        peak: maximum of the waiting work, in seconds that the whole machine needs to serve it.
+        longest: duration of the longest period in which the waiting work is never below
+            `large_backlog`, in seconds.
+        left: share of all work that waits at the last submission.
     """
 
     peak: float
@@ -39,7 +39,7 @@ class Backlog(Value):
 
     @classmethod
     def of(cls, schedule: Schedule) -> Backlog:
-        """Return the backlog of a schedule; `peak` and `longest` are nan for a preemptive one."""
+        """Return the backlog of a schedule; `peak` and `longest` are nan if it is preemptive."""
         work = schedule.need * schedule.size
         last = float(schedule.arrival[-1])
         late = schedule.start > last
@@ -50,19 +50,24 @@ class Backlog(Value):
         change = np.concatenate([work, -work]) / schedule.servers
         order = np.argsort(time, kind="stable")
         time, waits = time[order], np.cumsum(change[order])
-        holds = np.append(time[1:] > time[:-1], True) & (time <= last)  # the last of an instant
+        holds = np.append(time[1:] > time[:-1], True) & (
+            time <= last
+        )  # the last event of each time
         time, waits = time[holds], waits[holds]
         span = last - float(schedule.arrival[0])
-        above = waits >= max(much_work(span), 1e-9)
+        above = waits >= max(large_backlog(span), 1e-9)
         return cls(max(0.0, float(waits.max())), _longest(time, above), left)
 
     def is_long(self, span: float) -> bool:
-        """Whether the stretch is long for a log of that duration, seconds."""
+        """Whether the longest period is long for a log of this duration, in seconds."""
         return self.longest > min(LONGEST_SHARE * span, LONGEST)
 
 
-def much_work(span: float) -> float:
-    """Return how much waiting work is much for a log of a duration: seconds of the machine."""
+def large_backlog(span: float) -> float:
+    """Return the waiting work that is large for a log of some duration, in seconds of the machine.
+
+    It is the work of a day, or of a thirtieth of the duration if that is shorter.
+    """
     return min(DAY, SHARE * span)
 
 
@@ -74,7 +79,7 @@ def verdict_of(backlog: Backlog, load: float, span: float) -> str:
 
 
 def _longest(time: NDArray[np.float64], above: NDArray[np.bool_]) -> float:
-    """Return the longest time on end during which something held; above[i] from time[i] on."""
+    """Return the longest period in which `above` holds; above[i] is for time[i] to time[i + 1]."""
     edges = np.flatnonzero(np.diff(np.concatenate([[False], above, [False]]).astype(np.int8)))
     begins, ends = edges[::2], np.minimum(edges[1::2], len(time) - 1)
     return float((time[ends] - time[begins]).max()) if len(begins) else 0.0

@@ -1,4 +1,4 @@
-"""What a replay found, as plain values."""
+"""The results of replays."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 from quickswap._values import Value
 from quickswap.errors import QuickswapError, shown, unknown
-from quickswap.replays.backlog import Backlog, much_work, verdict_of
-from quickswap.replays.measuring import Table
+from quickswap.replays.backlog import Backlog, large_backlog, verdict_of
+from quickswap.replays.measurement import MomentTable
 from quickswap.replays.schedule import Schedule
 from quickswap.simulation.result import plain
 from quickswap.statistics.estimates import Estimate
@@ -26,25 +26,26 @@ if TYPE_CHECKING:
 __all__ = ["AS_LOGGED", "ReplayComparison", "ReplayInputs", "ReplayResult"]
 
 AS_LOGGED = "as logged"
-"""In place of a policy: the waits that the log itself tells."""
+"""Label of the waits in the log, in place of a policy."""
 FORMAT = 1
 
 
 @dataclass(frozen=True, slots=True)
 class ReplayInputs:
-    """Everything that, with the log, determines a replay.
+    """The inputs that determine a replay of a log.
 
     Attributes:
         source: the file of the log.
-        policy: its spelling.
-        servers: of the machine.
-        load_factor: by which the load is raised, through shorter interarrival times.
+        policy: the policy as text.
+        servers: servers of the machine.
+        load_factor: factor of the load; interarrival times are divided by it.
         estimate: "logged", "exact", or a factor of the size.
-        classes: "need", "load", or groups of needs that stand for classes.
-        warmup, cooldown: shares of the log's duration whose jobs are replayed and not measured.
-        slowdown_bound: of the bounded slowdown, seconds.
-        seed: of the bootstrap.
-        version: of quickswap.
+        classes: "need", "load", or groups of needs.
+        warmup, cooldown: shares of the duration of the log whose jobs are replayed, but not
+            measured.
+        slowdown_bound: smallest size in the bounded slowdown, seconds.
+        seed: seed of the bootstrap.
+        version: version of quickswap.
     """
 
     source: str
@@ -62,23 +63,22 @@ class ReplayInputs:
 
 @dataclass(frozen=True)
 class ReplayResult(Value, Quantities):
-    """What one policy did for the jobs of a log. Intervals are over the weeks of the log.
+    """The result of a replay of a log under one policy.
 
-    Percentiles and means are those of the jobs measured, exactly; a half-width (95 %) says how far
-    they might have been off with other weeks of the same kind (see
-    `quickswap.statistics.bootstrap`).
-    Classes are the needs, or groups of them where there are many.
+    Means and percentiles are exact for the jobs measured. Half-widths (95 %) are from a bootstrap
+    over the weeks of the log, and reflect the variation between weeks (see
+    `quickswap.statistics.bootstrap`). Classes are needs, or groups of needs if there are many.
 
     Attributes:
-        inputs: all that determines it.
-        log: the log that was replayed, its load scaled.
-        schedule: who was served when.
-        load: need times size, summed, over servers times duration.
-        jobs: jobs measured.
-        too_large: jobs left out, as they need more than the machine has.
-        resampled: what was drawn for the intervals: so many pieces of a unit, (48, "week").
-        longest_wait: of a job measured, seconds; nan if there is none.
-        backlog: how much work waited, and for how long on end.
+        inputs: the inputs of the replay.
+        log: the log, with its load scaled.
+        schedule: start and end of each job.
+        load: offered load: sum of need times size over servers times duration.
+        jobs: number of jobs measured.
+        too_large: number of jobs that need more servers than the machine has; they are left out.
+        resampled: number and unit of the pieces drawn by the bootstrap, such as (48, "week").
+        longest_wait: longest wait of a job measured, seconds; nan without jobs.
+        backlog: the waiting work over time.
         seconds: wall-clock time of the replay; not compared.
     """
 
@@ -92,19 +92,20 @@ class ReplayResult(Value, Quantities):
     longest_wait: float
     backlog: Backlog
     seconds: float = field(default=math.nan, compare=False)
-    table: Table | None = field(default=None, compare=False, repr=False)
+    table: MomentTable | None = field(default=None, compare=False, repr=False)
 
     @property
     def verdict(self) -> str:
-        """Whether the policy kept up with what was submitted.
+        """Whether the policy keeps up with the submitted work.
 
-        "falls behind": more than 5 % of all work still waited at the last submission, or the load
-        is 1 or more; the waits only tell how long the log is. "persistent backlog": there was a
-        stretch of over a quarter of the log, or of over 60 days, in which there always waited at
-        least as much work as the whole machine does in a day (in a thirtieth of the log's duration,
-        if that is less); the waits hang on how long such stretches happen to be. Else "keeps up".
-        What waits at a moment is not known of preemptive policies, which are only told to fall
-        behind or to keep up. "unknown": no job was measured, or all were submitted at once.
+        - "falls behind": more than 5 % of all work waits at the last submission, or the load is 1
+          or more. The waits then grow with the length of the log.
+        - "persistent backlog": for more than a quarter of the log, or more than 60 days, without a
+          break, the waiting work is at least what the whole machine serves in a day (in a
+          thirtieth of the duration of the log, if that is less).
+        - "keeps up": neither of the two. The schedule of a preemptive policy does not contain the
+          waiting work over time, so that a persistent backlog is not detected.
+        - "unknown": no job was measured, or all jobs were submitted at the same time.
         """
         if not self.jobs or self._span == 0:
             return "unknown"
@@ -112,8 +113,8 @@ class ReplayResult(Value, Quantities):
 
     @property
     def much(self) -> float:
-        """Work that is much to wait: seconds that the whole machine would need for it."""
-        return much_work(self._span)
+        """Waiting work from which a backlog is large, in seconds of the whole machine."""
+        return large_backlog(self._span)
 
     @property
     def _span(self) -> float:
@@ -121,15 +122,15 @@ class ReplayResult(Value, Quantities):
 
     @property
     def left_behind(self) -> float:
-        """Share of all work that still waited at the last submission."""
+        """Share of all work that waits at the last submission."""
         return self.backlog.left
 
     def outcomes(self) -> polars.DataFrame:
-        """Return one row a job, in the order of submission.
+        """Return one row per job, in order of submission.
 
         Columns: line, job, user, group, class, queue, partition, estimate as in the log; need,
-        size, submit, start, end, wait, response (seconds after the first submission, or long),
-        slowdown, bounded_slowdown; measured, false in warm-up and cool-down.
+        size; submit, start, end, in seconds after the first submission; wait, response, in seconds;
+        slowdown, bounded_slowdown; measured, which is false in warm-up and cool-down.
         """
         import polars as pl
 
@@ -140,7 +141,7 @@ class ReplayResult(Value, Quantities):
         return frame.with_columns(inside.alias("measured"))
 
     def save_outcomes(self, path: str | Path) -> None:
-        """Write the outcomes as Parquet, whole or not at all.
+        """Write the outcomes as Parquet, completely or not at all.
 
         Raises:
             QuickswapError: the file cannot be written.
@@ -150,43 +151,40 @@ class ReplayResult(Value, Quantities):
         write_with(path, lambda file: self.outcomes().write_parquet(file))
 
     def to_frame(self) -> polars.DataFrame:
-        """Return a polars frame with one row for each class and quantity.
+        """Return a Polars frame with one row per class and quantity.
 
         Columns: policy, load_factor, load, class, quantity, value, half_width, verdict.
         """
         import polars as pl
 
         rows = [
-            (
-                self.policy_label,
-                self.inputs.load_factor,
-                self.load,
-                who,
-                what,
-                e.value,
-                e.half_width,
-            )
-            for who, what, e in self.quantities()
+            (cls, quantity, each.value, each.half_width)
+            for cls, quantity, each in self.quantities()
         ]
-        columns = ["policy", "load_factor", "load", "class", "quantity", "value", "half_width"]
-        frame = pl.DataFrame(rows, schema=columns, orient="row")
-        return frame.with_columns(pl.lit(self.verdict).alias("verdict"))
+        frame = pl.DataFrame(rows, ["class", "quantity", "value", "half_width"], orient="row")
+        return frame.select(
+            pl.lit(self.policy_label).alias("policy"),
+            pl.lit(self.inputs.load_factor).alias("load_factor"),
+            pl.lit(self.load).alias("load"),
+            pl.all(),
+            pl.lit(self.verdict).alias("verdict"),
+        )
 
     def difference(
         self, other: ReplayResult, metric: str = "waiting_time", cls: str | None = None
     ) -> Estimate:
-        """Return this mean less that of another replay, with an interval over the same weeks.
+        """Return this mean minus that of another replay, paired by the weeks of the log.
 
         Args:
-            other: of the same log, measured over the same jobs.
+            other: a replay of the same log, measured over the same jobs.
             metric: "response_time", "waiting_time", "slowdown" or "bounded_slowdown".
-            cls: name of the class meant; default: all jobs.
+            cls: name of a class; by default all jobs.
 
         Raises:
-            QuickswapError: no such metric or class, or the two cannot be paired.
+            QuickswapError: the metric or the class is unknown, or the replays cannot be paired.
         """
         if not isinstance(other, ReplayResult):
-            raise QuickswapError(f"a difference is between two replays, not {shown(other)}.")
+            raise QuickswapError(f"other is {shown(other)}; it must be a ReplayResult.")
         if metric not in SUMMARIES:
             unknown("metric", metric, SUMMARIES, QuickswapError)
         names = [each.name for each in self.classes]
@@ -195,8 +193,8 @@ class ReplayResult(Value, Quantities):
         mine, theirs = self.table, other.table
         if self.log.load_factor != other.log.load_factor:
             raise QuickswapError(
-                f"these replays are at {self.log.load_factor:g} and {other.log.load_factor:g} "
-                "times the load of the log: compare replays at one load."
+                f"the replays have the load factors {self.log.load_factor:g} and "
+                f"{other.log.load_factor:g}; compare replays at the same load."
             )
         if (
             mine is None
@@ -207,8 +205,8 @@ class ReplayResult(Value, Quantities):
             or self.inputs.slowdown_bound != other.inputs.slowdown_bound
         ):
             raise QuickswapError(
-                "these replays cannot be paired: they need the same log, classes, warm-up, "
-                "cool-down, bound of the slowdown and seed."
+                "the replays cannot be paired; replay the same log with equal classes, warm-up, "
+                "cool-down, slowdown bound and seed."
             )
         group = None if cls is None else names.index(cls)
         return mine.difference(theirs, metric, group)
@@ -216,11 +214,12 @@ class ReplayResult(Value, Quantities):
 
 @dataclass(frozen=True)
 class ReplayComparison:
-    """Replays of one log under several policies, at one or several loads.
+    """Replays of a log under several policies, at one or several loads.
 
     Attributes:
-        results: by load, then by policy in the order given; the waits as logged come first at the
-            load of the log, where the log has them.
+        results: ordered by load, then by policy as given; at the load of the log, the logged waits
+            are first, if the log contains them.
+        seconds: wall-clock time of all replays; not compared.
     """
 
     results: tuple[ReplayResult, ...]
@@ -235,9 +234,10 @@ class ReplayComparison:
         return tuple(map(tuple, grouped.values()))
 
     def best(self, point: int, metric: str = "bounded_slowdown") -> tuple[str, ...]:
-        """Return the policy with the least mean of a metric at a point, then those tied with it.
+        """Return the policy with the smallest mean of a metric at a load, then those tied with it.
 
-        Two are tied if the interval of their difference holds 0. What was logged does not count.
+        Policies are tied if the interval of their difference contains 0. The logged waits are not
+        ranked.
         """
         known = [r for r in self.points[point] if r.policy_label != AS_LOGGED and r.jobs]
         if not known:
@@ -251,14 +251,14 @@ class ReplayComparison:
         return (first.policy_label, *tied)
 
     def to_frame(self) -> polars.DataFrame:
-        """Return a polars frame with one row for each result, class and quantity."""
+        """Return a Polars frame with one row per result, class and quantity."""
         import polars as pl
 
         return pl.concat([each.to_frame() for each in self.results])
 
     def outcomes(self) -> polars.DataFrame:
-        """Return the outcomes of all replays; columns as in `ReplayResult.outcomes`, behind policy
-        and load_factor.
+        """Return the outcomes of all replays: policy, load_factor, and the columns of
+        `ReplayResult.outcomes`.
         """
         import polars as pl
 
@@ -273,7 +273,7 @@ class ReplayComparison:
         return pl.concat(frames)
 
     def to_json(self) -> str:
-        """Return inputs and quantities as JSON, without the outcomes of single jobs."""
+        """Return inputs and quantities as JSON, without the outcomes of the jobs."""
         kept = [f.name for f in fields(ReplayResult) if f.compare]
         data: dict[str, Any] = {
             "quickswap_replays": FORMAT,

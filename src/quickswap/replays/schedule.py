@@ -1,4 +1,4 @@
-"""A schedule: which job was served when; and the proof that it could be."""
+"""Schedules: the start and end of each job, and a check that they are feasible."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ Ints = NDArray[np.int64]
 
 
 def distinct(needs: Ints) -> tuple[Ints, Ints]:
-    """Return the needs that occur, ascending, and the place of each among them: no sorting."""
+    """Return the distinct needs in ascending order, and the index of each need, without sorting."""
     occurs = np.bincount(needs) > 0
     return np.flatnonzero(occurs), (np.cumsum(occurs) - 1)[needs]
 
@@ -32,14 +32,14 @@ class Schedule:
     """Start and end of each job, in the order of arrival. Times are in seconds.
 
     Attributes:
-        servers: of the machine.
-        rows: of the jobs in the table of the log.
-        need: servers that the job holds.
-        size: seconds of service.
-        arrival: when it was submitted.
-        start: when it was (first) started.
-        end: when it completed.
-        preemptive: jobs may have been stopped in between and gone on later.
+        servers: servers of the machine.
+        rows: row of each job in the table of the log.
+        need: server need.
+        size: service time.
+        arrival: submission.
+        start: (first) start.
+        end: completion.
+        preemptive: whether jobs may be interrupted and resumed.
     """
 
     servers: int
@@ -61,37 +61,44 @@ class Schedule:
 
     @property
     def wait(self) -> Floats:
-        """Waiting times, seconds: all time not in service; shape (jobs,)."""
+        """Waiting times, seconds: the time not in service; shape (jobs,)."""
         return self.response - self.size if self.preemptive else self.start - self.arrival
 
+    @property
+    def slowdown(self) -> Floats:
+        """Response times over sizes, 1 for jobs that do not wait; shape (jobs,)."""
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return np.where(self.response == self.size, 1.0, self.response / self.size)
+
+    def bounded_slowdown(self, bound: float) -> Floats:
+        """Return the slowdowns with sizes of at least `bound` seconds; shape (jobs,)."""
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return np.maximum(1.0, self.response / np.maximum(self.size, bound))
+
     def to_frame(self, log: JobLog, slowdown_bound: float) -> polars.DataFrame:
-        """Return one row a job: what the log says of it, and what became of it in the replay."""
+        """Return one row per job: its fields in the log, and its times in the replay."""
         import polars as pl
 
-        size, response = self.size, self.response
-        with np.errstate(divide="ignore", invalid="ignore"):
-            slowdown = np.where(response == size, 1.0, response / size)
         columns = ["line", "job", "user", "group", "class", "queue", "partition", "estimate"]
-        known = log.jobs.select(columns)[self.rows]
-        bounded = np.maximum(1.0, response / np.maximum(size, slowdown_bound))
-        return known.with_columns(
+        return log.jobs.select(columns)[self.rows].with_columns(
             pl.Series("need", self.need),
-            pl.Series("size", size),
+            pl.Series("size", self.size),
             pl.Series("submit", self.arrival),
             pl.Series("start", self.start),
             pl.Series("end", self.end),
             pl.Series("wait", self.wait),
-            pl.Series("response", response),
-            pl.Series("slowdown", slowdown),
-            pl.Series("bounded_slowdown", bounded),
+            pl.Series("response", self.response),
+            pl.Series("slowdown", self.slowdown),
+            pl.Series("bounded_slowdown", self.bounded_slowdown(slowdown_bound)),
         )
 
 
 @dataclass(frozen=True)
 class History:
-    """What held between events: after `time[i]` and until `time[i + 1]`, `busy[i]` servers were in
-    use and `waiting[i]` jobs waited. Several events of one instant have an entry each, of which the
-    last one holds.
+    """Servers in use and waiting jobs over time.
+
+    From `time[i]` to `time[i + 1]`, `busy[i]` servers are in use and `waiting[i]` jobs wait. Each
+    of several events at the same time has an entry; the last of them is the state afterwards.
     """
 
     time: Floats
@@ -103,42 +110,43 @@ class History:
         """Return the history of a schedule that is not preemptive."""
         jobs = len(schedule)
         time = np.concatenate([schedule.end, schedule.arrival, schedule.start])
-        order = np.argsort(time, kind="stable")  # of one instant: ends, arrivals, starts
+        order = np.argsort(time, kind="stable")  # at equal times: ends, arrivals, starts
         kind = order // jobs
         change = np.where(kind == 1, 0, np.where(kind == 2, 1, -1)) * schedule.need[order % jobs]
         waits = np.where(kind == 0, 0, np.where(kind == 1, 1, -1))
         return cls(time[order], np.cumsum(change), np.cumsum(waits))
 
-    def settled(self) -> NDArray[np.bool_]:
-        """Whether an entry is the last one of its instant."""
+    def last_of_time(self) -> NDArray[np.bool_]:
+        """Whether each entry is the last one at its time."""
         return np.append(self.time[1:] > self.time[:-1], True)
 
 
 def check_schedule(schedule: Schedule, history: History | None = None) -> None:
-    """Prove that a schedule could have happened.
+    """Check that a schedule is feasible.
 
-    No job starts before it arrives; each is served for its size in one piece (in a preemptive
-    schedule: for no less than its size in all); no server serves two jobs at once. Jobs of size
-    zero must fit beside those that run through their instant. Who ran when in between is not part
-    of a preemptive schedule, so that the use of its servers cannot be proven from it.
+    No job starts before its submission, each job is served for its size without interruption, and
+    no server serves two jobs at the same time. Jobs of size zero must fit beside the jobs that run
+    before and after their start. A preemptive schedule does not contain the interruptions, so that
+    only a service time below the size is detected.
 
     Raises:
-        QuickswapError: it is no schedule.
-        RuntimeError: it could not: a mistake in quickswap, or in a policy compiled elsewhere.
+        QuickswapError: the argument is not a schedule.
+        RuntimeError: the schedule is not feasible, because of a defect in quickswap or in a
+            compiled policy.
     """
     if not isinstance(schedule, Schedule):
-        raise QuickswapError(f"a schedule is to be checked, not {shown(schedule)}.")
+        raise QuickswapError(f"schedule is {shown(schedule)}; it must be a Schedule.")
     for what, wrong in (
         ("does not complete", ~np.isfinite(schedule.end)),
-        ("starts before it arrives", schedule.start < schedule.arrival),
-        ("is not served for its size", _cut_short(schedule)),
+        ("starts before its submission", schedule.start < schedule.arrival),
+        ("is not served for its size", _wrong_service(schedule)),
     ):
         if wrong.any():
-            _refuse(schedule, int(np.argmax(wrong)), what)
+            _fail(schedule, int(np.argmax(wrong)), what)
     if schedule.preemptive or not len(schedule):
         return
     history = history or History.of(schedule)
-    over = (history.busy > schedule.servers) & history.settled()
+    over = (history.busy > schedule.servers) & history.last_of_time()
     if over.any():
         at = int(np.argmax(over))
         raise RuntimeError(
@@ -150,10 +158,10 @@ def check_schedule(schedule: Schedule, history: History | None = None) -> None:
     through = _running_through(schedule, schedule.start[instant])
     crowded = through + schedule.need[instant] > schedule.servers
     if crowded.any():
-        _refuse(schedule, int(instant[np.argmax(crowded)]), "of size zero does not fit")
+        _fail(schedule, int(instant[np.argmax(crowded)]), "of size zero does not fit")
 
 
-def _cut_short(schedule: Schedule) -> NDArray[np.bool_]:
+def _wrong_service(schedule: Schedule) -> NDArray[np.bool_]:
     served = schedule.start + schedule.size
     return (
         schedule.end < served * (1 - 1e-12)
@@ -163,12 +171,12 @@ def _cut_short(schedule: Schedule) -> NDArray[np.bool_]:
 
 
 def _running_through(schedule: Schedule, times: Floats) -> Ints:
-    """Return the servers held, at each of some times, by jobs that started before and end after."""
+    """Return the servers in use at some times by jobs that start before and end after."""
     ends, starts = np.argsort(schedule.end), np.argsort(schedule.start)
     total = np.concatenate([[0], np.cumsum(schedule.need[starts])])
     gone = np.concatenate([[0], np.cumsum(schedule.need[ends])])
     begun = total[np.searchsorted(schedule.start[starts], times, side="left")]
-    # a job of size zero at the instant has ended by it, but not begun before it
+    # a job of size zero at this time has ended, but has not started before
     ended = gone[np.searchsorted(schedule.end[ends], times, side="right")]
     at = np.flatnonzero(schedule.size == 0)
     order = at[np.argsort(schedule.start[at], kind="stable")]
@@ -178,8 +186,8 @@ def _running_through(schedule: Schedule, times: Floats) -> Ints:
     return np.asarray(begun - ended + now, dtype=np.int64)
 
 
-def _refuse(schedule: Schedule, job: int, what: str) -> None:
+def _fail(schedule: Schedule, job: int, what: str) -> None:
     raise RuntimeError(
-        f"the job of row {schedule.rows[job]} {what}: it arrives at {schedule.arrival[job]}, "
-        f"starts at {schedule.start[job]}, ends at {schedule.end[job]}, size {schedule.size[job]}."
+        f"the job of row {schedule.rows[job]} {what}: submitted at {schedule.arrival[job]}, "
+        f"start {schedule.start[job]}, end {schedule.end[job]}, size {schedule.size[job]}."
     )

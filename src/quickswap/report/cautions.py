@@ -1,40 +1,38 @@
-"""What readers must know of a log before they use the results: what it lacks, what was assumed."""
+"""Properties of a log that limit the results: missing data and assumptions."""
 
 from __future__ import annotations
 
 import re
 from dataclasses import astuple, dataclass
 
-import numpy as np
-
-from quickswap.replays.schedule import Schedule
+from quickswap.logs.server_use import ServerUse, rounding
 from quickswap.report.data import ReportData
 
 __all__ = ["Cautions", "cautions"]
 
 WAITS = re.compile(r"\bsubmi|\bstart(ed|s)? time|\bwait", re.IGNORECASE)
-"""Words in the header of a log that are about when jobs came and how long they waited."""
+"""Words in the header of a log about submission times and waits."""
 MANY = 0.05
-"""Share of the jobs or of the rows beyond which a defect is a caution."""
+"""Share of the jobs or of the rows above which a defect is reported."""
 USES_ESTIMATES = ("EASY", "Conservative")
 
 
 @dataclass(frozen=True)
 class Cautions:
-    """Facts about a log; what gives no reason for caution is empty, 0 or False.
+    """Properties of a log; a property without need for caution is empty, 0 or False.
 
     Attributes:
         no_waits: whether the log contains no waits.
-        note: what its header says about submission times, starts and waits.
+        note: the notes in its header about submission times, starts and waits.
         no_estimates: share of the jobs without an estimate, if a policy used estimates.
         estimators: these policies.
         partitions: number of partitions that were merged, if there are several.
         stated: number of servers in the header, if another number was replayed.
-        unstated: whether the log does not say how many servers the machine has.
-        peak: most servers in use at the same time, if it is not below the number replayed.
-        above: share of the time with more in use than were replayed.
-        too_large: jobs that require more servers than there are.
-        unusable: rows that could not be used, if they are many.
+        unstated: whether the header does not contain the number of servers.
+        peak: largest number of servers in use, if it is not below the number replayed.
+        above: share of the time with more servers in use than were replayed.
+        too_large: number of jobs that need more servers than were replayed.
+        unusable: number of dropped rows, if there are many.
     """
 
     no_waits: bool
@@ -63,7 +61,12 @@ def cautions(data: ReportData) -> Cautions:
         lacking, users = 0.0, ()
     header = [log.header.get(key, "") for key in ("MaxProcs", "MaxNodes")]
     stated = [int(found[0]) for text in header if (found := re.match(r"\d+", text))]
-    peak, above = (0, 0.0) if logged is None else _use(logged.schedule, servers)
+    peak, above = 0, 0.0
+    if logged is not None:
+        jobs = logged.schedule
+        unit = rounding(jobs.arrival, jobs.start, jobs.size)
+        use = ServerUse(jobs.start, jobs.size, jobs.need, unit)
+        peak, above = use.peak, use.share_above(servers)
     partitions = log.jobs["partition"].drop_nulls().n_unique()
     unusable = sum(each.count for each in report.findings if each.kind == "dropped")
     return Cautions(
@@ -79,20 +82,3 @@ def cautions(data: ReportData) -> Cautions:
         too_large=base.too_large,
         unusable=unusable if unusable > MANY * report.rows else 0,
     )
-
-
-def _use(schedule: Schedule, servers: int) -> tuple[int, float]:
-    """Return the most servers in use at the same time, and the share of the time above `servers`.
-
-    Submission, wait and run time may each be rounded to whole seconds, so that a job seems to run
-    when the next one on its servers has begun: jobs count as three seconds shorter then.
-    """
-    times = (schedule.arrival, schedule.start, schedule.size)
-    rounding = 3.0 if all((each == np.rint(each)).all() for each in times) else 0.0
-    ends = np.maximum(schedule.end - rounding, schedule.start)
-    moments = np.concatenate([ends, schedule.start])
-    order = np.argsort(moments, kind="stable")  # at equal times, ends come first
-    used = np.concatenate([-schedule.need, schedule.need])[order].cumsum()
-    spans = np.diff(moments[order])
-    above = float(spans[used[:-1] > servers].sum() / max(float(spans.sum()), 1e-300))
-    return int(used.max(initial=0)), above

@@ -12,12 +12,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from markupsafe import Markup
-from numpy.typing import NDArray
 
+from quickswap.logs.times import DAY, HOUR, MINUTE
 from quickswap.plotting.drawing import draw_legend
 from quickswap.plotting.style import COLOURS, look_of, own_settings
 from quickswap.replays import ReplayResult
-from quickswap.replays.measuring import area
+from quickswap.replays.measurement import area
+from quickswap.replays.schedule import Floats, Ints
 from quickswap.report.data import Level, ReportData
 from quickswap.report.text import Clock
 
@@ -27,18 +28,22 @@ if TYPE_CHECKING:
 
 __all__ = ["load", "needs", "queue", "run_times", "waits"]
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
-
 NARROW, WIDE = 4.6, 5.2
-"""Inches: so little that the letters can be read where the page is as narrow as a telephone."""
+"""Inches; narrow enough that text is readable on the screen of a telephone."""
 POINTS = 400
 """Points of a curve: more than a screen resolves."""
 BINS = 24
-"""Periods of the curve of the load, at least, before shorter ones are taken."""
-PERIODS = {"week": 7 * 86400.0, "day": 86400.0, "hour": 3600.0}
-TICKS = {1.0: "1 s", 60.0: "1 min", 3600.0: "1 h", 86400.0: "1 d", 864e3: "10 d", 864e4: "100 d"}
-RUN_TIMES = (0.0, 60.0, 600.0, 3600.0, 4 * 3600.0, 86400.0, 7 * 86400.0, np.inf)
+"""Smallest number of periods in the curve of the load; otherwise shorter periods are used."""
+PERIODS = {"week": 7 * DAY, "day": DAY, "hour": HOUR}
+TICKS = {
+    1.0: "1 s",
+    MINUTE: "1 min",
+    HOUR: "1 h",
+    DAY: "1 d",
+    10 * DAY: "10 d",
+    100 * DAY: "100 d",
+}
+RUN_TIMES = (0.0, MINUTE, 10 * MINUTE, HOUR, 4 * HOUR, DAY, 7 * DAY, np.inf)
 RUN_TIME_NAMES = ("< 1 min", "1-10 min", "10-60 min", "1-4 h", "4-24 h", "1-7 days", "> 7 days")
 _STYLE: Any = {
     "font.size": 10,
@@ -89,7 +94,7 @@ def _line(canvas: _Canvas, x: Floats, y: Floats, label: str, style: int, **look:
 def waits(data: ReportData, level: Level) -> Markup:
     """Draw the share of the jobs that wait longer than a time, from one second on, on log axes."""
     with _canvas(f"waits-{level.factor:g}", NARROW, 3.4) as canvas:
-        axes, longest, least = canvas.axes, 60.0, 0.1
+        axes, longest, least = canvas.axes, MINUTE, 0.1
         for each in level.rows:
             at = above = np.empty(0)
             if each.table is not None and each.jobs:
@@ -128,7 +133,7 @@ def queue(data: ReportData, level: Level) -> Markup | None:
             edges = np.linspace(0.0, max(float(schedule.start.max()), 1.0), POINTS + 1)
             work = schedule.need * schedule.size
             waiting = area(schedule.arrival, schedule.start, work, edges) / np.diff(edges)
-            hours = np.maximum(waiting, 0) / (3600 * schedule.servers)
+            hours = np.maximum(waiting, 0) / (HOUR * schedule.servers)
             times = _times((edges[1:] + edges[:-1]) / 2 * level.factor, data.clock)
             style = data.styles[each.policy_label]
             _line(canvas, times, hours, each.policy_label, style, linewidth=1.1)
@@ -172,7 +177,7 @@ def load(data: ReportData) -> tuple[Markup, str]:
 
 def _times(x: Floats, clock: Clock) -> Floats:
     """Return matplotlib's dates, which are days since 1970, or days since the first job."""
-    return (x + (clock.origin or 0.0)) / 86400
+    return (x + (clock.origin or 0.0)) / DAY
 
 
 def _time_axis(axes: Axes, clock: Clock) -> None:

@@ -1,4 +1,4 @@
-"""What a report is about: the replays of a comparison by load, seen from a baseline."""
+"""The replays of a comparison by load, each load with a baseline."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import numpy as np
 
 from quickswap.errors import QuickswapError, shown
 from quickswap.logs import JobLog
+from quickswap.logs.times import MINUTE
 from quickswap.replays import ReplayComparison, ReplayResult
 from quickswap.replays.result import AS_LOGGED
 from quickswap.report.text import Clock, Unit, common_unit
@@ -17,7 +18,7 @@ from quickswap.statistics.estimates import Estimate
 __all__ = [
     "LAGGING",
     "METRIC",
-    "MINUTE",
+    "NOTICEABLE",
     "Level",
     "ReportData",
     "difference",
@@ -26,9 +27,9 @@ __all__ = [
 ]
 
 METRIC = "waiting_time"
-"""The mean that ranks policies: users feel their waits, and can check them against their memory."""
-MINUTE = 60.0
-"""Seconds of wait that users notice: a smaller change is negligible, and is not counted."""
+"""The quantity whose mean ranks the policies; users experience their waits."""
+NOTICEABLE = MINUTE
+"""Smallest change of a wait that users notice; smaller changes are negligible and not counted."""
 BASELINE = "EASY"
 LAGGING = ("falls behind", "persistent backlog")
 """Verdicts on a policy that does not keep up."""
@@ -39,10 +40,10 @@ class Level:
     """The policies at one load.
 
     Attributes:
-        factor: by which the load of the log is raised.
+        factor: factor of the load of the log.
         logged: the waits that the log itself contains, or None.
         policies: their results, in the order given.
-        baseline: the one of them that the others are compared with.
+        baseline: the policy with which the others are compared.
     """
 
     factor: float
@@ -89,8 +90,8 @@ class ReportData:
     Attributes:
         comparison: all replays.
         levels: the loads, that of the log first.
-        column: of the log, which groups its users; None to choose one.
-        command: that wrote the report, or None.
+        column: the column of the log that groups users; None selects one.
+        command: the command that wrote the report, or None.
     """
 
     comparison: ReplayComparison
@@ -107,8 +108,7 @@ class ReportData:
         """
         if not isinstance(comparison, ReplayComparison):
             raise QuickswapError(
-                f"a report is written from the result of replays.replay_all, not from "
-                f"{shown(comparison)}."
+                f"comparison is {shown(comparison)}; it must be the result of replays.replay_all."
             )
         levels = []
         for results in comparison.points:
@@ -118,7 +118,9 @@ class ReportData:
                 base = next((p for p in policies if p.policy_label == BASELINE), policies[0])
                 levels.append(Level(policies[0].inputs.load_factor, logged, policies, base))
         if not levels:
-            raise QuickswapError("a report requires a replay under at least one policy.")
+            raise QuickswapError(
+                "comparison contains no policy; replay the log under at least one."
+            )
         levels.sort(key=lambda level: (level.factor != 1, level.factor))
         return cls(comparison, tuple(levels), column, command)
 
@@ -155,7 +157,7 @@ class ReportData:
 
 
 def difference(one: ReplayResult, other: ReplayResult, metric: str = METRIC) -> Estimate | None:
-    """Return by how much the mean of one replay is larger; None if they cannot be paired."""
+    """Return the mean of one replay minus that of the other; None if they cannot be paired."""
     try:
         return one.difference(other, metric)
     except QuickswapError:
@@ -163,7 +165,7 @@ def difference(one: ReplayResult, other: ReplayResult, metric: str = METRIC) -> 
 
 
 def relative_saving(one: ReplayResult, other: ReplayResult) -> Estimate | None:
-    """Return by which share the mean wait of one replay is shorter; None as in `difference`."""
+    """Return the relative decrease of the mean wait from `other` to `one`, or None."""
     if difference(one, other) is None or not other.mean_waiting_time.value:
         return None
     assert one.table is not None

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from quickswap.replays import ReplayResult
-from quickswap.report.data import MINUTE, Level, difference, significant
+from quickswap.report.data import NOTICEABLE, Level, difference, significant
 from quickswap.statistics.bootstrap import FEWEST
 from quickswap.statistics.estimates import Estimate
 
@@ -39,7 +39,7 @@ class Concentration:
 
 @dataclass(frozen=True)
 class Decision:
-    """What a log shows at one load.
+    """Which policy is best at one load, as far as the log shows.
 
     Attributes:
         first: the policy with the shortest mean wait.
@@ -78,7 +78,7 @@ class Decision:
 
 
 def decide(level: Level) -> Decision:
-    """Return what the log shows at a load at which jobs were measured."""
+    """Return the decision at a load at which jobs were measured."""
     first, *rest = level.ranked
     if not rest:
         return Decision(first)
@@ -108,7 +108,7 @@ def decide(level: Level) -> Decision:
 def negligible(gap: Estimate, than: ReplayResult) -> bool:
     """Whether a difference of mean waits is below one minute, or below 1 % of the wait."""
     size = abs(gap.value)
-    return size < MINUTE or size < SLIGHT * abs(than.mean_waiting_time.value)
+    return size < NOTICEABLE or size < SLIGHT * abs(than.mean_waiting_time.value)
 
 
 def concentration(result: ReplayResult) -> Concentration:

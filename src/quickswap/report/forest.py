@@ -1,6 +1,7 @@
-"""Positions in the picture of the changes by group: a row a group, with its interval.
+"""Positions in the figure of the changes by group: one row per group, with its interval.
 
-The template draws it. A report contains dozens of them, which takes a plotting library seconds.
+The template draws it. A report contains dozens of these figures, for which a plotting library
+requires seconds.
 """
 
 from __future__ import annotations
@@ -15,9 +16,9 @@ from quickswap.report.text import MINUS, Unit
 __all__ = ["Forest", "Mark", "place"]
 
 WIDTH, ROW, TOP, BOTTOM, RIGHT = 440.0, 22.0, 26.0, 44.0, 12.0
-"""Pixels at which letters are as large as elsewhere in the page."""
+"""Pixels, such that text is as large as in the rest of the page."""
 LETTER = 6.6
-"""Width of a letter, at most."""
+"""Largest width of a letter, in pixels."""
 MOST_LETTERS = 18
 TICKS = 7
 
@@ -50,7 +51,7 @@ class Forest:
 
 
 def place(rows: Sequence[GroupChange], unit: Unit) -> Forest:
-    """Place the changes of some groups, of which one at least has a change."""
+    """Return the figure of the changes of some groups; at least one must have a change."""
     spans = []
     for row in rows:
         if row.change is not None and math.isfinite(row.change.value):
@@ -74,7 +75,10 @@ def place(rows: Sequence[GroupChange], unit: Unit) -> Forest:
         bottom,
         bottom + BOTTOM,
         at(0.0),
-        tuple((at(each), _label(each)) for each in ticks(low, high)),
+        tuple(
+            (at(each), f"{each:,.6g}".replace("-", MINUS) if each else "0")
+            for each in ticks(low, high)
+        ),
         tuple(
             Mark(name, kind, TOP + ROW * (i + 0.5), *map(at, ends))
             for i, (name, kind, *ends) in enumerate(spans)
@@ -89,7 +93,3 @@ def ticks(low: float, high: float) -> list[float]:
     step = next(each * power for each in (1, 2, 5, 10) if each * power >= rough * (1 - 1e-9))
     first, last = math.ceil(low / step - 1e-9), math.floor(high / step + 1e-9)
     return [step * i for i in range(first, last + 1)]
-
-
-def _label(value: float) -> str:
-    return f"{value:,.6g}".replace("-", MINUS) if value else "0"

@@ -11,8 +11,9 @@ from numpy.typing import NDArray
 
 from quickswap.errors import QuickswapError, shown
 from quickswap.replays import ReplayResult
-from quickswap.replays.measuring import Table, tabulate
-from quickswap.report.data import METRIC, MINUTE, Level, ReportData, difference, significant
+from quickswap.replays.measurement import MomentTable, tabulate
+from quickswap.replays.schedule import Floats, Ints
+from quickswap.report.data import METRIC, NOTICEABLE, Level, ReportData, difference, significant
 from quickswap.statistics.bootstrap import FEWEST
 from quickswap.statistics.estimates import Estimate
 from quickswap.statistics.quantities import SUMMARIES
@@ -35,9 +36,6 @@ FEW = 30
 HEAVIEST = 12
 """Users that are shown where there are more."""
 UNKNOWN = "(not logged)"
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 
 @dataclass(frozen=True)
@@ -87,7 +85,7 @@ class Grouping:
         found = [
             (abs(row.change.value), row)
             for row in self.rows.get(policy, ())
-            if row.change is not None and row.kind == kind and abs(row.change.value) >= MINUTE
+            if row.change is not None and row.kind == kind and abs(row.change.value) >= NOTICEABLE
         ]
         return max(found, key=lambda each: each[0])[1] if found else None
 
@@ -97,18 +95,18 @@ class ChangeCounts:
     """Numbers of users and shares of the jobs that wait less or more under another policy.
 
     Attributes:
-        column: of the log that is counted: "user" or another; None if it has no such groups.
-        groups: of them, with any job measured.
-        gain, lose: of them, whose mean wait changes significantly and by a minute or more, and
-            whose jobs lie in six weeks (days, hours) or more.
-        sooner, later: shares of the jobs that start at least a minute sooner, or later.
+        column: the column of the log that is counted, such as "user"; None if there is none.
+        groups: number of groups with jobs measured.
+        gain, lose: number of groups whose mean wait changes significantly and by at least a
+            minute, and whose jobs lie in at least six weeks (days, hours).
+        earlier, later: shares of the jobs that start at least a minute earlier, or later.
     """
 
     column: str | None
     groups: int
     gain: int
     lose: int
-    sooner: Estimate
+    earlier: Estimate
     later: Estimate
 
 
@@ -206,31 +204,31 @@ def _counts(
 
     one = np.ones(len(change))
     jobs = by_piece(one, 0, 1)
-    sooner, later = (
+    earlier, later = (
         pieces.estimates(means(by_piece(side.astype(float), 0, 1), jobs))[0]
-        for side in (change <= -MINUTE, change >= MINUTE)
+        for side in (change <= -NOTICEABLE, change >= NOTICEABLE)
     )
     if groups is None:
-        return ChangeCounts(None, 0, 0, 0, sooner, later)
+        return ChangeCounts(None, 0, 0, 0, earlier, later)
     names, owner = groups
     mine = owner[base.schedule.rows][inside]
     jobs = by_piece(one, mine, len(names))
     drawn = means(by_piece(change, mine, len(names)), jobs)
     size, enough = np.abs(drawn[0]), (jobs > 0).sum(axis=0) >= FEWEST
     known = np.array([name != UNKNOWN for name in names], dtype=bool)
-    clear = known & enough & (size > pieces.half_widths(drawn)) & (size >= MINUTE)
+    clear = known & enough & (size > pieces.half_widths(drawn)) & (size >= NOTICEABLE)
     gain, lose = (int((clear & side).sum()) for side in (drawn[0] < 0, drawn[0] > 0))
-    return ChangeCounts(column, int(known.sum()), gain, lose, sooner, later)
+    return ChangeCounts(column, int(known.sum()), gain, lose, earlier, later)
 
 
-def _tabulated(result: ReplayResult, owner: Ints, groups: int) -> Table:
+def _tabulated(result: ReplayResult, owner: Ints, groups: int) -> MomentTable:
     assert result.table is not None
     group = owner[result.schedule.rows]
     bound = result.inputs.slowdown_bound
     return tabulate(result.schedule, result.table.pieces, group, groups, bound)
 
 
-def _means(table: Table) -> Floats:
+def _means(table: MomentTable) -> Floats:
     """Return the mean wait of each group in the whole and in each draw: (1 + draws, groups)."""
     sums = table.pieces.sums(table.moments[:, :, SUMMARIES.index(METRIC), :2])
     with np.errstate(invalid="ignore", divide="ignore"):

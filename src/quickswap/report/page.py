@@ -1,4 +1,4 @@
-"""Renders a report: the template `assets/report.html` and what it is filled with."""
+"""Renders a report from the template `assets/report.html`."""
 
 from __future__ import annotations
 
@@ -46,15 +46,15 @@ def write_report(
 
     Args:
         comparison: the result of `quickswap.replays.replay_all`, preferably at several loads.
-        path: of the file.
+        path: the file.
         groups: column of the log whose values are compared as groups of users: "user", "group",
             "queue", "partition" or "class"; by default "group" where there are 2 to 30, else
             "user". Of more than 30, and of users, the twelve with most work are shown.
-        title: of the page; by default the machine or the file.
-        command: with which the report was made, to be shown; by default some lines of Python.
+        title: title of the page; by default the machine or the file.
+        command: the command that writes the report, which is shown; by default lines of Python.
 
     Raises:
-        QuickswapError: an unknown or empty column, no comparison, or the file cannot be written.
+        QuickswapError: an argument is invalid, or the file cannot be written.
     """
     data = ReportData.of(comparison, check_column(groups), command)
     check_filled(data.log.jobs, groups)
@@ -121,7 +121,7 @@ def _environment() -> Environment:
 
 
 def _clean(value: object) -> object:
-    """Return a value as it may stand in a document: without control characters and surrogates."""
+    """Return a value without the characters that a document must not contain."""
     if isinstance(value, str) and not isinstance(value, Markup):
         return FORBIDDEN.sub("\N{REPLACEMENT CHARACTER}", value)
     return "" if value is None else value

@@ -1,10 +1,11 @@
-"""The main results at each load: the best policy, what a change costs, who waits less or more."""
+"""The main results at each load: the best policy, and the jobs that wait less or more under it."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from quickswap.logs.times import HOUR
 from quickswap.replays import ReplayResult
 from quickswap.report.data import Level, ReportData, difference, relative_saving
 from quickswap.report.decision import Decision, decide, negligible
@@ -27,7 +28,7 @@ __all__ = [
     "summarise",
 ]
 
-FAR, LONG = 2.0, 3600.0
+FAR, LONG = 2.0, HOUR
 """Times the longest wait of another policy, and seconds more, from which a wait is far longer."""
 
 

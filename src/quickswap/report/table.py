@@ -18,11 +18,11 @@ class Column:
     """A quantity of the table.
 
     Attributes:
-        name: its heading.
+        name: the heading.
         kind: "time", "longest" (a time without an interval), "number" or "share".
-        value: takes it from a result.
-        metric: of which the paired difference of means decides whether two are tied.
-        ranked: whether less is better.
+        value: returns the quantity of a result.
+        metric: the metric whose paired differences decide ties; None compares intervals.
+        ranked: whether a smaller value is better.
     """
 
     name: str

@@ -9,6 +9,7 @@ from datetime import UTC, datetime, tzinfo
 from zoneinfo import ZoneInfo
 
 from quickswap.logs import JobLog
+from quickswap.logs.times import DAY, HOUR, MINUTE
 from quickswap.replays import ReplayComparison
 from quickswap.statistics.estimates import Estimate
 
@@ -72,11 +73,11 @@ class Unit:
 
 UNITS = (
     Unit("s", 1.0, "seconds"),
-    Unit("min", 60.0, "minutes"),
-    Unit("h", 3600.0, "hours"),
-    Unit("days", 86400.0, "days"),
+    Unit("min", MINUTE, "minutes"),
+    Unit("h", HOUR, "hours"),
+    Unit("days", DAY, "days"),
 )
-ENOUGH = (120.0, 90 * 60.0, 100 * 3600.0)
+ENOUGH = (2 * MINUTE, 90 * MINUTE, 100 * HOUR)
 """Seconds from which the next larger unit reads better."""
 
 
@@ -149,6 +150,6 @@ class Clock:
         return str(getattr(self.zone, "key", "UTC"))
 
     def date(self, seconds: float) -> str:
-        """Return the date of a time of the log, of which dates are known."""
+        """Return the date of a time of the log, which must contain dates."""
         assert self.origin is not None
         return f"{datetime.fromtimestamp(self.origin + seconds, self.zone):%d %b %Y}".lstrip("0")

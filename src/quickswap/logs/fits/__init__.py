@@ -1,1 +1,1 @@
-"""From a log to a model: classes, arrivals and sizes, and how well the model fits."""
+"""Fits a system to a log, and compares the two."""

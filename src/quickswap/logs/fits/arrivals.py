@@ -1,4 +1,4 @@
-"""How far the arrivals of a log are from a Poisson process with a constant rate."""
+"""Comparison of the arrivals of a log with a Poisson process of constant rate."""
 
 from __future__ import annotations
 
@@ -12,31 +12,31 @@ from scipy.special import stdtrit
 
 from quickswap.logs.fits.sample import Floats
 from quickswap.logs.joblog import JobLog
+from quickswap.logs.times import HOUR
 from quickswap.statistics.estimates import Estimate, jackknife
 
-__all__ = ["Hours", "Swing", "dispersion"]
+__all__ = ["Hours", "RateProfile", "dispersion"]
 
-HOUR = 3600.0
-SURE = 0.975
-"""Level of the quantile that is the half-width of a 95 % interval, in standard errors."""
+LEVEL = 0.975
+"""Level of the quantile that, times the standard error, is the half-width of a 95 % interval."""
 STRETCHES = 16
-"""Parts of the log, of equal duration, whose differences give the intervals."""
+"""Parts of the log, of equal duration, for the jackknife."""
 LEAST, MOST = 24, 24 * 366 * 100
-"""Hours below and beyond which nothing is said: no log goes on for a hundred years."""
+"""Smallest and largest number of hours that are analysed; no log is a hundred years long."""
 
 WEEKDAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
 
 
 class Hours:
-    """The whole clock hours of a log, without the partial ones at its ends.
+    """The complete clock hours of a log, without the partial hours at its ends.
 
     Attributes:
-        count: how many there are.
-        hour: of each, the hour of the day, 0 to 23, int.
-        weekday: of each, 0 for Monday to 6, int.
-        day: of each, the number of its date, int.
-        known: whether the log says when it began; otherwise hours and days are counted from the
-            first job.
+        count: number of hours.
+        hour: hour of the day of each, 0 to 23, int.
+        weekday: weekday of each, 0 for Monday to 6, int.
+        day: number of the date of each, int.
+        known: whether the log contains dates; otherwise hours and days are counted from the first
+            submission.
     """
 
     def __init__(self, log: JobLog) -> None:
@@ -54,7 +54,7 @@ class Hours:
         self.day = local.dt.date().cast(pl.Int32).to_numpy().astype(int)
 
     def counts(self, submit: Floats) -> npt.NDArray[np.int64]:
-        """Return how many of these submissions, in seconds of the log, are in each hour."""
+        """Return the number of submissions in each hour, given seconds since the first one."""
         place = np.floor((self._origin + submit) / HOUR).astype(np.int64) - self._first
         inside = (place >= 0) & (place < self.count)
         return np.bincount(place[inside], minlength=self.count)
@@ -63,8 +63,8 @@ class Hours:
 def dispersion(counts: npt.NDArray[np.int64]) -> Estimate:
     """Return the variance of counts per hour over their mean, 1 for Poisson arrivals.
 
-    The half-width is that of the jackknife over 16 stretches of hours, so that bursts and busy
-    weeks widen it. It is unknown below two jobs a stretch, and all is below a day.
+    The half-width is from the jackknife over 16 parts of the log, so that bursts and busy weeks
+    increase it. It is nan below two jobs per part; both are nan for logs shorter than a day.
     """
     n = len(counts)
     if n < LEAST or not counts.any():
@@ -82,13 +82,13 @@ def _ratio(counts: npt.NDArray[np.int64]) -> float:
 
 
 @dataclass(frozen=True)
-class Swing:
-    """How the rate of arrivals goes up and down with the clock, relative to its mean.
+class RateProfile:
+    """The arrival rate by hour of the day or by weekday, relative to the mean rate.
 
     Attributes:
         labels: the hours of the day or the weekdays, in order.
-        rates: arrivals per hour at each of them over arrivals per hour at all times; nan where the
-            log has no such hour. The intervals are from how much the days differ.
+        rates: the rate at each of them over the mean rate; nan if the log contains no such hour.
+            The intervals reflect the differences between days.
     """
 
     labels: tuple[str, ...]
@@ -96,12 +96,12 @@ class Swing:
 
     @property
     def busiest(self) -> tuple[str, Estimate]:
-        """When most jobs arrive, and how many times the mean."""
+        """The label with the highest rate, and this rate."""
         return max(self._known(), key=lambda each: each[1].value)
 
     @property
     def quietest(self) -> tuple[str, Estimate]:
-        """When the fewest jobs arrive, and how many times the mean."""
+        """The label with the lowest rate, and this rate."""
         return min(self._known(), key=lambda each: each[1].value)
 
     def _known(self) -> list[tuple[str, Estimate]]:
@@ -115,8 +115,8 @@ class Swing:
         hours: Hours,
         part: npt.NDArray[np.int_],
         labels: tuple[str, ...],
-    ) -> Swing | None:
-        """Return the swing of counts per hour over the parts of the clock; None below a day."""
+    ) -> RateProfile | None:
+        """Return the rates from counts per hour; None for logs shorter than a day."""
         if len(counts) < LEAST or not counts.any():
             return None
         relative = counts / counts.mean()
@@ -125,13 +125,13 @@ class Swing:
 
 
 def _mean(values: Floats, day: npt.NDArray[np.int_]) -> Estimate:
-    """Return the mean of values of some days; those of one day count as one observation."""
+    """Return the mean of some values; those of the same day are one observation."""
     if not len(values):
         return Estimate(math.nan, math.nan)
     days, at = np.unique(day, return_inverse=True)
     n, mean = len(days), float(values.mean())
     if n < 2:
         return Estimate(mean, math.nan)
-    off = np.bincount(at, values - mean)  # of each day; a day that is not whole weighs less
+    off = np.bincount(at, values - mean)  # per day; partial days have less weight
     error = math.sqrt(float(np.square(off).sum()) * n / (n - 1)) / len(values)
-    return Estimate(mean, float(stdtrit(n - 1, SURE)) * error)
+    return Estimate(mean, float(stdtrit(n - 1, LEVEL)) * error)

@@ -1,10 +1,9 @@
-"""Distributions of job sizes fitted to a sample by maximum likelihood, all with the mean of the
-sample.
+"""Distributions of job sizes, fitted by maximum likelihood under the constraint that the mean of
+the sample is kept.
 
-The mean is kept because the load is: a distribution that fits the short jobs well and misses the
-mean would make another system. For exponential, gamma and hyperexponential distributions the
-likelihood is largest at the mean of the sample anyway; of lognormal distributions those with that
-mean are searched.
+The mean determines the load: a distribution that fits the short jobs well but has another mean
+describes another system. For exponential, gamma and hyperexponential distributions, the maximum
+likelihood estimate has the mean of the sample anyway.
 """
 
 from __future__ import annotations
@@ -42,18 +41,18 @@ __all__ = [
 ]
 
 POINTS = 200
-"""Most values of an empirical distribution."""
+"""Largest number of values of an empirical distribution."""
 CONSTANT = 1e-9
 """Squared coefficient of variation up to which sizes count as equal."""
 TAIL = 10.0
-"""How many times the scv of the sample that of the best distribution is at most."""
+"""Largest ratio of the scv of the best distribution to the scv of the sample."""
 EM_POINTS = 500
-"""Most values that the EM algorithm sees."""
+"""Largest number of values for the EM algorithm."""
 FIRST_STEPS, EM_STEPS = 50, 3000
 EM_GAIN = 1e-10
-"""Gain of log-likelihood a job at which the EM algorithm ends."""
+"""Increase of the log-likelihood per job below which the EM algorithm has converged."""
 LEAST = 1e-9
-"""Least mean of a phase, as a share of the mean of all."""
+"""Smallest mean of a phase, relative to the mean of the sample."""
 
 
 def _exponential(sample: Sample) -> Exponential:
@@ -61,7 +60,7 @@ def _exponential(sample: Sample) -> Exponential:
 
 
 def _gamma(sample: Sample) -> Gamma:
-    """Solve log a - psi(a) = log E[S] - E[log S] for the shape a."""
+    """Solve log a - psi(a) = log E[S] - E[log S], the likelihood equation for the shape a."""
     gap = math.log(sample.mean) - float(np.log(sample.values) @ sample.counts) / sample.jobs
     # 1 / (2 a) < log a - psi(a) < 1 / a
     low, high = 0.4 / gap, 1.1 / gap
@@ -70,9 +69,9 @@ def _gamma(sample: Sample) -> Gamma:
 
 
 def _lognormal(sample: Sample) -> LogNormal:
-    """Among the distributions with the mean m of the sample: mu = log m - sigma^2 / 2.
+    """With the mean m of the sample, mu = log m - sigma^2 / 2.
 
-    Their log-likelihood is largest where v^2 / 4 + v = E[(log S / m)^2] with v = sigma^2.
+    The log-likelihood is then maximal at v = sigma^2 with v^2 / 4 + v = E[(log S / m)^2].
     """
     square = float(np.square(np.log(sample.values / sample.mean)) @ sample.counts) / sample.jobs
     variance = 2 * square / (1 + math.sqrt(1 + square))
@@ -80,19 +79,19 @@ def _lognormal(sample: Sample) -> LogNormal:
 
 
 def _hyperexponential(sample: Sample) -> Hyperexponential:
-    """Two phases by the EM algorithm: a few steps from several starts, then on from the best."""
+    """Two phases by the EM algorithm: a few steps from several starts, then more from the best."""
     points = sample.thinned(EM_POINTS)
     starts = [_start(points, share) for share in (0.1, 0.3, 0.5, 0.7, 0.9, 0.99)]
     first = max((_em(points, *start, FIRST_STEPS) for start in starts), key=lambda end: end[0])
     _, shares, means = _em(points, *first[1:], EM_STEPS)
-    means *= sample.mean / float(shares @ means)  # but for rounding, each step keeps the mean
+    means *= sample.mean / float(shares @ means)  # each step keeps the mean, except for rounding
     return Hyperexponential(shares.tolist(), (1 / means).tolist())
 
 
 def _start(sample: Sample, share: float) -> tuple[Floats, Floats]:
-    """Return shares and means of phases of which the first holds this share of jobs, the shorter.
+    """Return shares and means of two phases; the first has the given share, of the shortest jobs.
 
-    As in a mixture the phases overlap, both are moved towards the mean of all.
+    The phases of a mixture overlap, so both means are moved towards the mean of the sample.
     """
     weights = sample.counts / sample.jobs
     place = np.cumsum(weights) - weights / 2
@@ -105,12 +104,12 @@ def _start(sample: Sample, share: float) -> tuple[Floats, Floats]:
 
 
 def _em(sample: Sample, shares: Floats, means: Floats, steps: int) -> tuple[float, Floats, Floats]:
-    """Return log-likelihood a job, shares and means after so many steps, or where they end."""
+    """Return log-likelihood per job, shares and means after convergence or `steps` steps."""
     x, weights = sample.values, sample.counts / sample.jobs
     before = -math.inf
     for _ in range(steps):
         rates = 1 / means
-        # the longer phase is the reference: its density is never too small for a float
+        # relative to the longer phase, whose density does not underflow
         slow = int(np.argmax(means))
         other = 1 - slow
         ratio = shares[other] * rates[other] / (shares[slow] * rates[slow])
@@ -122,7 +121,7 @@ def _em(sample: Sample, shares: Floats, means: Floats, steps: int) -> tuple[floa
         before = likelihood
         mine = weights * (odds / (1 + odds))
         share = min(max(float(mine.sum()), 1e-12), 1 - 1e-12)
-        least = LEAST * float(x @ weights)  # a phase that no job is in has no mean
+        least = LEAST * float(x @ weights)  # the mean of a phase without jobs is undefined
         mean = max(float(mine @ x) / share, least)
         rest = max(float(x @ weights) - share * mean, least) / (1 - share)
         shares, means = np.empty(2), np.empty(2)
@@ -141,21 +140,21 @@ _FITS: dict[str, tuple[Callable[[Sample], Distribution], int]] = {
     "hyperexponential": (_hyperexponential, 3),
     "lognormal": (_lognormal, 2),
 }
-"""How each distribution is fitted, and its number of parameters."""
+"""The fit of each distribution, and its number of parameters."""
 
 SIZES = ("best", *_FITS, "empirical")
-"""What may be asked for."""
+"""Values of the argument `size` of `fit`."""
 
 
 @dataclass(frozen=True)
 class Candidate:
-    """A distribution fitted to a sample, and how well.
+    """A distribution fitted to a sample, with measures of the fit.
 
     Attributes:
         distribution: the distribution, with the mean of the sample.
         log_likelihood: of the sample under its density, sizes in seconds.
-        aic: Akaike's criterion, 2 x parameters - 2 x log-likelihood: the less the better.
-        ks: Kolmogorov-Smirnov distance, the largest difference of the shares of jobs up to a size.
+        aic: Akaike's criterion, 2 x parameters - 2 x log-likelihood; smaller is better.
+        ks: Kolmogorov-Smirnov distance, the largest difference of the distribution functions.
     """
 
     distribution: Distribution
@@ -165,9 +164,7 @@ class Candidate:
 
 
 def candidates(sample: Sample) -> list[Candidate]:
-    """Return the distributions fitted to a sample, the best by AIC first; none where all sizes are
-    equal.
-    """
+    """Return the fitted distributions, the smallest AIC first; none if all sizes are equal."""
     result = []
     if sample.scv > CONSTANT:
         for fit, parameters in _FITS.values():
@@ -181,22 +178,21 @@ def candidates(sample: Sample) -> list[Candidate]:
 
 
 def best(found: Sequence[Candidate], sample: Sample) -> Candidate:
-    """Return the candidate with the least AIC, but none with a tail that the sample does not have.
+    """Return the candidate with the smallest AIC among those whose tail is not too long.
 
-    A lognormal distribution may suit the many short jobs best and have a hundred times the
-    variance of the log, where time limits cut the tail. Distributions with more than `TAIL` times
-    its scv are passed over, unless all are.
+    A lognormal distribution may fit the many short jobs best, but have a hundred times the variance
+    of the log, in which time limits truncate the tail. Distributions with more than `TAIL` times
+    the scv of the sample are excluded, unless all exceed it.
     """
     modest = [each for each in found if each.distribution.scv <= TAIL * sample.scv]
     return min(modest or found, key=lambda each: each.aic)
 
 
 def fitted(sample: Sample, size: str) -> Distribution:
-    """Return the distribution that `size` asks for, one of `SIZES`; where all sizes are equal,
-    that size.
+    """Return the distribution for a value of `SIZES`; deterministic if all sizes are equal.
 
     Raises:
-        LogError: an unknown distribution.
+        LogError: the distribution is unknown.
     """
     if size not in SIZES:
         unknown("distribution to fit", size, SIZES, LogError)
@@ -208,7 +204,7 @@ def fitted(sample: Sample, size: str) -> Distribution:
 
 
 def _log_density(distribution: Distribution, x: Floats) -> Floats:
-    """Return the logarithm of the density of a distribution of `_FITS`, x in seconds, above 0."""
+    """Return the logarithm of the density of a distribution of `_FITS`; x > 0 in seconds."""
     if isinstance(distribution, Exponential):
         return np.asarray(-x / distribution.mean - math.log(distribution.mean))
     if isinstance(distribution, Gamma):
@@ -229,7 +225,7 @@ def cdf(distribution: Distribution, x: Floats, below: bool = False) -> Floats:
     """Return the probability that a size is at most x seconds; `below`: less than x.
 
     Raises:
-        LogError: a distribution that is not fitted to logs.
+        LogError: the distribution cannot be compared with a log.
     """
     if isinstance(distribution, Exponential):
         return np.asarray(-np.expm1(-x / distribution.mean))
@@ -249,7 +245,7 @@ def quantile(distribution: Distribution, share: float) -> float:
     """Return the size in seconds that a job does not exceed with probability `share`.
 
     Raises:
-        LogError: a distribution that is not fitted to logs.
+        LogError: the distribution cannot be compared with a log.
     """
     if isinstance(distribution, Exponential):
         return -distribution.mean * math.log1p(-share)
@@ -269,13 +265,13 @@ def quantile(distribution: Distribution, share: float) -> float:
 
 
 def _points(distribution: Distribution) -> Sample:
-    """Return the values of a distribution that has few, and their weights."""
+    """Return the values of a discrete distribution, and their weights."""
     if isinstance(distribution, Deterministic):
         return Sample(np.array([distribution.value]), np.ones(1))
     if not isinstance(distribution, Empirical):
         raise LogError(
-            f"{distribution.kind} distributions are not fitted to logs and cannot be compared with "
-            f"one; distributions that can are deterministic, {', '.join(SIZES[1:])}."
+            f"a {distribution.kind} distribution cannot be compared with a log; use deterministic, "
+            f"{', '.join(SIZES[1:])}."
         )
     values, where = np.unique(np.array(distribution.values), return_inverse=True)
     weights = np.bincount(where, np.array(distribution.weights)).astype(float)

@@ -1,4 +1,4 @@
-"""From a log to a model: classes, arrival rates and size distributions."""
+"""Fits a system to a log: classes, arrival rates and size distributions."""
 
 from __future__ import annotations
 
@@ -37,83 +37,77 @@ def fit(
     *,
     at_most: int = 10,
 ) -> System:
-    """Fit a system to a log: the servers, job counts, load and mean sizes are those of the log.
+    """Fit a system with the servers, job counts, load and mean sizes of a log.
 
-    `quickswap.logs.goodness` tells how well the other assumptions hold.
+    `quickswap.logs.goodness` compares the system with the log in all other respects.
 
-    Rates: the jobs of a class over the duration of the log, from its first submission to its
-    last, and Poisson arrivals. Both edges are jobs, so that the rate is high by one part in the
-    number of all jobs; in exchange the load is exactly that of the log.
+    Rates: arrivals are Poisson. The rate of a class is its number of jobs over the duration of the
+    log, from its first submission to its last, so that the load is that of the log. The rate is
+    high by one part in the number of jobs, as both ends of the interval are submissions.
 
-    Needs: jobs of a class need the same number of servers, so a class of several needs gets one
-    of them: the median by load, which half of the load of the class does not exceed. Real jobs
-    have it, so that it packs as theirs do, where a mean might fit in no gap. All sizes of the
-    class are then multiplied by the one factor, `sum(need * size) / (need of the class *
-    sum(size))`, that keeps its load; it is 1 for a class of one need.
+    Needs: a class has one need. For a class with several needs in the log, it is the median by
+    load, which half of the load of the class does not exceed: real jobs have this need, whereas a
+    mean might fit into no gap. Sizes of the class are multiplied by `sum(need * size) / (need of
+    the class * sum(size))`, which keeps the load; this factor is 1 for a class with one need.
 
-    Sizes: distributions fitted by maximum likelihood among those with the mean of the sample,
-    which keeps the load. The best has the least AIC; distributions with more than ten times the
-    squared coefficient of variation (scv) of the log are passed over, as their tail is longer than
-    that of the log. "empirical" is the sample itself, with neighbouring values averaged into at
-    most 200;
-    the mean stays.
+    Sizes: distributions are fitted by maximum likelihood with the mean of the sample. "best" is the
+    one with the smallest AIC, without those that have more than ten times the squared coefficient
+    of variation (scv) of the log, as their tails are too long. "empirical" is the sample itself,
+    with neighbouring values averaged to at most 200 values.
 
     Args:
-        log: the log; its jobs, of which those of size 0 count as 1 s already.
-        classes: "load", groups of neighbouring needs with loads as equal as can be; "need", a
-            class for each need; or the groups, as in "1,2-4,5-16,17-" or as a list of (low, high).
-            Classes are named after their needs, as in "2-4".
-        size: "best" of exponential, gamma, hyperexponential (two phases) and
-            lognormal, one of these, or "empirical". Equal sizes are "deterministic" always.
-        at_most: the most groups of "load".
+        log: the log.
+        classes: "load" for groups of neighbouring needs with nearly equal loads, "need" for a class
+            per need, or groups, as in "1,2-4,5-16,17-" or as a list of (low, high). Names of
+            classes are their needs, as in "2-4".
+        size: "best", "exponential", "gamma", "hyperexponential" (two phases), "lognormal" or
+            "empirical". Classes with equal sizes are always deterministic.
+        at_most: largest number of groups for "load".
 
     Raises:
-        LogError: the log has no duration; groups that make no sense, that leave out a job, or
-            that hold none; an unknown distribution.
+        LogError: the log has no duration, groups are invalid or empty or leave out a job, or the
+            distribution is unknown.
     """
-    jobs = Jobs(log, chosen(log, classes, at_most))
+    jobs = Jobs(log, _groups(log, classes, at_most))
     return System(log.servers, [jobs.fitted(index, size) for index in range(len(jobs.groups))])
 
 
-def chosen(log: JobLog, classes: str | Sequence[Group], at_most: int) -> list[Group]:
-    """Return the groups that `classes` asks for.
+def _groups(log: JobLog, classes: str | Sequence[Group], at_most: int) -> list[Group]:
+    """Return the groups for the argument `classes` of `fit`.
 
     Raises:
-        LogError: they make no sense.
+        LogError: it is invalid.
     """
     check_log(log)
     need = log.jobs["need"].to_numpy()
-    if not isinstance(classes, str):
-        return as_groups(classes)
-    if classes == "need":
-        return [*needs_as_groups(need)]
-    if classes == "load":
-        return [*groups_by_load(need, need * log.jobs["size"].to_numpy(), at_most)]
-    if not any(letter.isdigit() for letter in classes):
-        raise LogError(
-            f"classes must be load, need, or groups as in 1,2-4,5-16,17-, not {shown(classes)}."
-        )
-    return parse_groups(classes)
+    if isinstance(classes, str):
+        if classes == "need":
+            return [*needs_as_groups(need)]
+        if classes == "load":
+            return [*groups_by_load(need, need * log.jobs["size"].to_numpy(), at_most)]
+        if any(letter.isdigit() for letter in classes):
+            return parse_groups(classes)
+    return as_groups(classes)
 
 
 def check_log(log: object) -> None:
-    """Refuse what is no log."""
+    """Check that an argument is a log."""
     if not isinstance(log, JobLog):
-        raise LogError(f"a log is what quickswap.logs.read returns, not {shown(log)}.")
+        raise LogError(f"log is {shown(log)}; it must be a log that quickswap.logs.read returned.")
 
 
 def as_groups(classes: object) -> list[Group]:
-    """Return groups given as a list of (low, high).
+    """Return groups, given as a list of (low, high).
 
     Raises:
-        LogError: they are none, or make no sense.
+        LogError: they are invalid.
     """
     pairs = [items(each) for each in items(classes) or []]
     groups = [pair for pair in pairs if pair is not None and len(pair) == 2]
     if not groups or len(groups) < len(pairs):
         raise LogError(
-            f"classes is {shown(classes)}; give load, need, groups as in 1,2-4,5-16,17-, or a list "
-            "of (low, high)."
+            f"classes is {shown(classes)}; it must be load, need, groups as in 1,2-4,5-16,17-, or "
+            "a list of (low, high)."
         )
     return parse_groups(",".join(f"{a}-{'' if b is None else b}" for a, b in groups))
 
@@ -124,15 +118,15 @@ class Jobs:
     Attributes:
         log: the log.
         groups: the needs of each class.
-        need, size, submit: of each job, in servers, seconds and seconds.
+        need, size, submit: need in servers, size and submission in seconds, of each job.
         index: class of each job, uint32.
     """
 
     def __init__(self, log: JobLog, groups: Sequence[Group]) -> None:
         if not log.duration > 0:
             raise LogError(
-                f"{log.source} has all of its jobs submitted at the same time, which gives no "
-                f"arrival rate: give a longer log."
+                f"{log.source} has no duration, as all jobs were submitted at the same time; give "
+                "a longer log."
             )
         self.log = log
         self.groups = list(groups)
@@ -143,18 +137,17 @@ class Jobs:
         for group, jobs in zip(self.groups, self.counts, strict=True):
             if jobs == 0:
                 raise LogError(
-                    f"{log.source} has no job with a need in group {group_name(group)}: leave the "
-                    f"group out."
+                    f"{log.source} contains no job in the group {group_name(group)}; omit it."
                 )
 
     @property
     def counts(self) -> npt.NDArray[np.int64]:
-        """Jobs of each class."""
+        """Number of jobs of each class."""
         return np.bincount(self.index, minlength=len(self.groups))
 
     @property
     def loads(self) -> Floats:
-        """Share of all servers that each class keeps busy."""
+        """Offered load of each class."""
         work = np.bincount(self.index, self.need * self.size, len(self.groups))
         return np.asarray(work / (self.log.servers * self.log.duration))
 
@@ -162,22 +155,17 @@ class Jobs:
         """Return the class fitted to a group."""
         of = self.index == index
         need, sizes = self.need[of], self.size[of]
-        own = _median_by_load(need, sizes)
+        needs, where = np.unique(need, return_inverse=True)
+        load = np.cumsum(np.bincount(where, need * sizes))
+        own = int(needs[np.searchsorted(load, load[-1] / 2)])  # the median by load
         distribution = fitted(Sample.of(sizes).scaled(need_factor(need, sizes, own)), size)
         return JobClass(
             own, len(sizes) / self.log.duration, distribution, name=group_name(self.groups[index])
         )
 
 
-def _median_by_load(need: npt.NDArray[np.int64], size: Floats) -> int:
-    """Return the smallest need such that half of the load has at most that need."""
-    needs, where = np.unique(need, return_inverse=True)
-    load = np.cumsum(np.bincount(where, need * size))
-    return int(needs[np.searchsorted(load, load[-1] / 2)])
-
-
 def need_factor(need: npt.NDArray[np.int64], size: Floats, own: int) -> float:
-    """Return by how much longer jobs are if all need `own` servers and the load stays."""
+    """Return the factor of the sizes that keeps the load if all jobs need `own` servers."""
     if need.min() == need.max() == own:
         return 1.0
     return float(need @ size) / (own * float(size.sum()))

@@ -1,4 +1,4 @@
-"""How well a system describes the log that it is for: class by class, and the arrivals."""
+"""Comparison of a system with the log to which it was fitted: classes, sizes and arrivals."""
 
 from __future__ import annotations
 
@@ -12,29 +12,32 @@ import polars as pl
 from quickswap._words import counted
 from quickswap.errors import shown
 from quickswap.logs.errors import LogError
-from quickswap.logs.fits.arrivals import STRETCHES, WEEKDAYS, Hours, Swing, dispersion
+from quickswap.logs.fits.arrivals import STRETCHES, WEEKDAYS, Hours, RateProfile, dispersion
 from quickswap.logs.fits.distributions import Candidate, candidates, ks_distance, quantile
 from quickswap.logs.fits.fitting import Jobs, as_groups, check_log, need_factor
 from quickswap.logs.fits.sample import Floats, Sample
 from quickswap.logs.grouping import Group, parse_groups
 from quickswap.logs.joblog import JobLog
+from quickswap.logs.times import DAY, HOUR
 from quickswap.model.distributions import Distribution
 from quickswap.model.system import System
 from quickswap.statistics.estimates import Estimate, jackknife
 
-__all__ = ["ClassGoodness", "Goodness", "Table", "goodness", "sentences", "tables", "text"]
+__all__ = ["ClassGoodness", "Goodness", "TextTable", "goodness", "sentences", "tables", "text"]
 
 SHARES = (0.5, 0.9, 0.99)
-"""The percentiles reported."""
+"""Levels of the percentiles."""
 KOLMOGOROV = 1.358
-"""sqrt(n) times the KS distance that a sample of the distribution itself exceeds in 5 % of all
-cases.
-"""
+"""95th percentile of sqrt(n) times the KS distance of n samples from their own distribution."""
+FACTOR = 1.25
+"""Size factors above this, or below its inverse, are reported."""
+SCV_RATIO = 2
+"""Ratio of the scv of a distribution to that of the log above which it is reported."""
 
 
 @dataclass(frozen=True)
-class Against:
-    """A quantity in the log, with its 95 % interval, and in the model, where it is exact."""
+class LogAndModel:
+    """A quantity of the log, with its 95 % interval, and its exact value in the model."""
 
     log: Estimate
     model: float
@@ -42,28 +45,27 @@ class Against:
 
 @dataclass(frozen=True)
 class ClassGoodness:
-    """A class of a system beside the jobs of the log that it stands for.
+    """Comparison of a class of the system with its jobs in the log.
 
-    Sizes of the log are multiplied by `size_factor` before they are compared.
+    Sizes of the log are multiplied by `size_factor` before the comparison.
 
     Attributes:
-        name: of the class.
-        group: the needs of its jobs in the log.
-        need: servers that a job of the class needs in the system.
-        size_factor: by how much longer jobs are for this one need at the same load; 1 for a
-            class of one need.
-        jobs, job_share, load_share: how many jobs it has in the log, and what shares of all.
+        name: name of the class.
+        group: needs of its jobs in the log.
+        need: need of its jobs in the system.
+        size_factor: factor of the sizes that keeps the load with this one need; 1 for a class with
+            one need.
+        jobs, job_share, load_share: its number of jobs in the log, and its shares of all jobs and
+            of the load.
         rate: jobs per second.
-        dispersion: of the log, variance over mean of the jobs per hour; 1 if Poisson.
-        mean: of the size, seconds.
+        dispersion: variance over mean of the jobs per hour in the log; 1 for Poisson arrivals.
+        mean: mean size, seconds.
         scv: squared coefficient of variation of the size.
         p50, p90, p99: percentiles of the size, seconds.
-        distribution: of the size in the system.
-        ks: Kolmogorov-Smirnov distance of that distribution from the sizes, and `ks_chance` what
-            only 5 % of samples of the distribution would exceed by chance; both nan for a class of
-            one job.
-        candidates: the distributions that `fit` chooses from, the best first; none if all sizes
-            are equal.
+        distribution: distribution of the size in the system.
+        ks, ks_chance: Kolmogorov-Smirnov distance of this distribution from the sizes, and the
+            distance that 5 % of samples of the distribution exceed; nan for a class of one job.
+        candidates: the fitted distributions, the best first; none if all sizes are equal.
     """
 
     name: str
@@ -73,13 +75,13 @@ class ClassGoodness:
     jobs: int
     job_share: float
     load_share: float
-    rate: Against
+    rate: LogAndModel
     dispersion: Estimate
-    mean: Against
-    scv: Against
-    p50: Against
-    p90: Against
-    p99: Against
+    mean: LogAndModel
+    scv: LogAndModel
+    p50: LogAndModel
+    p90: LogAndModel
+    p99: LogAndModel
     distribution: Distribution
     ks: float
     ks_chance: float
@@ -98,7 +100,7 @@ class ClassGoodness:
             "dispersion_half_width": self.dispersion.half_width,
         }
         for name in ("rate", "mean", "scv", "p50", "p90", "p99"):
-            each: Against = getattr(self, name)
+            each: LogAndModel = getattr(self, name)
             row |= {
                 f"{name}_log": each.log.value,
                 f"{name}_log_half_width": each.log.half_width,
@@ -114,31 +116,32 @@ class ClassGoodness:
 
 @dataclass(frozen=True)
 class Goodness:
-    """A system beside the log that it is for; printed as text.
+    """Comparison of a system with a log; `str` gives it as text.
 
     Attributes:
         source: the file of the log.
-        jobs: jobs of the log, and `duration` its seconds from the first submission to the last.
-        load: of the log, and of the system.
-        classes: class by class.
-        dispersion: variance over mean of the jobs per hour, all classes; 1 if Poisson.
-        hours, weekdays: how the rate goes up and down; None below a day, and two
-            weeks of log.
-        clock: whether the log says when it began, so that hours are those of a clock.
+        jobs: number of jobs of the log.
+        duration: seconds from the first submission to the last.
+        load: load of the log and of the system.
+        classes: comparison of each class.
+        dispersion: variance over mean of the jobs per hour, all classes; 1 for Poisson arrivals.
+        hours: arrival rate by hour of the day; None for logs shorter than a day.
+        weekdays: arrival rate by weekday; None for logs shorter than two weeks.
+        clock: whether the log contains dates, so that hours are those of the clock.
     """
 
     source: str
     jobs: int
     duration: float
-    load: Against
+    load: LogAndModel
     classes: tuple[ClassGoodness, ...]
     dispersion: Estimate
-    hours: Swing | None = field(repr=False)
-    weekdays: Swing | None = field(repr=False)
+    hours: RateProfile | None = field(repr=False)
+    weekdays: RateProfile | None = field(repr=False)
     clock: bool = True
 
     def to_frame(self) -> pl.DataFrame:
-        """Return a row a class; `_log` are values of the log, `_half_width` 95 % intervals."""
+        """Return one row per class; `_log` is for values of the log, `_model` for the model."""
         return pl.DataFrame([each.row() for each in self.classes], infer_schema_length=None)
 
     def __str__(self) -> str:
@@ -146,26 +149,26 @@ class Goodness:
 
 
 def goodness(log: JobLog, system: System, classes: Sequence[Group] | None = None) -> Goodness:
-    """Compare a system with a log: rates, sizes, and what Poisson arrivals leave out.
+    """Compare a system with a log: rates, sizes, and the variation of the arrivals.
 
-    Intervals of values of the log are from 16 stretches of equal duration, by the jackknife, so
-    that bursts and busy weeks widen them; they are unknown for classes of few jobs. A test of
-    goodness with a verdict is left out on purpose: with thousands of jobs no simple distribution
-    passes, and what matters is how far off it is.
+    Intervals of the values of the log are from the jackknife over 16 parts of equal duration, so
+    that bursts and busy weeks increase them; they are nan for classes with few jobs. There is no
+    test with a verdict: with thousands of jobs every simple distribution is rejected, and the size
+    of the difference matters.
 
     Args:
         log: the log.
-        system: what `fit` has made of it, also after changes, or read from a file.
-        classes: the needs of each class, as (low, high), in the order of the classes; without it
-            their names tell, as in "2-4".
+        system: the result of `fit`, which may have been changed, or a system from a file.
+        classes: the needs of each class, as (low, high), in the order of the classes; by default
+            they are taken from the names of the classes, as in "2-4".
 
     Raises:
-        LogError: the classes do not tell which jobs they stand for, or leave out a job; a
-            distribution that `fit` knows nothing of.
+        LogError: the needs of the classes are unknown or leave out a job, or a distribution cannot
+            be compared with a log.
     """
     check_log(log)
     if not isinstance(system, System):
-        raise LogError(f"a log is compared with a System, not {shown(system)}.")
+        raise LogError(f"system is {shown(system)}; it must be a System.")
     jobs = Jobs(log, _groups(system, classes))
     hours = Hours(log)
     counts = hours.counts(jobs.submit)
@@ -175,11 +178,13 @@ def goodness(log: JobLog, system: System, classes: Sequence[Group] | None = None
         source=log.source,
         jobs=len(log),
         duration=log.duration,
-        load=Against(_load(jobs), system.load),
+        load=LogAndModel(_load(jobs), system.load),
         classes=tuple(_class(jobs, index, system, hours) for index in range(len(jobs.groups))),
         dispersion=dispersion(counts),
-        hours=Swing.of(counts, hours, hours.hour, names),
-        weekdays=Swing.of(counts, hours, hours.weekday, days) if hours.count >= 14 * 24 else None,
+        hours=RateProfile.of(counts, hours, hours.hour, names),
+        weekdays=RateProfile.of(counts, hours, hours.weekday, days)
+        if hours.count >= 14 * 24
+        else None,
         clock=hours.known,
     )
 
@@ -190,14 +195,14 @@ def _groups(system: System, classes: Sequence[Group] | None) -> list[Group]:
             return parse_groups(",".join(system.names))
         except LogError as error:
             raise LogError(
-                f"the classes are called {shown(', '.join(system.names))}, which does not tell "
-                f"their needs in the log: give classes, as in [(1, 1), (2, 4), (5, None)]."
+                f"the names of the classes, {shown(', '.join(system.names))}, are not needs as in "
+                "2-4; give classes, as in [(1, 1), (2, 4), (5, None)]."
             ) from error
     groups = as_groups(classes)
     if len(groups) != len(system.classes):
         raise LogError(
-            f"classes must give the needs of each of the {len(system.classes)} classes of the "
-            f"system, not of {len(groups)}."
+            f"classes contains {len(groups)} groups; it must contain one for each of the "
+            f"{len(system.classes)} classes of the system."
         )
     return groups
 
@@ -216,7 +221,7 @@ def _class(jobs: Jobs, index: int, system: System, hours: Hours) -> ClassGoodnes
         distribution.scv,
         *(quantile(distribution, share) for share in SHARES),
     ]
-    rate, mean, scv, p50, p90, p99 = map(Against, log, model)
+    rate, mean, scv, p50, p90, p99 = map(LogAndModel, log, model)
     return ClassGoodness(
         name=str(each.name),
         group=jobs.groups[index],
@@ -240,7 +245,7 @@ def _class(jobs: Jobs, index: int, system: System, hours: Hours) -> ClassGoodnes
 
 
 def _estimates(submit: Floats, size: Floats, duration: float) -> list[Estimate]:
-    """Return rate, mean, scv and percentiles of a class of the log."""
+    """Return rate, mean, scv and percentiles of a class in the log."""
     part = _stretch(submit, duration)
     values = [_quantities(size, duration)]
     if len(size) < 2 * STRETCHES:
@@ -261,7 +266,7 @@ def _quantities(size: Floats, duration: float) -> list[float]:
 
 
 def _stretch(submit: Floats, duration: float) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
-    """Return the stretch of the log in which each job was submitted."""
+    """Return the part of the log in which each job was submitted."""
     return np.minimum(submit / duration * STRETCHES, STRETCHES - 1).astype(np.int64)
 
 
@@ -275,26 +280,18 @@ def _load(jobs: Jobs) -> Estimate:
     return jackknife(np.concatenate([[loads.mean()], less])[:, None], [STRETCHES])[0]
 
 
-HOUR = 3600
-BEND = 1.25
-"""Size factors beyond, and below its inverse, are told."""
-
-THICK = 2
-"""Factor between the scv of a distribution and that of the log from which it is told."""
-
-
 @dataclass(frozen=True)
-class Table:
-    """A title, the columns, and rows of text; the first column is words."""
+class TextTable:
+    """A title, the columns, and rows of text; the first column is left-aligned."""
 
     title: str
     columns: list[str]
     rows: list[list[str]]
 
 
-def tables(found: Goodness) -> list[Table]:
-    """Return classes and rates, sizes, and the candidates for their distributions."""
-    classes = Table(
+def tables(found: Goodness) -> list[TextTable]:
+    """Return the tables of the classes, of their sizes, and of the fitted distributions."""
+    classes = TextTable(
         "Classes; ± is the half-width of the 95 % interval",
         [
             *("class", "need", "size factor", "jobs", "of jobs", "of load"),
@@ -302,7 +299,7 @@ def tables(found: Goodness) -> list[Table]:
         ],
         [_class_row(each) for each in found.classes],
     )
-    sizes = Table(
+    sizes = TextTable(
         "Sizes in seconds, of the log and of the model",
         [
             *("class", "distribution", "mean", "model", "scv", "model"),
@@ -312,8 +309,8 @@ def tables(found: Goodness) -> list[Table]:
         [_size_row(each) for each in found.classes],
     )
     names = sorted({each.distribution.kind for one in found.classes for each in one.candidates})
-    distributions = Table(
-        "AIC of each distribution, as what it has more than the best, and its KS distance",
+    distributions = TextTable(
+        "Difference of the AIC from the best distribution, and KS distance",
         ["class", *(column for name in names for column in (name, "KS"))],
         [_distribution_row(each, names) for each in found.classes],
     )
@@ -336,7 +333,7 @@ def _class_row(each: ClassGoodness) -> list[str]:
 
 
 def _size_row(each: ClassGoodness) -> list[str]:
-    pairs: list[Against] = [each.mean, each.scv, each.p50, each.p90, each.p99]
+    pairs: list[LogAndModel] = [each.mean, each.scv, each.p50, each.p90, each.p99]
     values = [text for pair in pairs for text in (str(pair.log), f"{pair.model:,.4g}")]
     return [
         each.name,
@@ -362,74 +359,64 @@ def _distribution_row(each: ClassGoodness, names: list[str]) -> list[str]:
 
 
 def sentences(found: Goodness) -> Iterator[str]:
-    """Yield what the tables do not show."""
-    yield f"Load {found.load.log} in the log, {found.load.model:.6g} in the model."
+    """Yield the results that the tables do not contain, and warnings."""
+    yield f"The load is {found.load.log} in the log and {found.load.model:.6g} in the model."
     yield from _arrivals(found)
     yield from _warnings(found)
 
 
 def _arrivals(found: Goodness) -> Iterator[str]:
     if found.hours is None:
-        yield "The log is shorter than a day: too short to tell whether arrivals are Poisson."
+        yield "The log is shorter than a day, too short to compare arrivals with a Poisson process."
         return
     yield (
-        f"Jobs per hour have a variance of {found.dispersion} times their mean; Poisson arrivals, "
-        f"as in the model, have 1."
+        f"The variance of the jobs per hour is {found.dispersion} times their mean; for the "
+        "Poisson arrivals of the model it is equal to the mean."
     )
-    clock = "" if found.clock else " after the first job, as the log does not say when it began"
-    for swing, what in ((found.hours, "hour of the day"), (found.weekdays, "day of the week")):
-        if swing is not None:
-            (most, high), (least, low) = swing.busiest, swing.quietest
+    clock = "" if found.clock else " since the first job, as the log contains no dates"
+    for profile, part in ((found.hours, "hour of the day"), (found.weekdays, "day of the week")):
+        if profile is not None:
+            (most, high), (least, low) = profile.busiest, profile.quietest
             yield (
-                f"By {what}{clock}: from {low} times the mean rate ({least}) to {high} times "
-                f"({most}); the model has 1 throughout."
+                f"By {part}{clock}, the arrival rate varies from {low} ({least}) to {high} "
+                f"({most}) times its mean; it is constant in the model."
             )
 
 
 def _warnings(found: Goodness) -> Iterator[str]:
-    yield from _rejected(found)
-    thick = [each.name for each in found.classes if _off(each) > THICK]
-    if thick:
+    rejected = [each for each in found.classes if each.ks > each.ks_chance]  # never where it is nan
+    if rejected:
+        near, far = (f"{end(each.ks for each in rejected):.2f}" for end in (min, max))
+        reach = far if near == far else f"{near} to {far}"
         yield (
-            f"Class {', '.join(thick)}: the fitted scv is off by more than a factor of "
-            f"{THICK:g}, which moves response times; take size empirical, or another distribution."
+            f"Class {', '.join(each.name for each in rejected)}: the sizes do not follow the "
+            f"distribution of the model; the KS distance, {reach}, "
+            "is significant. Use size empirical, or replay the log."
         )
-    bent = [each.name for each in found.classes if not 1 / BEND <= each.size_factor <= BEND]
-    if bent:
+    wrong = [each.name for each in found.classes if _scv_ratio(each) > SCV_RATIO]
+    if wrong:
         yield (
-            f"Class {', '.join(bent)}: needs differ so much that sizes had to be stretched or "
-            f"shortened by more than a quarter to keep the load; take smaller groups."
+            f"Class {', '.join(wrong)}: the scv of the model differs from that of the log by more "
+            f"than a factor of {SCV_RATIO}, which affects response times; use size empirical, or "
+            "another distribution."
+        )
+    mixed = [each.name for each in found.classes if not 1 / FACTOR <= each.size_factor <= FACTOR]
+    if mixed:
+        yield (
+            f"Class {', '.join(mixed)}: the needs differ so much that sizes were changed by more "
+            "than a quarter to keep the load; use smaller groups."
         )
 
 
-def _rejected(found: Goodness) -> Iterator[str]:
-    """Yield which distributions the sizes do not follow."""
-    told = [each for each in found.classes if not math.isnan(each.ks)]
-    wrong = [each for each in told if each.ks > each.ks_chance]
-    if not wrong:
-        return
-    every = (
-        "In every class"
-        if len(wrong) == len(told) > 1
-        else "Class " + ", ".join(each.name for each in wrong)
-    )
-    near, far = min(each.ks for each in wrong), max(each.ks for each in wrong)
-    reach = f"{far:.2f}" if f"{near:.2f}" == f"{far:.2f}" else f"{near:.2f} to {far:.2f}"
-    yield (
-        f"{every}: the sizes do not follow the model; the KS distance, {reach}, is more "
-        "than chance explains. The fit is rough: take size empirical, or replay the log."
-    )
-
-
-def _off(each: ClassGoodness) -> float:
-    """Return the factor by which the scv of the model is too large or too small."""
+def _scv_ratio(each: ClassGoodness) -> float:
+    """Return the ratio of the scv of model and log, or its inverse: at least 1."""
     log, model = each.scv.log.value, each.scv.model
     return max(model / log, log / model) if log > 0 and model > 0 else 1.0
 
 
 def text(found: Goodness) -> str:
-    """Return the whole as plain text."""
-    days = counted(found.duration / 86400, "day", ",.4g")
+    """Return tables and sentences as plain text."""
+    days = counted(found.duration / DAY, "day", ",.4g")
     head = f"{found.source}: {counted(found.jobs, 'job', ',')} in {days}"
     parts = [f"{each.title}\n{_aligned([each.columns, *each.rows])}" for each in tables(found)]
     return "\n\n".join([head, *parts, "\n".join(sentences(found))])

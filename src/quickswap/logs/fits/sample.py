@@ -1,7 +1,6 @@
-"""A sample of job sizes, kept as its distinct values: what distributions are fitted to and
-measured against.
+"""A sample of job sizes, stored as its distinct values, to which distributions are fitted.
 
-Logs tell whole seconds, so a million jobs have some ten thousand distinct sizes at most.
+Sizes in logs are whole seconds, so a million jobs have at most some ten thousand distinct sizes.
 """
 
 from __future__ import annotations
@@ -18,9 +17,9 @@ Floats = npt.NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False)
 class Sample:
-    """Distinct values in seconds, ascending and positive, and how often each occurs.
+    """Distinct values in seconds, ascending and positive, and the number of times each occurs.
 
-    Both are float64 of the same length, at least 1; counts need not be whole numbers.
+    Both are float64 arrays of equal length, at least 1; counts may be fractions.
     """
 
     values: Floats
@@ -28,13 +27,13 @@ class Sample:
 
     @classmethod
     def of(cls, sizes: npt.ArrayLike) -> Sample:
-        """Return the sample of these sizes, in seconds, at least one of them."""
+        """Return the sample of some sizes, in seconds; there must be at least one."""
         values, counts = np.unique(np.asarray(sizes, float), return_counts=True)
         return cls(values, counts.astype(float))
 
     @property
     def jobs(self) -> float:
-        """How many values there are, repeated ones included."""
+        """Number of values, including repeated ones."""
         return float(self.counts.sum())
 
     @property
@@ -44,15 +43,13 @@ class Sample:
 
     @property
     def scv(self) -> float:
-        """Squared coefficient of variation, of the sample as a distribution: without Bessel's
-        correction.
-        """
+        """Squared coefficient of variation of the empirical distribution."""
         centred = self.values - self.mean
         return float(np.square(centred) @ self.counts) / self.jobs / self.mean**2
 
     @property
     def cumulative(self) -> Floats:
-        """Share of jobs with at most each of the values."""
+        """Share of jobs of at most each of the values."""
         return np.asarray(np.cumsum(self.counts) / self.jobs)
 
     def quantile(self, share: float) -> float:
@@ -61,15 +58,15 @@ class Sample:
         return float(self.values[min(at, len(self.values) - 1)])
 
     def scaled(self, factor: float) -> Sample:
-        """Return the sample of the sizes times `factor`."""
+        """Return the sample with all values multiplied by `factor`."""
         return Sample(self.values * factor, self.counts)
 
     def thinned(self, most: int) -> Sample:
         """Return a sample of at most `most` values with the same number of jobs and the same mean.
 
-        Neighbouring values are replaced by their mean. A value stands for at most 2 / `most` of
-        the jobs and of the total size, so that the few long jobs, which carry the load, stay apart
-        as well; only the variance becomes a little smaller.
+        Neighbouring values are replaced by their mean. A value represents at most 2 / `most` of
+        the jobs and of the total size, so that the few long jobs, which are most of the load,
+        remain distinct; only the variance decreases slightly.
         """
         if len(self.values) <= most:
             return self

@@ -1,4 +1,4 @@
-"""Finds the records of a sacct dump, where a free text may hold delimiters and line ends."""
+"""Parses the rows of sacct output, whose text fields may contain delimiters and line breaks."""
 
 from __future__ import annotations
 
@@ -12,34 +12,33 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from quickswap.logs.formats.alignment import FREE, Alignment
-from quickswap.logs.formats.lines import Lines, fields
-from quickswap.logs.parsed import unread
-from quickswap.logs.quality import MARK
+from quickswap.logs.formats.field_patterns import FREE, FieldPatterns
+from quickswap.logs.formats.text_lines import Lines, fields
+from quickswap.logs.job_rows import unread, with_lines
 from quickswap.logs.rules import bit
 
-__all__ = ["Layout", "frames", "whole"]
+__all__ = ["Layout", "frames", "whole_rows"]
 
 _BEGIN = re.compile(rb"[ \t\"]*\d")
 _BRACKETS = re.compile(r"\[[^\[\]]*\]")
 _BACK = 1000
-"""Lines looked at from the end of a block for one that is whole."""
+"""Lines at the end of a block among which the last complete row is searched."""
 _OPEN = 100
-"""Lines of one record at most."""
+"""Largest number of lines of one row."""
 UNIT_SEPARATOR = "\x1f"
-"""Stands for a delimiter of several bytes."""
+"""Replaces a delimiter of several bytes."""
 
 
 @dataclass(frozen=True)
 class Layout:
-    """The fields of a dump.
+    """The fields and the delimiter of a file.
 
     Attributes:
-        names: in lower case, without widths.
-        trailing: a delimiter ends each line too, as with `--parsable`.
+        names: names of the fields in lower case, without widths.
+        trailing: whether each line ends with a delimiter, as with `--parsable`.
         given: the delimiter in the file.
-        used: the fields that are read.
-        header: the line that names the fields, if there is one.
+        used: names of the fields that are read.
+        header: the line with the names of the fields, or empty.
     """
 
     names: list[str]
@@ -55,43 +54,43 @@ class Layout:
 
     @property
     def byte(self) -> int:
-        """The delimiter as a byte."""
+        """The delimiter as the value of its byte."""
         return ord(self.delimiter)
 
     @cached_property
-    def alignment(self) -> Alignment:
-        """What can stand in the fields."""
-        return Alignment(self.names, self.used, self.delimiter == ",")
+    def patterns(self) -> FieldPatterns:
+        """The patterns of the fields."""
+        return FieldPatterns(self.names, self.used, self.delimiter == ",")
 
     @property
-    def bars(self) -> int:
-        """How many delimiters a regular line holds."""
+    def delimiters(self) -> int:
+        """Number of delimiters of a complete row."""
         return len(self.names) - (0 if self.trailing else 1)
 
     @property
     def free_last(self) -> bool:
-        """Whether a line end in the last field leaves a regular line behind."""
+        """Whether a line break in the last field leaves a complete row before it."""
         return self.names[-1] in FREE and not self.trailing
 
     @property
     def numbered(self) -> bool:
-        """Whether a record begins with the number of a job."""
+        """Whether rows begin with the job number."""
         return self.names[0] in ("jobid", "jobidraw")
 
     def begins(self, line: bytes) -> bool:
-        """Return whether a line can begin a record: with a job's number, where that is first."""
-        if not self.numbered and self.alignment.flexible:
-            return self.alignment.begins(self._parts(line.decode("utf-8", "replace")))
+        """Return whether a line can begin a row: with a job number, if that is the first field."""
+        if not self.numbered and self.patterns.flexible:
+            return self.patterns.begins(self._parts(line.decode("utf-8", "replace")))
         if not self.numbered:
             return True
         return _BEGIN.match(line) is not None and self.byte in line
 
     def full(self, text: bytes) -> bool:
-        """Return whether a text has the delimiters of a record."""
-        return text.count(self.byte) >= self.bars
+        """Return whether a text contains the delimiters of a row."""
+        return text.count(self.byte) >= self.delimiters
 
     def translated(self, blocks: Iterator[bytes]) -> Iterator[bytes]:
-        """Yield the text with a delimiter of one byte."""
+        """Yield the blocks with a delimiter of one byte."""
         if self.delimiter == self.given:
             return blocks
         given, one = self.given.encode(), self.delimiter.encode()
@@ -105,10 +104,9 @@ class Layout:
         return [part.replace(UNIT_SEPARATOR, ",") for part in text.split(",")]
 
     def split(self, text: str) -> tuple[list[str], bool, bool] | None:
-        """Return the fields of a record; None where they are ambiguous.
+        """Return the fields of a row; None if they are ambiguous.
 
-        Then come whether a free text holds the delimiter, and whether all fields look as they
-        should.
+        Also return whether a text field contains the delimiter, and whether all fields match.
         """
         mark = self.delimiter
         if mark in ",;\t" and '"' in text:
@@ -119,22 +117,22 @@ class Layout:
         if self.trailing and parts.pop() != "":
             return None
         if len(parts) == len(self.names):
-            return parts, False, self.alignment.matches(parts)
+            return parts, False, self.patterns.matches(parts)
         if len(parts) < len(self.names):
             return None
-        found = self.alignment.fields(parts, mark)
+        found = self.patterns.fields(parts, mark)
         return None if found is None else (*found, True)
 
 
-def whole(blocks: Iterator[bytes], layout: Layout) -> Iterator[bytes]:
-    """Yield blocks that end before a regular line, so that no record is cut."""
+def whole_rows(blocks: Iterator[bytes], layout: Layout) -> Iterator[bytes]:
+    """Yield blocks that end before a complete row, so that no row is split."""
     held = b""
     for block in blocks:
         text, end = held + block, len(held) + len(block)
         for _ in range(_BACK):
             start = text.rfind(b"\n", 0, max(end - 1, 0)) + 1
             line = text[start:end]
-            if start == 0 or (line.count(layout.byte) == layout.bars and layout.begins(line)):
+            if start == 0 or (line.count(layout.byte) == layout.delimiters and layout.begins(line)):
                 break
             end = start
         else:
@@ -147,10 +145,10 @@ def whole(blocks: Iterator[bytes], layout: Layout) -> Iterator[bytes]:
 
 
 def frames(lines: Lines, layout: Layout) -> Iterator[pl.DataFrame]:
-    """Yield the records of a block: the fields as text, the line and the marks."""
+    """Yield the rows of a block: the fields as text, the line and the marks."""
     count = lines.count(layout.byte)
     filled = (lines.ends - lines.starts) > 1
-    regular = filled & (count == layout.bars)
+    regular = filled & (count == layout.delimiters)
     if layout.delimiter in ",;\t":
         quoted = np.zeros(256, bool)
         quoted[ord('"')] = True
@@ -159,23 +157,20 @@ def frames(lines: Lines, layout: Layout) -> Iterator[pl.DataFrame]:
         first = lines.first()
         regular &= (first >= ord("0")) & (first <= ord("9")) | np.isin(first, [*b"Jj"])
     frame = _regular(lines, layout, regular)
-    marks = np.where(lines.odd, bit("line_end"), 0).astype(np.uint64)
-    marks |= np.where(lines.undecodable(), bit("encoding"), 0).astype(np.uint64)
+    marks = lines.marks()
     if (filled & ~regular).any():
         yield from _irregular(lines, layout, regular, filled, marks)
     if frame is not None:
-        yield frame.with_columns(
-            pl.Series("line", lines.numbers[regular]), pl.Series(MARK, marks[regular], pl.UInt64)
-        )
+        yield with_lines(frame, lines.numbers[regular], marks[regular])
 
 
 def _regular(lines: Lines, layout: Layout, regular: npt.NDArray[np.bool_]) -> pl.DataFrame | None:
-    """Return the fields of the regular lines; take those out of them that do not look so."""
+    """Return the fields of the regular lines; clear `regular` where the fields do not match."""
     if not regular.any():
         return None
     names = [*layout.names, *(["_"] if layout.trailing else [])]
     frame = fields(lines.pick(regular), names, layout.delimiter, pl.String)
-    likely = layout.alignment.likely(layout.names)
+    likely = layout.patterns.likely(layout.names)
     if likely is None:
         return frame
     good = frame.select(likely.alias("good")).to_series() | (
@@ -194,30 +189,29 @@ def _irregular(
     filled: npt.NDArray[np.bool_],
     marks: npt.NDArray[np.uint64],
 ) -> Iterator[pl.DataFrame]:
-    """Join and split what the free text broke; marks the regular line that lost its end."""
-    mender = _Mender(layout, marks)
+    """Join or split the other lines; mark regular rows whose text continues on the next line."""
+    joiner = _RowJoiner(layout, marks)
     for index in np.flatnonzero(filled).tolist():
         if regular[index]:
-            mender.regular(index)
+            joiner.regular(index)
         elif lines.line(index) != layout.header:
-            mender.broken(lines.line(index), int(lines.numbers[index]), int(marks[index]))
-    mender.close()
-    if mender.bad:
-        yield unread(mender.bad)
-    if mender.good:
+            joiner.broken(lines.line(index), int(lines.numbers[index]), int(marks[index]))
+    joiner.close()
+    if joiner.bad:
+        yield unread(joiner.bad)
+    if joiner.good:
         schema = dict.fromkeys(layout.names, pl.String)
-        yield pl.DataFrame(mender.good, schema, orient="row").with_columns(
-            pl.Series("line", mender.begins), pl.Series(MARK, mender.marks, pl.UInt64)
+        yield with_lines(
+            pl.DataFrame(joiner.good, schema, orient="row"), joiner.begins, joiner.marks
         )
 
 
-class _Mender:
-    """Puts the lines of a block that are not regular together, given all lines in order.
+class _RowJoiner:
+    """Joins the lines of rows that contain line breaks, given all lines of a block in order.
 
     Attributes:
-        bad: line and rule of each record that cannot be told.
-        good: the fields of each record put together, with in `begins` and `marks` its first line
-            and its marks.
+        bad: line and rule of each row that cannot be parsed.
+        good: the fields of each joined row; `begins` and `marks` contain its first line and marks.
     """
 
     def __init__(self, layout: Layout, line_marks: npt.NDArray[np.uint64]) -> None:
@@ -228,76 +222,73 @@ class _Mender:
         self._layout = layout
         self._line_marks = line_marks
         self._open: list[bytes] = []
-        self._begun = 0
-        self._unsure: tuple[list[str], int] | None = None
-        self._owner: int | None = None
-        """To whom a fragment belongs: a regular line, or if negative ~ a record of `good`."""
+        self._first_line = 0
+        self._uncertain: tuple[list[str], int] | None = None
+        self._continued: int | None = None
+        """The row that a fragment continues: index of a regular line, or ~index in `good`."""
 
     def regular(self, index: int) -> None:
-        """Take a regular line."""
+        """Add a regular line."""
         self.close()
-        self._owner = index
+        self._continued = index
 
     def broken(self, line: bytes, number: int, mark: int) -> None:
-        """Take a line with too few delimiters, too many, or without the beginning of a record."""
+        """Add a line with too few or too many delimiters, or one that does not begin a row."""
         begins = self._layout.begins(line)
         if not begins and self._layout.full(line):
             self.bad.append((number, "swallowed"))
         if not self._open and not begins:
             self._fragment(number)
             return
-        if self._open and self._anew(line, begins):
+        if self._open and self._begins_new(line, begins):
             self.close()
         if not self._open:
-            self._begun = number
+            self._first_line = number
         self._open.append(line)
         text = b" ".join(self._open)
-        bars = text.count(self._layout.byte)
-        more = self._layout.alignment.flexible and len(self._open) < _OPEN
-        if bars < self._layout.bars and more:
+        count = text.count(self._layout.byte)
+        more = self._layout.patterns.flexible and len(self._open) < _OPEN
+        if count < self._layout.delimiters and more:
             return
-        found = self._split(text)
+        found = self._layout.split(text.decode("utf-8", "replace"))
         if found is None:
-            self._unsure = None if bars > self._layout.bars else self._unsure
+            self._uncertain = None if count > self._layout.delimiters else self._uncertain
             if not more:
                 self.close()
             return
         parts, free, sure = found
         mark |= bit("split_row") if len(self._open) > 1 else 0
         mark |= bit("free_text") if free else 0
-        if not sure and more:  # unless the next line is the rest of a text
-            self._unsure = parts, mark
+        if not sure and more:  # the next line may continue the last text
+            self._uncertain = parts, mark
             return
-        self._take(parts, mark)
+        self._keep(parts, mark)
 
-    def _take(self, parts: list[str], mark: int) -> None:
+    def _keep(self, parts: list[str], mark: int) -> None:
         self.good.append(parts)
-        self.begins.append(self._begun)
+        self.begins.append(self._first_line)
         self.marks.append(mark)
-        self._owner = ~(len(self.good) - 1)
+        self._continued = ~(len(self.good) - 1)
         self._open.clear()
-        self._unsure = None
+        self._uncertain = None
 
-    def _anew(self, line: bytes, begins: bool) -> bool:
-        """Return whether a line begins another record than the open one."""
+    def _begins_new(self, line: bytes, begins: bool) -> bool:
+        """Return whether a line begins a new row instead of continuing the open one."""
         return begins and (self._layout.full(line) or self._layout.full(b" ".join(self._open)))
 
-    def _split(self, text: bytes) -> tuple[list[str], bool, bool] | None:
-        return self._layout.split(text.decode("utf-8", "replace"))
-
     def _fragment(self, number: int) -> None:
-        """Take a line that begins no record: the rest of the free text before it, if any."""
-        if self._owner is None or not self._layout.free_last:
+        """Add a line that does not begin a row: it may continue the text of the row before."""
+        if self._continued is None or not self._layout.free_last:
             self.bad.append((number, "fields"))
-        elif self._owner >= 0:
-            self._line_marks[self._owner] |= np.uint64(bit("split_row"))
+        elif self._continued >= 0:
+            self._line_marks[self._continued] |= np.uint64(bit("split_row"))
         else:
-            self.marks[~self._owner] |= bit("split_row")
+            self.marks[~self._continued] |= bit("split_row")
 
     def close(self) -> None:
-        """Give up the record that is open, if any, unless its number of fields is right."""
-        if self._unsure is not None:
-            self._take(*self._unsure)
+        """End the open row: keep it if its fields are complete, else add it to `bad`."""
+        if self._uncertain is not None:
+            self._keep(*self._uncertain)
         if self._open:
-            self.bad.append((self._begun, "fields"))
+            self.bad.append((self._first_line, "fields"))
             self._open.clear()

@@ -1,4 +1,4 @@
-"""Reads what Slurm's `sacct` prints: with any delimiter, in fields of fixed width, or as JSON."""
+"""Parses the output of Slurm's `sacct`: with any delimiter, with fixed widths, or as JSON."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from pathlib import Path
 import polars as pl
 
 from quickswap._words import counted
-from quickswap.logs import evidence, values
+from quickswap.logs import extraction, values
 from quickswap.logs.errors import LogError
-from quickswap.logs.formats import fixed, slurm_json
-from quickswap.logs.formats.fixed import columns_of
-from quickswap.logs.formats.lines import Reader
-from quickswap.logs.formats.records import Layout, frames, whole
+from quickswap.logs.formats import fixed_width, slurm_json
+from quickswap.logs.formats.fixed_width import header_columns
+from quickswap.logs.formats.records import Layout, frames, whole_rows
 from quickswap.logs.formats.source import blocks, head
-from quickswap.logs.parsed import Parsed, judge, marked, unread
+from quickswap.logs.formats.text_lines import LineReader
+from quickswap.logs.job_rows import Parsed, clean, marked, unread
 from quickswap.logs.quality import DROP, MARK, Tally
 
 __all__ = ["is_sacct", "parse"]
@@ -29,7 +29,7 @@ _USED = (
     *("timelimitraw", "timelimit", "user", "uid", "group", "partition", "queue"),
 )
 _NEEDED = {
-    "the submit time": ("submit",),
+    "the submission time": ("submit",),
     "the run time": ("elapsedraw", "elapsed", "end"),
 }
 _NEEDS = {
@@ -40,20 +40,20 @@ _NEEDS = {
 
 
 def is_sacct(text: str) -> bool:
-    """Return whether a text begins as sacct's output does: with names of its fields, or as JSON."""
+    """Return whether a text begins like the output of sacct: with names of fields, or as JSON."""
     line, _, rest = text.lstrip("\r\n").partition("\n")
     second = rest.partition("\n")[0]
     if line.lstrip()[:1] in ("{", "["):
         return True
-    if columns_of(line.encode(), second.encode()) is not None:
+    if header_columns(line.encode(), second.encode()) is not None:
         return True
     return delimiter_of(line) is not None
 
 
 def delimiter_of(line: str) -> str | None:
-    """Return what separates the names of fields of sacct in a line; None if it is no header.
+    """Return the delimiter in a header of sacct; None if the line is not such a header.
 
-    A table may have names in common with sacct, but no column `need` or `size`.
+    Other tables may share names with sacct; those with a column `need` or `size` are not of sacct.
     """
     line = line.replace('"', "").strip()
     words = [word.lower() for word in _NAME.findall(line)]
@@ -75,50 +75,50 @@ def parse(
     delimiter: str | None,
     tally: Tally,
 ) -> Parsed:
-    """Read a dump; blank lines and headers are no rows."""
+    """Parse the output of sacct; blank lines and repeated headers are skipped."""
     start = head(path).removeprefix(b"\xef\xbb\xbf").lstrip(b"\r\n")
     if start.lstrip()[:1] in (b"{", b"["):
         return _parse_json(path, unit, zone, tally)
     if zone is None:
-        tally.facts.append("Times are taken for UTC; if the dump has local ones, give timezone=.")
+        tally.facts.append("Times are read as UTC; if they are local times, give timezone=.")
     first, _, rest = start.partition(b"\n")
-    columns = columns_of(first, rest.partition(b"\n")[0])
-    reader = Reader(lone_cr=False)
+    columns = header_columns(first, rest.partition(b"\n")[0])
+    reader = LineReader(lone_cr=False)
     if columns is not None and delimiter is None:
-        names = _named([name.lower() for name, _, _ in columns])
+        names = _unique_names([name.lower() for name, _, _ in columns])
         spans = [(begin, end) for _, begin, end in columns]
         headed = True
         found = (
             frame
             for block in blocks(path)
-            for frame in fixed.frames(reader.lines(block), names, spans)
+            for frame in fixed_width.frames(reader.lines(block), names, spans)
         )
     else:
         layout, headed = _layout(path, sacct_format, delimiter)
         names = layout.names
         found = (
             frame
-            for block in whole(layout.translated(blocks(path)), layout)
+            for block in whole_rows(layout.translated(blocks(path)), layout)
             for frame in frames(reader.lines(block), layout)
         )
-    _check(path, names, unit)
+    _check_fields(path, names, unit)
     parts = [
-        judge(_jobs(frame, unit, zone, tally), tally)
+        clean(_jobs(frame, unit, zone, tally), tally)
         for frame in (_without_headers(each, tally) for each in found)
     ]
     if headed and tally.rows == 0:
-        raise LogError(f"{path} has a header, but no jobs: ask sacct for another time span.")
-    frame = pl.concat(parts) if parts else judge(unread([]), tally)
+        raise LogError(f"{path} has a header, but no jobs; request another period from sacct.")
+    frame = pl.concat(parts) if parts else clean(unread([]), tally)
     return Parsed(frame, {"Format": ",".join(names)}, None, 0.0, zone)
 
 
 def _parse_json(path: Path, unit: str, zone: str | None, tally: Tally) -> Parsed:
-    """Read JSON, whose times are Unix times."""
-    found = (judge(_jobs(frame, unit, None, tally), tally) for frame in slurm_json.frames(path))
+    """Parse JSON, whose times are Unix times."""
+    found = (clean(_jobs(frame, unit, None, tally), tally) for frame in slurm_json.frames(path))
     parts = list(found)
     if not parts:
-        raise LogError(f"{path} has no jobs: ask sacct for another time span.")
-    tally.facts.append("Lines are the numbers of the jobs in the JSON, from 1.")
+        raise LogError(f"{path} contains no jobs; request another period from sacct.")
+    tally.facts.append("Line numbers count the jobs of the JSON file, from 1.")
     return Parsed(pl.concat(parts), {"Format": "JSON"}, None, 0.0, zone)
 
 
@@ -132,8 +132,8 @@ def _layout(path: Path, sacct_format: str | None, delimiter: str | None) -> tupl
         given = words
     elif sacct_format is None:
         raise LogError(
-            f"{path}, line 1 has {counted(len(line.split(mark or '|')), 'field')} and no header: "
-            f'give the sacct_format that was used, such as "JobID,Submit,Start,End,...".'
+            f"{path}, line 1 has {counted(len(line.split(mark or '|')), 'field')} and no header; "
+            'give sacct_format, the fields that were requested, such as "JobID,Submit,Start,...".'
         )
     else:
         given = sacct_format.split(",")
@@ -144,21 +144,21 @@ def _layout(path: Path, sacct_format: str | None, delimiter: str | None) -> tupl
     trailing = headed and names[-1] == ""
     if trailing:
         names.pop()
-    names = _named(names)
+    names = _unique_names(names)
     if not headed:
         trailing = line.endswith(mark) and line.count(mark) == len(names)
     layout = Layout(names, trailing, mark, _USED, line.encode() if headed else b"")
-    if not headed and line.count(mark) < layout.bars:
+    if not headed and line.count(mark) < layout.delimiters:
         raise LogError(
             f"{path}, line 1 has {counted(line.count(mark) + 1, 'field')}, but sacct_format "
-            f"names {len(names)}: give the fields of the dump, in their order, and its delimiter= "
-            f"if that is not {mark!r}."
+            f"names {len(names)}; give the fields in their order, and delimiter= if it is not "
+            f"{mark!r}."
         )
     return layout, headed
 
 
-def _named(names: list[str]) -> list[str]:
-    """Return the names, with one for each thing; what stands twice counts the first time."""
+def _unique_names(names: list[str]) -> list[str]:
+    """Return unique names; of several fields for one quantity, the first keeps its name."""
     result: list[str] = []
     for index, name in enumerate(names):
         alias = _ALIASES.get(name, name)
@@ -169,24 +169,24 @@ def _named(names: list[str]) -> list[str]:
         ):
             alias = f"{name}_{index}"
         result.append(alias)
-    if "account" in names and "group" in names:  # an account says more than a Unix group
+    if "account" in names and "group" in names:  # an account is more specific than a Unix group
         at = [index for index, name in enumerate(names) if name in ("account", "group")]
         for index in at:
             result[index] = "group" if names[index] == "account" else f"group_{index}"
     return result
 
 
-def _check(path: Path, names: list[str], unit: str) -> None:
+def _check_fields(path: Path, names: list[str], unit: str) -> None:
     for what, some in (_NEEDED | {f"the need in {unit}s": _NEEDS[unit]}).items():
         if not set(some) & set(names):
             raise LogError(
-                f"{path}, line 1: no field for {what}; add one of {', '.join(some)} to sacct's "
-                f"--format (there are {', '.join(names)})."
+                f"{path}, line 1 has no field for {what}, only {', '.join(names)}; add "
+                f"{' or '.join(some)} to the option --format of sacct."
             )
 
 
 def _without_headers(frame: pl.DataFrame, tally: Tally) -> pl.DataFrame:
-    """Leave out lines that repeat the names: the header, also of dumps put one after another."""
+    """Remove header lines, which occur repeatedly in concatenated files."""
     if "submit" not in frame.columns or DROP in frame.columns:
         return frame
     header = frame.get_column("submit").str.to_lowercase().eq_missing(pl.Series(["submit"]))
@@ -196,7 +196,7 @@ def _without_headers(frame: pl.DataFrame, tally: Tally) -> pl.DataFrame:
 
 
 def _jobs(frame: pl.DataFrame, unit: str, zone: str | None, tally: Tally) -> pl.DataFrame:
-    """Turn texts into the columns of a reader."""
+    """Return the columns of `job_rows.complete`, given texts."""
     if DROP in frame.columns:
         return frame
     frame = frame.select(
@@ -210,16 +210,14 @@ def _jobs(frame: pl.DataFrame, unit: str, zone: str | None, tally: Tally) -> pl.
         for some in (("user", "uid"), ("state",))
     )
     numbers = [pl.col(name) for name in ("jobid", "jobidraw") if name in names]
-    complete = [pl.when(~_cut_off(each)).then(each) for each in numbers]
-    job = pl.coalesce(*complete, *numbers, pl.lit(None, pl.String))
+    full = [pl.when(~_truncated(each)).then(each) for each in numbers]
+    job = pl.coalesce(*full, *numbers, pl.lit(None, pl.String))
     frame = frame.with_columns(
         job=job,
         user=user,
         state=values.state(state),
         **{
-            name: pl.when(~pl.col(name).str.to_lowercase().is_in(values.NO_LIMIT)).then(
-                pl.col(name)
-            )
+            name: values.limit(pl.col(name))
             for name in ("timelimitraw", "timelimit")
             if name in names
         },
@@ -228,12 +226,12 @@ def _jobs(frame: pl.DataFrame, unit: str, zone: str | None, tally: Tally) -> pl.
     frame = frame.with_columns(
         pl.when(text.str.contains(".", literal=True))
         .then(pl.lit("step"))
-        .when(_cut_off(text))
+        .when(_truncated(text))
         .then(pl.lit("unreadable"))
         .alias(DROP),
         marked(heterogeneous=text.str.contains("+", literal=True)),
     )
-    result = evidence.rows(frame, _sources(unit, names), zone, tally)
+    result = extraction.extract(frame, _sources(unit, names), zone, tally)
     if unit == "gpu":
         need, requested = pl.col("need"), pl.col("requested")
         none = (need.fill_null(0) + requested.fill_null(0) == 0) & ~(
@@ -244,13 +242,13 @@ def _jobs(frame: pl.DataFrame, unit: str, zone: str | None, tally: Tally) -> pl.
     return result
 
 
-def _cut_off(job: pl.Expr) -> pl.Expr:
-    """Return whether a job's number is cut off at the width of its field, maybe that of a step."""
+def _truncated(job: pl.Expr) -> pl.Expr:
+    """Return whether a job number is truncated at the width of its field; it may be a step."""
     return (job.str.ends_with("+") & ~job.str.contains(".", literal=True)).fill_null(False)
 
 
-def _sources(unit: str, names: list[str]) -> evidence.Sources:
-    """Return how the fields are read that tell the size, the need and the estimate."""
+def _sources(unit: str, names: list[str]) -> extraction.Sources:
+    """Return the fields of size, need and estimate, each with its value as a number."""
 
     def need(which: str) -> list[tuple[str, pl.Expr]]:
         plain, listed = f"{which}{unit}s", f"{which}tres"

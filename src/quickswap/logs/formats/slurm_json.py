@@ -1,4 +1,4 @@
-"""Reads what `sacct --json` prints: an object with a list of jobs, job by job."""
+"""Parses the output of `sacct --json`, an object with a list of jobs, one job at a time."""
 
 from __future__ import annotations
 
@@ -13,27 +13,27 @@ import polars as pl
 
 from quickswap.logs.errors import LogError
 from quickswap.logs.formats.source import chunks
-from quickswap.logs.parsed import unread
+from quickswap.logs.job_rows import unread
 from quickswap.logs.quality import MARK
 
 __all__ = ["FIELDS", "frames"]
 
 _ROWS = 20_000
-"""Jobs of a block."""
+"""Jobs per block."""
 _BLANK = re.compile(r"\s*")
 _DECODER = json.JSONDecoder()
-_ADVICE = 'give what "sacct --json" prints, or a table in CSV or Parquet'
+_ADVICE = 'give the output of "sacct --json", or a table in CSV or Parquet'
 
 FIELDS = (
     *("jobid", "submit", "eligible", "start", "end", "elapsedraw", "alloccpus", "reqcpus"),
     *("allocnodes", "alloctres", "reqtres", "state", "timelimitraw", "user", "group"),
     *("partition", "queue"),
 )
-"""The fields of a job that are read, as sacct calls them."""
+"""The fields of a job that are read, with their names in sacct."""
 
 
 class _Text:
-    """The text of a file as far as it was read, without what was used."""
+    """The text of a file that was read and not yet parsed."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -44,7 +44,7 @@ class _Text:
         self._ended = False
 
     def _more(self) -> bool:
-        """Read on; False at the end of the file."""
+        """Read more text; return False at the end of the file."""
         if self._ended:
             return False
         chunk = next(self._chunks, None)
@@ -54,7 +54,7 @@ class _Text:
         return True
 
     def peek(self) -> str:
-        """Return the next character that is no blank; empty at the end of the file."""
+        """Return the next character that is not a blank; empty at the end of the file."""
         while True:
             found = _BLANK.match(self._text, self._at)
             self._at = found.end() if found else self._at
@@ -62,7 +62,7 @@ class _Text:
                 return self._text[self._at : self._at + 1]
 
     def skip(self, wanted: str) -> bool:
-        """Pass a character, if it is the next one."""
+        """Skip a character if it is the next one; return whether it is."""
         if self.peek() != wanted:
             return False
         self._at += 1
@@ -72,7 +72,7 @@ class _Text:
         """Return the next value.
 
         Raises:
-            LogError: there is none, or the file ends within it.
+            LogError: the JSON is invalid, or ends within the value.
         """
         self.peek()
         while True:
@@ -87,18 +87,18 @@ class _Text:
                 break
         if failed:
             raise LogError(
-                f"{self._path} is no whole JSON: it is damaged or cut off at "
-                f"{self._text[self._at : self._at + 40]!r}; write it again."
+                f"{self._path} is not valid JSON at {self._text[self._at : self._at + 40]!r}, so "
+                "it is damaged or truncated; write it again."
             )
         self._at = end
         return value
 
 
 def frames(path: Path) -> Iterator[pl.DataFrame]:
-    """Yield the jobs as texts of the fields, with the number of the job in the file as line.
+    """Yield the fields of the jobs as texts; the line is the number of the job in the file.
 
     Raises:
-        LogError: the file is no JSON, or has no list of jobs.
+        LogError: the file is not valid JSON, or contains no list of jobs.
     """
     rows: list[tuple[str | None, ...]] = []
     lines: list[int] = []
@@ -128,7 +128,7 @@ def _jobs(path: Path) -> Iterator[Any]:
     """Yield the values of the list "jobs" of the object."""
     text = _Text(path)
     if not text.skip("{"):
-        raise LogError(f"{path} is JSON without an object of jobs: {_ADVICE}.")
+        raise LogError(f"{path} is JSON, but not an object with a list of jobs; {_ADVICE}.")
     while text.peek() == '"':
         key = text.value()
         text.skip(":")
@@ -138,15 +138,15 @@ def _jobs(path: Path) -> Iterator[Any]:
                 if not text.skip(","):
                     break
             if not text.skip("]"):
-                text.value()  # raises: the list is cut off
+                text.value()  # raises an error: the list is truncated
             return
         text.value()
         text.skip(",")
-    raise LogError(f'{path} is JSON without a list of "jobs": {_ADVICE}.')
+    raise LogError(f'{path} is JSON without the list "jobs"; {_ADVICE}.')
 
 
 def _row(job: dict[str, Any]) -> dict[str, str | None]:
-    """Return the fields of a job; None is not logged."""
+    """Return the fields of a job; None is missing."""
     time, required, tres = (_object(job.get(name)) for name in ("time", "required", "tres"))
     association, het = _object(job.get("association")), _object(job.get("het"))
     number = _number(job.get("job_id"))
@@ -190,7 +190,7 @@ def _text(value: object) -> str | None:
 
 
 def _number(value: object) -> str | None:
-    """Return a number of any form that Slurm has had: plain, text, or {set, infinite, number}."""
+    """Return a number from the forms of all Slurm versions: plain, text, or an object."""
     if isinstance(value, dict):
         known = value.get("set", True) and not value.get("infinite", False)
         return _number(value.get("number")) if known else None
@@ -213,7 +213,7 @@ def _listed(value: object) -> str | None:
 
 
 def _state(value: object) -> str | None:
-    """Return the state; of several, such as COMPLETED and a flag, the first."""
+    """Return the state, or the first of several, such as COMPLETED and a flag."""
     if isinstance(value, dict):
         value = value.get("current")
     if isinstance(value, list):

@@ -1,4 +1,4 @@
-"""Opens a log: decompresses it and cuts it into blocks of whole lines."""
+"""Reads the text of a log: decompresses it and splits it into blocks of complete lines."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ BLOCK = 4 << 20
 """Bytes of text parsed at a time."""
 
 THREADS = 2
-"""Blocks worked on at the same time; each takes several times its text of memory."""
+"""Blocks that are parsed at the same time; each requires several times its size of memory."""
 _CHUNK = 1 << 18
 _GZIP, _ZSTD = b"\x1f\x8b", b"\x28\xb5\x2f\xfd"
 _UTF8, _UTF16 = b"\xef\xbb\xbf", (b"\xff\xfe", b"\xfe\xff")
@@ -30,7 +30,7 @@ def head(path: Path) -> bytes:
     """Return the first bytes of a log, decompressed; at most a block.
 
     Raises:
-        LogError: no such file, no right to read it, an empty or a damaged one.
+        LogError: the file does not exist, or is unreadable, empty or damaged.
     """
     size, parts = 0, []
     for part in chunks(path):
@@ -40,16 +40,16 @@ def head(path: Path) -> bytes:
             break
     result = b"".join(parts)
     if not result.strip():
-        raise LogError(f"{path} is empty: give a log with at least one job.")
+        raise LogError(f"{path} is empty; give a log with at least one job.")
     if result.startswith(_UTF16):
-        raise LogError(f"{path}, line 1 is UTF-16 text: convert the file to UTF-8.")
+        raise LogError(f"{path}, line 1 is UTF-16 text; convert the file to UTF-8.")
     return result
 
 
 def blocks(path: Path, lone_cr: bool = False) -> Iterator[bytes]:
-    """Yield the text of a log, decompressed, in blocks that end with a line.
+    """Yield the decompressed text of a log in blocks of complete lines.
 
-    `lone_cr`: where there are no line feeds, a carriage return ends a line.
+    `lone_cr`: whether a carriage return ends a line in a block without line feeds.
     """
     parts: list[bytes] = []
     held = 0
@@ -73,15 +73,15 @@ def blocks(path: Path, lone_cr: bool = False) -> Iterator[bytes]:
 
 
 def threads() -> ThreadPoolExecutor:
-    """Return the threads for `ahead`, to be used in a `with` block."""
+    """Return the threads for `ahead`, for use in a `with` block."""
     return ThreadPoolExecutor(THREADS)
 
 
 def ahead(pool: Executor, work: Callable[[T], S], items: Iterable[T]) -> Iterator[S]:
-    """Yield the result of `work` for each item, in order, of which two are worked on ahead.
+    """Yield the result of `work` for each item in order, with two items computed ahead.
 
-    The pool is the caller's: a generator that cleans up when it is thrown away cannot pass on a
-    Ctrl-C that comes then.
+    The caller owns the pool, because a generator cannot raise a Ctrl-C that arrives while it is
+    closed.
     """
     waiting: deque[Future[S]] = deque()
     for item in items:
@@ -93,10 +93,10 @@ def ahead(pool: Executor, work: Callable[[T], S], items: Iterable[T]) -> Iterato
 
 
 def chunks(path: Path) -> Iterator[bytes]:
-    """Yield the bytes of a log, decompressed.
+    """Yield the decompressed bytes of a log.
 
     Raises:
-        LogError: no such file, no right to read it, or a damaged one.
+        LogError: the file does not exist, or is unreadable or damaged.
     """
     try:
         with path.open("rb") as file:
@@ -109,7 +109,7 @@ def chunks(path: Path) -> Iterator[bytes]:
                 yield from _inflated(file, opener, path)
     except OSError as error:
         reason = error.strerror or str(error)
-        raise LogError(f"{path} cannot be read ({reason}): give the file of a log.") from error
+        raise LogError(f"{path} cannot be read ({reason}); give the file of a log.") from error
 
 
 def _decompressor(magic: bytes) -> Callable[[], Any] | None:
@@ -123,7 +123,7 @@ def _decompressor(magic: bytes) -> Callable[[], Any] | None:
 
 
 def _inflated(file: BinaryIO, opener: Callable[[], Any], path: Path) -> Iterator[bytes]:
-    """Yield what a file of one compressed stream or several holds."""
+    """Yield the content of a file of one or several compressed streams."""
     stream, fed, out = opener(), False, 0
     while chunk := file.read(_CHUNK):
         while chunk:
@@ -131,8 +131,8 @@ def _inflated(file: BinaryIO, opener: Callable[[], Any], path: Path) -> Iterator
                 part = stream.decompress(chunk)
             except Exception as error:  # zlib.error, or ZstdError of a package imported on demand
                 raise LogError(
-                    f"{path} is damaged: what is compressed cannot be read after {out} bytes of "
-                    f"text; fetch the file again."
+                    f"{path} is damaged: decompression fails after {out} bytes of text; download "
+                    "it again."
                 ) from error
             fed = True
             out += len(part)
@@ -145,6 +145,6 @@ def _inflated(file: BinaryIO, opener: Callable[[], Any], path: Path) -> Iterator
                 stream, fed = opener(), False
     if fed:
         raise LogError(
-            f"{path} is cut off: the compressed file ends after {out} bytes of text, before its "
-            f"own end; fetch it again."
+            f"{path} is truncated: the compressed stream ends after {out} bytes of text; download "
+            "it again."
         )

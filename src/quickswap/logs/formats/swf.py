@@ -1,7 +1,6 @@
-"""Reads the Standard Workload Format 2.2, as the Parallel Workloads Archive publishes logs.
+"""Parses the Standard Workload Format 2.2 of the Parallel Workloads Archive.
 
-Blocks of regular rows are parsed by Polars. A row with a character that no number has goes through
-a slow path of its own.
+Polars parses the rows that contain only numbers. Other rows are parsed as text, which is slower.
 """
 
 from __future__ import annotations
@@ -16,12 +15,13 @@ import numpy.typing as npt
 import polars as pl
 
 from quickswap._words import counted
-from quickswap.logs import evidence, values
-from quickswap.logs.formats.lines import Lines, Reader, fields
+from quickswap.logs import extraction, values
 from quickswap.logs.formats.source import ahead, blocks, threads
-from quickswap.logs.parsed import LARGEST, Parsed, complete, judge, unread
-from quickswap.logs.quality import MARK, Tally
+from quickswap.logs.formats.text_lines import LineReader, Lines, fields
+from quickswap.logs.job_rows import LARGEST, Parsed, clean, complete, unix_clock, unread, with_lines
+from quickswap.logs.quality import Tally
 from quickswap.logs.rules import bit
+from quickswap.logs.times import MINUTE
 
 __all__ = ["parse"]
 
@@ -41,8 +41,6 @@ _STATES = {0: "failed", 1: "completed", 2: "partial", 3: "partial", 4: "partial"
 _NUMERIC = b"0123456789+-.eE \n"
 _BLANKS = b"\t\v\f\0"
 _SPACE, _FEED, _COMMENT = 32, 10, 59
-_EPOCH = 3e8
-"""A first submit time beyond (9.5 years after the log's start) is one in Unix time."""
 _HEADER_LINES = 10_000
 _NUMBERS = ("MaxProcs", "MaxNodes", "MaxJobs", "MaxRecords", "UnixStartTime")
 _PARTITION = re.compile(r"\s*(?:partition\s*)?#?(\d+)\b", re.IGNORECASE)
@@ -52,7 +50,7 @@ _PER_NODE = re.compile(r"\b(?:nodes?|each|per|every)\b|[/*]", re.IGNORECASE)
 
 
 class _Header:
-    """Collects `; Key: value` lines; a line without a key continues the value before it."""
+    """The `; Key: value` lines of the header; a line without a key continues the last value."""
 
     def __init__(self) -> None:
         self.facts: dict[str, str] = {}
@@ -75,7 +73,7 @@ class _Header:
             self._last = None
 
     def number(self, *keys: str) -> float | None:
-        """Return the first positive number that one of the keys has; words may follow it."""
+        """Return the first positive number among the values of some keys; words may follow it."""
         for key in keys:
             found = re.match(r"([0-9.]+[KMGTP]?)(?:\s+[^\s0-9]|\s*$)", self.facts.get(key, ""))
             value = None if found is None else pl.select(values.count(pl.lit(found[1]))).item()
@@ -84,16 +82,16 @@ class _Header:
         return None
 
     def unread(self) -> Iterator[str]:
-        """Yield the keys of numbers whose value begins with a digit and is not a number."""
+        """Yield the keys whose value begins with a digit, but is not a number."""
         for key in _NUMBERS:
             text = self.facts.get(key, "")
             if re.match(r"[0-9]*[1-9]", text) and self.number(key) is None:
                 yield key
 
     def partitions(self, unit: str) -> dict[str, int]:
-        """Return the size of each partition that a line of its own gives: `2: gpu, 64 processors`.
+        """Return the servers of each partition that has its own line: `2: gpu, 64 processors`.
 
-        A line with more than one number of servers, or with processors of each node, says nothing.
+        Lines with several numbers of servers, or with processors per node, are skipped.
         """
         found: dict[str, int] = {}
         counted = _NODES if unit == "node" else _PROCESSORS
@@ -107,35 +105,32 @@ class _Header:
 
 
 def parse(path: Path, unit: str, tally: Tally) -> Parsed:
-    """Read an SWF log; blank lines and comments are no rows."""
+    """Parse an SWF log; blank lines and comments are skipped."""
     header = _Header()
     with threads() as pool:
-        parts = [judge(frame, tally) for frame in _frames(path, header, tally, pool)]
-    frame = pl.concat(parts) if parts else judge(unread([]), tally)
+        parts = [clean(frame, tally) for frame in _frames(path, header, tally, pool)]
+    frame = pl.concat(parts) if parts else clean(unread([]), tally)
     keys = ("MaxNodes", "MaxProcs") if unit == "node" else ("MaxProcs", "MaxNodes")
     servers = header.number(*keys)
-    _tell(header, frame, tally)
-    clock = header.number("UnixStartTime")
-    first = frame.get_column("submit").min()
-    if isinstance(first, float) and first > _EPOCH:
-        clock = 0.0
-        tally.facts.append("Submit times are Unix times.")
-    elif clock is None:
-        tally.facts.append("The log does not say when it began (UnixStartTime).")
-    zone = header.facts.get("TimeZoneString")
+    _compare_with_header(header, frame, tally)
+    clock = unix_clock(frame, tally)
+    if clock is None:
+        clock = header.number("UnixStartTime")
+        if clock is None:
+            tally.facts.append("The log does not contain its start time (UnixStartTime).")
     return Parsed(
         frame,
         header.facts,
         None if servers is None else int(servers),
         clock,
-        zone,
+        header.facts.get("TimeZoneString"),
         header.partitions(unit),
     )
 
 
 def _frames(path: Path, header: _Header, tally: Tally, pool: Executor) -> Iterator[pl.DataFrame]:
-    """Yield the rows of a log, block by block; regular blocks are parsed ahead, in threads."""
-    reader = Reader(lone_cr=True)
+    """Yield the rows of a log by blocks; threads parse regular blocks in advance."""
+    reader = LineReader(lone_cr=True)
     numbered = map(reader.lines, blocks(path, lone_cr=True))
     for raw, lines, frame in ahead(pool, _regular_block, numbered):
         if frame is not None:
@@ -145,8 +140,8 @@ def _frames(path: Path, header: _Header, tally: Tally, pool: Executor) -> Iterat
 
 
 def _regular_block(raw: Lines) -> tuple[Lines, Lines, pl.DataFrame | None]:
-    """Return the lines as they are and tidied, and their rows if all are regular."""
-    lines, blanks = _tidy(raw)
+    """Return the lines, the lines with single blanks, and their rows if all are regular."""
+    lines, blanks = _single_blanks(raw)
     if blanks == _FEWEST * len(lines) and not lines.odd.any():
         frame = fields(lines.text, _NAMES, " ", pl.Float64, _READ)
         if frame.height == len(lines) and _plain(frame).all():
@@ -155,14 +150,14 @@ def _regular_block(raw: Lines) -> tuple[Lines, Lines, pl.DataFrame | None]:
 
 
 def _plain(frame: pl.DataFrame) -> pl.Series:
-    """Return which rows hold numbers alone, none beyond all, and labels that are whole."""
+    """Return which rows contain only numbers in the accepted range, and whole labels."""
     each = [pl.col(name).is_between(-LARGEST, LARGEST) for name in _READ]
     labels = [pl.col(name) == pl.col(name).floor() for name in _LABELS]
     return frame.select(pl.all_horizontal(*each, *labels).fill_null(False)).to_series()
 
 
 def _block(raw: Lines, lines: Lines, header: _Header, tally: Tally) -> Iterator[pl.DataFrame]:
-    """Yield the rows of a block, without their states."""
+    """Yield the rows of a block that is not regular; collect the header."""
     begun = tally.rows > 0
     first = lines.array()[lines.starts]
     strange = np.ones(256, bool)
@@ -189,7 +184,7 @@ def _block(raw: Lines, lines: Lines, header: _Header, tally: Tally) -> Iterator[
     if bad.any():
         yield unread([(int(number), "fields") for number in lines.numbers[bad]])
     marks = np.where(count == len(_NAMES), 0, bit("field_count")).astype(np.uint64)
-    marks |= np.where(lines.odd, bit("line_end"), 0).astype(np.uint64)
+    marks |= lines.marks()
     plain = numbers & row & ~bad & (count == len(_NAMES))
     if plain.any():
         frame = fields(lines.pick(plain), _NAMES, " ", pl.Float64, _READ)
@@ -205,16 +200,15 @@ def _block(raw: Lines, lines: Lines, header: _Header, tally: Tally) -> Iterator[
             texts.get(index, lines.line(index)) + b"\n" for index in np.flatnonzero(rest).tolist()
         )
         frame = fields(text, _NAMES, " ", pl.String, _READ)
-        marks |= np.where(lines.undecodable(), bit("encoding"), 0).astype(np.uint64)
-        yield _worded(frame, lines.numbers[rest], marks[rest], tally)
+        yield _with_words(frame, lines.numbers[rest], marks[rest], tally)
 
 
 _JOB = re.compile(rb"\S+(?: [+-]?[0-9.]+){4} ")
-"""A row whose job number may be a word."""
+"""A row with a job number that may be a word."""
 
 
 def _is_header(text: bytes) -> bool:
-    """Return whether a line of words before the first job is a header, and not a job."""
+    """Return whether a line with words before the first job is a header, not a job."""
     if _JOB.match(text):
         return False
     first = pl.lit(text.split(b" ", 1)[0].decode("utf-8", "replace"))
@@ -222,8 +216,8 @@ def _is_header(text: bytes) -> bool:
     return bool(pl.select(known.is_not_null() & values.number(known).is_null()).item())
 
 
-def _tidy(lines: Lines) -> tuple[Lines, int]:
-    """Return the lines with one blank between fields and none around them, and count the blanks."""
+def _single_blanks(lines: Lines) -> tuple[Lines, int]:
+    """Return the lines with single blanks between fields and none around them, and their number."""
     text = lines.text
     if any(blank in text for blank in _BLANKS):
         text = text.translate(bytes.maketrans(_BLANKS, b" " * len(_BLANKS)))
@@ -250,83 +244,81 @@ def _tidy(lines: Lines) -> tuple[Lines, int]:
 def _regular(
     frame: pl.DataFrame, numbers: npt.NDArray[np.int64], marks: npt.NDArray[np.uint64]
 ) -> pl.DataFrame:
-    """Return the columns of a reader of rows that hold nothing but numbers; -1 is unknown."""
+    """Return the columns of rows that contain only numbers; -1 is unknown."""
 
     def known(name: str) -> pl.Expr:
         return pl.when(pl.col(name) >= 0).then(pl.col(name)).otherwise(None).alias(name)
 
     status = pl.col("status").cast(pl.Int64, strict=False)
     return complete(
-        frame.with_columns(
+        with_lines(frame, numbers, marks).with_columns(
             *(known(name) for name in ("submit", "size", "need", "requested", "estimate")),
             pl.when(pl.col("wait") != -1).then(pl.col("wait")).alias("wait"),
             *(known(name).cast(pl.Int64).cast(pl.String) for name in _LABELS),
             status.replace_strict(_STATES, default=None, return_dtype=pl.String).alias("state"),
-            pl.Series("line", numbers),
-            pl.Series(MARK, marks, pl.UInt64),
         )
     )
 
 
-def _worded(
+def _with_words(
     frame: pl.DataFrame,
     numbers: npt.NDArray[np.int64],
     marks: npt.NDArray[np.uint64],
     tally: Tally,
 ) -> pl.DataFrame:
-    """Return the columns of a reader of rows in which words or odd numbers stand.
+    """Return the columns of rows with words or numbers in other forms.
 
-    Words in the fields of labels and of the status are kept as they are.
+    Words are kept in labels and in the status.
     """
     frame = frame.select(values.known(pl.col(name), pl.String()).alias(name) for name in _READ)
     frame = frame.with_columns(
-        _unless_negative(name, values.number(pl.col(name))) for name in _READ if name != "wait"
+        pl.when((values.number(pl.col(name)) >= 0).fill_null(True)).then(pl.col(name))
+        for name in _READ
+        if name != "wait"
     ).with_columns(pl.when(values.number(pl.col("wait")).ne_missing(-1)).then(pl.col("wait")))
     number = values.number(pl.col("status"))
     status = number.cast(pl.Int64, strict=False).replace_strict(
         _STATES, default=None, return_dtype=pl.String
     )
     whole = {name: pl.col(name).str.replace(r"^\+?(\d+)\.0*$", "${1}") for name in _LABELS}
-    frame = frame.with_columns(
-        pl.Series("line", numbers),
-        pl.Series(MARK, marks, pl.UInt64),
-        state=pl.when(number.is_null()).then(values.state(pl.col("status"))).otherwise(status),
-        **whole,
-    ).drop("status", "think")
-    sources: evidence.Sources = {
+    frame = (
+        with_lines(frame, numbers, marks)
+        .with_columns(
+            state=pl.when(number.is_null()).then(values.state(pl.col("status"))).otherwise(status),
+            **whole,
+        )
+        .drop("status", "think")
+    )
+    sources: extraction.Sources = {
         "size": [("size", values.duration(pl.col("size")))],
         "wait": [("wait", values.duration(pl.col("wait")))],
         "need": [("need", values.count(pl.col("need")))],
         "requested": [("requested", values.count(pl.col("requested")))],
         "estimate": [("estimate", values.duration(pl.col("estimate")))],
     }
-    return evidence.rows(frame, sources, None, tally)
+    return extraction.extract(frame, sources, None, tally)
 
 
-def _unless_negative(name: str, number: pl.Expr) -> pl.Expr:
-    return pl.when((number >= 0).fill_null(True)).then(pl.col(name)).alias(name)
-
-
-def _tell(header: _Header, frame: pl.DataFrame, tally: Tally) -> None:
-    """Note what the header says and the rows do not."""
-    said = header.number("MaxJobs", "MaxRecords")
+def _compare_with_header(header: _Header, frame: pl.DataFrame, tally: Tally) -> None:
+    """Add facts on which the header and the rows differ."""
+    stated = header.number("MaxJobs", "MaxRecords")
     for key in header.unread():
         tally.facts.append(
-            f"The header's {key} is not used, as {header.facts[key][:40]!r} is not a number."
+            f"{key} in the header is ignored: {header.facts[key][:40]!r} is not a number."
         )
-    if said is not None and int(said) != tally.rows:
+    if stated is not None and int(stated) != tally.rows:
         tally.facts.append(
-            f"The header says {counted(int(said), 'job', ',')}, the log has "
+            f"The header states {counted(int(stated), 'job', ',')}; the log has "
             f"{counted(tally.rows, 'row', ',')}."
         )
     nodes, processors = header.number("MaxNodes"), header.number("MaxProcs")
     most = frame.get_column("need").max()
     if nodes and processors and nodes < processors and isinstance(most, int) and most <= nodes:
         tally.facts.append(
-            f"No need is above {int(nodes)} (MaxNodes) where MaxProcs is {int(processors)}: the "
-            f'needs may be nodes; read with unit="node" then.'
+            f"No need exceeds MaxNodes, {int(nodes)}, and MaxProcs is {int(processors)}; if needs "
+            'are numbers of nodes, give unit="node".'
         )
     waits = frame.get_column("wait").drop_nulls()
     positive = waits.filter(waits > 0)
-    if len(positive) >= 10 and bool((positive % 60 == 0).all()):
-        tally.facts.append("Every wait is a whole number of minutes: rounded.")
+    if len(positive) >= 10 and bool((positive % MINUTE == 0).all()):
+        tally.facts.append("All waits are multiples of a minute, so they are rounded.")

@@ -1,4 +1,4 @@
-"""Reads plain tables: CSV, with commas, semicolons or tabs, and Parquet."""
+"""Parses tables: CSV with commas, semicolons or tabs, and Parquet."""
 
 from __future__ import annotations
 
@@ -10,21 +10,20 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
-from quickswap.logs import evidence, values
+from quickswap.logs import extraction, values
 from quickswap.logs.errors import LogError
-from quickswap.logs.formats.lines import Lines, Reader, fields
 from quickswap.logs.formats.source import blocks, head
-from quickswap.logs.joblog import stored
+from quickswap.logs.formats.text_lines import LineReader, Lines, fields
+from quickswap.logs.job_rows import TEXTS, Parsed, clean, unix_clock, unread, with_lines
+from quickswap.logs.joblog import stored_metadata
 from quickswap.logs.options import TimeUnit
-from quickswap.logs.parsed import TEXTS, Parsed, judge, unread
 from quickswap.logs.quality import DROP, MARK, Tally
-from quickswap.logs.rules import bit
-from quickswap.logs.units import PlainTimes
+from quickswap.logs.time_unit import PlainTimes
 
-__all__ = ["parse_csv", "parse_parquet", "separator"]
+__all__ = ["find_delimiter", "parse_csv", "parse_parquet"]
 
 KNOWN = ("submit", "need", "size", "estimate", "wait", "eligible", "start", "end", *TEXTS)
-"""The columns of a table. The first three must be there, or `start` and `end` for `size`."""
+"""The columns of a table; the first three are required, where `start` and `end` can give `size`."""
 
 _READINGS = {
     "size": values.duration,
@@ -32,16 +31,15 @@ _READINGS = {
     "need": values.count,
     "estimate": values.duration,
 }
-_EPOCH = 3e8
-_ADVICE = "give a table with a row for each job"
+_ADVICE = "give a table with one row per job"
 _END = "\x1e"
-"""Put behind a block: a row of its own, unless a quote is still open."""
+"""Appended to a block; it is parsed as a separate row unless a quote is still open."""
 _MOST_HELD = 4
-"""Blocks put together for the sake of a quoted field."""
+"""Most blocks that are joined because of a quoted field."""
 
 
-def separator(line: str) -> str | None:
-    """Return what separates the fields of a header: the most frequent of comma, `;` and tab."""
+def find_delimiter(line: str) -> str | None:
+    """Return the delimiter of a header: the most frequent of comma, semicolon and tab."""
     best = max(",;\t", key=line.count)
     return best if best in line else None
 
@@ -53,25 +51,25 @@ def parse_csv(
     time_unit: TimeUnit | None,
     tally: Tally,
 ) -> Parsed:
-    """Read a table whose first line names the columns; blank lines are no rows."""
+    """Parse a table whose first line contains the names of the columns; blank lines are skipped."""
     text = head(path).removeprefix(b"\xef\xbb\xbf").decode("utf-8", "replace").lstrip("\r\n")
     line = text.replace("\r", "\n").partition("\n")[0]
-    mark = separator(line) or ","
+    mark = find_delimiter(line) or ","
     names = [word.strip() for word in next(csv.reader([line.replace("\0", " ")], delimiter=mark))]
     mapping = _mapping(path, names, columns)
     plain = PlainTimes(path, time_unit)
-    reader, first = Reader(lone_cr=True), True
+    reader, first = LineReader(lone_cr=True), True
     parts: list[pl.DataFrame] = []
-    for block in _even(blocks(path, lone_cr=True)):
+    for block in _even_quotes(blocks(path, lone_cr=True)):
         lines = reader.lines(block)
         rows = _rows(lines, [f"f{i}" for i in range(len(names))], mark, first, path)
-        parts += [judge(_jobs(frame, names, mapping, zone, plain, tally), tally) for frame in rows]
+        parts += [clean(_jobs(frame, names, mapping, zone, plain, tally), tally) for frame in rows]
         first = False
     if tally.rows == 0:
-        raise LogError(f"{path} has a header, but no jobs: {_ADVICE}.")
-    frame = pl.concat(parts) if parts else judge(unread([]), tally)
-    plain.conclude(frame, tally)
-    return Parsed(frame, {}, None, _clock(frame, tally), zone)
+        raise LogError(f"{path} has a header, but no jobs; {_ADVICE}.")
+    frame = pl.concat(parts) if parts else clean(unread([]), tally)
+    plain.check(frame, tally)
+    return Parsed(frame, {}, None, unix_clock(frame, tally), zone)
 
 
 def parse_parquet(
@@ -81,8 +79,8 @@ def parse_parquet(
     time_unit: TimeUnit | None,
     tally: Tally,
 ) -> Parsed:
-    """Read a Parquet file; of one that `JobLog.write_parquet` wrote, servers and origin too."""
-    facts = stored(path) or {}
+    """Parse a Parquet file, and the metadata in a file that `JobLog.write_parquet` wrote."""
+    facts = stored_metadata(path) or {}
     try:
         table = pl.scan_parquet(path)
         names = table.collect_schema().names()
@@ -91,46 +89,46 @@ def parse_parquet(
             pl.col(own).alias(f"f{names.index(own)}") for own in mapping.values()
         ).collect()
     except (OSError, pl.exceptions.PolarsError) as error:
-        raise LogError(f"{path} cannot be read as Parquet: fetch or write it again.") from error
+        raise LogError(f"{path} cannot be read as Parquet; download or write it again.") from error
     for name, own in mapping.items():
         kind = frame.schema[f"f{names.index(own)}"]
         if kind.is_nested() or kind in (pl.Binary, pl.Object, pl.Time):
             raise LogError(
-                f"{path}: the column {own!r} ({name}) holds {kind}, no numbers or texts."
+                f"{path}: the column {own!r} ({name}) is {kind}; it must be numbers or texts."
             )
     frame = frame.with_row_index("line", offset=1).with_columns(pl.lit(0, pl.UInt64).alias(MARK))
     plain = PlainTimes(path, "s" if facts else time_unit)
-    jobs = judge(_jobs(frame, names, mapping, zone, plain, tally), tally)
+    jobs = clean(_jobs(frame, names, mapping, zone, plain, tally), tally)
     if tally.rows == 0:
-        raise LogError(f"{path} has columns, but no jobs: {_ADVICE}.")
-    plain.conclude(jobs, tally)
-    clock = facts["origin"] if facts else _clock(jobs, tally)
+        raise LogError(f"{path} has columns, but no jobs; {_ADVICE}.")
+    plain.check(jobs, tally)
+    clock = facts["origin"] if facts else unix_clock(jobs, tally)
     return Parsed(jobs, facts.get("header", {}), facts.get("servers"), clock, zone)
 
 
 def _mapping(path: Path, names: list[str], columns: Mapping[str, str] | None) -> dict[str, str]:
-    """Return the table's name of each known column that it has."""
+    """Return the names in the file of the known columns."""
     given = dict(columns or {})
     for name, own in given.items():
         if name not in KNOWN:
-            raise LogError(f"columns has {name!r}; it may name {', '.join(KNOWN)}.")
+            raise LogError(f"columns has {name!r}; its keys must be among {', '.join(KNOWN)}.")
         if own not in names:
-            raise LogError(f"{path}, line 1 has no column {own!r}: it has {_listed(names)}.")
+            raise LogError(f"{path}, line 1 has no column {own!r}, only {_listed(names)}.")
     result = {name: name for name in KNOWN if name in names} | given
     for name, own in result.items():
         if names.count(own) > 1:
             places = [str(at) for at, each in enumerate(names, 1) if each == own]
             raise LogError(
-                f"{path}, line 1 has {len(places)} columns {own!r} ({', '.join(places)}): give "
-                f"each a name of its own, so that it is clear which one is the {name}."
+                f"{path}, line 1 has {len(places)} columns {own!r} ({', '.join(places)}), one of "
+                f"which is {name}; give each column a different name."
             )
     timed = "end" in result and not {"start", "wait"}.isdisjoint(result)
     for name in KNOWN[:3]:
         if name not in result and not (name == "size" and timed):
-            instead = ", nor 'start' and 'end'" if name == "size" else ""
+            instead = " (or 'start' and 'end')" if name == "size" else ""
             raise LogError(
-                f"{path}, line 1 has no column {name!r}{instead}: it has {_listed(names)}; say "
-                f'which one it is with columns={{"{name}": ...}}.'
+                f"{path}, line 1 has no column {name!r}{instead}, only {_listed(names)}; give its "
+                f'name in the file by columns={{"{name}": ...}}.'
             )
     return result
 
@@ -140,10 +138,10 @@ def _listed(names: list[str]) -> str:
     return shown + (", ..." if len(names) > 20 else "")
 
 
-def _even(text: Iterator[bytes]) -> Iterator[bytes]:
-    """Yield blocks with an even number of quotes, so that no quoted field is cut.
+def _even_quotes(text: Iterator[bytes]) -> Iterator[bytes]:
+    """Yield blocks with an even number of quotes, so that no quoted field is split.
 
-    A quote that stands alone is not waited for without end: no field is as long as a few blocks.
+    After an unpaired quote at most `_MOST_HELD` blocks are joined, as no field is that long.
     """
     held: list[bytes] = []
     quotes = 0
@@ -160,7 +158,7 @@ def _even(text: Iterator[bytes]) -> Iterator[bytes]:
 def _rows(
     lines: Lines, names: list[str], mark: str, first: bool, path: Path
 ) -> Iterator[pl.DataFrame]:
-    """Yield the rows of a block as texts, without the header of the first."""
+    """Yield the rows of a block as texts; `first` is whether it contains the header."""
     filled = (lines.ends - lines.starts) > 1
     if b'"' in lines.text:
         yield from _quoted(lines, names, mark, first, path)
@@ -172,18 +170,14 @@ def _rows(
     if len(bad):
         yield unread([(int(number), "fields") for number in bad])
     if regular.any():
-        marks = np.where(lines.odd, bit("line_end"), 0).astype(np.uint64)
-        marks |= np.where(lines.undecodable(), bit("encoding"), 0).astype(np.uint64)
         frame = fields(lines.pick(regular), names, mark, pl.String)
-        yield frame.with_columns(
-            pl.Series("line", lines.numbers[regular]), pl.Series(MARK, marks[regular], pl.UInt64)
-        )
+        yield with_lines(frame, lines.numbers[regular], lines.marks()[regular])
 
 
 def _quoted(
     lines: Lines, names: list[str], mark: str, first: bool, path: Path
 ) -> Iterator[pl.DataFrame]:
-    """Read a block with quotes by Python's own reader; a quote must be closed before `_END`."""
+    """Parse a block with quotes by Python's `csv`; a quote must be closed before `_END`."""
     text = lines.text.decode("utf-8", "replace") + _END
     reader = csv.reader(io.StringIO(text), delimiter=mark)
     bad: list[tuple[int, str]] = []
@@ -210,16 +204,14 @@ def _quoted(
             raise csv.Error
     except csv.Error as error:
         raise LogError(
-            f"{path}, line {lines.numbers[min(begins, len(lines) - 1)]}: a quote is never closed; "
-            f"correct the file."
+            f"{path}, line {lines.numbers[min(begins, len(lines) - 1)]}: a quote is not closed; "
+            "correct the file."
         ) from error
     if bad:
         yield unread(bad)
     if good:
-        marks = np.where(lines.odd[where], bit("line_end"), 0).astype(np.uint64)
-        yield pl.DataFrame(good, dict.fromkeys(names, pl.String), orient="row").with_columns(
-            pl.Series("line", lines.numbers[where]), pl.Series(MARK, marks, pl.UInt64)
-        )
+        frame = pl.DataFrame(good, dict.fromkeys(names, pl.String), orient="row")
+        yield with_lines(frame, lines.numbers[where], lines.marks()[where])
 
 
 def _jobs(
@@ -230,7 +222,7 @@ def _jobs(
     plain: PlainTimes,
     tally: Tally,
 ) -> pl.DataFrame:
-    """Turn the columns of a table into those of a reader."""
+    """Return the columns of `job_rows.complete`, given those of a table."""
     if DROP in frame.columns:
         return frame
     fields = {name: f"f{names.index(own)}" for name, own in mapping.items()}
@@ -243,10 +235,7 @@ def _jobs(
         MARK,
     )
     if "estimate" in fields and frame.schema["estimate"] == pl.String:
-        limit = pl.col("estimate")
-        frame = frame.with_columns(
-            pl.when(~limit.str.to_lowercase().is_in(values.NO_LIMIT)).then(limit)
-        )
+        frame = frame.with_columns(values.limit(pl.col("estimate")))
     frame = frame.with_columns(pl.col(name).cast(pl.String) for name in TEXTS if name in fields)
     if "state" in fields:
         frame = frame.with_columns(values.state(pl.col("state")))
@@ -255,12 +244,4 @@ def _jobs(
         for name, reading in _READINGS.items()
         if name in fields
     }
-    return evidence.rows(plain.seconds(frame), sources, zone, tally)
-
-
-def _clock(frame: pl.DataFrame, tally: Tally) -> float | None:
-    first = frame.get_column("submit").min()
-    if isinstance(first, float) and first > _EPOCH:
-        tally.facts.append("Submit times are Unix times.")
-        return 0.0
-    return None
+    return extraction.extract(plain.seconds(frame), sources, zone, tally)

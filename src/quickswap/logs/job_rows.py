@@ -1,44 +1,59 @@
-"""What a reader of a format hands over, and the decisions that are the same for all formats."""
+"""The rows that the readers of all formats return, and the rules that apply to each row alone."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+import numpy as np
+import numpy.typing as npt
 import polars as pl
 
 from quickswap.logs.quality import DROP, MARK, Tally
 from quickswap.logs.rules import bit
 
-__all__ = ["LARGEST", "TEXTS", "TIMES", "Parsed", "complete", "judge", "marked", "unread"]
+__all__ = [
+    "LARGEST",
+    "TEXTS",
+    "TIMES",
+    "Parsed",
+    "clean",
+    "complete",
+    "marked",
+    "unix_clock",
+    "unread",
+    "with_lines",
+]
 
 TIMES = ("submit", "size", "need", "requested", "estimate", "wait", "eligible", "end")
-"""Columns of a reader that hold numbers: seconds, and servers. Null is unknown."""
+"""Columns of numbers, in seconds or servers; null is unknown."""
 
 TEXTS = ("job", "class", "user", "group", "queue", "partition", "state")
-"""Columns of a reader that hold text, the number of the job, and labels of which there are few.
+"""Columns of text: the job number, and labels; null is unknown.
 
-Null is unknown. Labels are categorical, which takes a quarter of the memory of texts.
+Labels have few distinct values and are categorical, which requires a quarter of the memory.
 """
 
 LARGEST = 1e12
-"""No time in seconds and no need is larger: 1e12 s are 30,000 years."""
+"""Largest time in seconds and largest need that are accepted; 1e12 s are 30,000 years."""
 
+_EARLIEST = 3e8
+"""A larger first submission, 9.5 years, is a Unix time."""
 _IDLE = ("pending", "future", "queued", "requeue_fed", "requeue_hold")
 _CANCELLED = ("cancelled", "deadline", "boot_fail", "revoked")
 
 
 @dataclass
 class Parsed:
-    """A log as its format tells it.
+    """A log as its reader returns it.
 
     Attributes:
-        frame: the columns of `TIMES` and `TEXTS`, the line, and the marks; submit times in seconds
-            on the log's own clock.
-        header: what the log says about itself.
-        servers: the servers that the log names, or None.
-        clock: Unix time of the log's time 0, in seconds, or None.
-        zone: the time zone that the log names, or None.
-        partitions: the servers of each partition of which the log says so.
+        frame: the columns of `complete` without `requested`; submissions are in seconds on the
+            clock of the log.
+        header: the header of the log, by key.
+        servers: the number of servers in the header, or None.
+        clock: Unix time of time 0 of the log, in seconds, or None.
+        zone: the time zone of the log, or None.
+        partitions: the number of servers of each partition in the header.
     """
 
     frame: pl.DataFrame
@@ -50,12 +65,30 @@ class Parsed:
 
 
 def unread(rows: list[tuple[int, str]]) -> pl.DataFrame:
-    """Return rows of which nothing but line and reason to drop them is known."""
+    """Return rows that are dropped unread, given their lines and rules."""
     return complete(pl.DataFrame(rows, schema={"line": pl.Int64, DROP: pl.String}, orient="row"))
 
 
+def unix_clock(frame: pl.DataFrame, tally: Tally) -> float | None:
+    """Return 0 if the submissions are Unix times, else None."""
+    first = frame.get_column("submit").min()
+    if isinstance(first, float) and first > _EARLIEST:
+        tally.facts.append("Submission times are Unix times.")
+        return 0.0
+    return None
+
+
+def with_lines(
+    frame: pl.DataFrame,
+    lines: npt.NDArray[np.int64] | list[int],
+    marks: npt.NDArray[np.uint64] | list[int],
+) -> pl.DataFrame:
+    """Return a frame with the line and the marks of each row."""
+    return frame.with_columns(pl.Series("line", lines), pl.Series(MARK, marks, pl.UInt64))
+
+
 def complete(frame: pl.DataFrame) -> pl.DataFrame:
-    """Return the columns of a reader in their order and type; what lacks is unknown."""
+    """Return a frame with all columns in their order and type; missing columns become null."""
     have = frame.columns
     return frame.select(
         *((pl.col(c) if c in have else pl.lit(None)).cast(pl.Float64).alias(c) for c in TIMES),
@@ -72,7 +105,7 @@ def complete(frame: pl.DataFrame) -> pl.DataFrame:
 
 
 def marked(**rules: pl.Expr) -> pl.Expr:
-    """Return the marks of a row with those added whose condition holds."""
+    """Return the marks of a row, with the marks of the rules whose conditions hold."""
     result = pl.col(MARK)
     for rule, condition in rules.items():
         flag = pl.when(condition.fill_null(False)).then(bit(rule)).otherwise(0)
@@ -81,7 +114,7 @@ def marked(**rules: pl.Expr) -> pl.Expr:
 
 
 def _drop(*rules: tuple[str, pl.Expr]) -> pl.Expr:
-    """Return the rule that drops a row: the one it has, else the first whose condition holds."""
+    """Return the rule that drops a row: the present one, or the first whose condition holds."""
     reasons = [
         pl.when(condition.fill_null(False)).then(pl.lit(name)).otherwise(pl.lit(None, pl.String))
         for name, condition in rules
@@ -89,11 +122,11 @@ def _drop(*rules: tuple[str, pl.Expr]) -> pl.Expr:
     return pl.coalesce(pl.col(DROP), *reasons).alias(DROP)
 
 
-def judge(frame: pl.DataFrame, tally: Tally) -> pl.DataFrame:
-    """Return the rows of a block that are jobs, put right; count the others.
+def clean(frame: pl.DataFrame, tally: Tally) -> pl.DataFrame:
+    """Return the jobs of a block with repaired values; count the rows that are dropped.
 
-    A state says that a job never started only where no run time says otherwise. `requested` is gone
-    afterwards: a need is the allocated servers, else the requested ones.
+    A job with a run time has started, whatever its state. The need becomes the number of allocated
+    servers, or of requested servers if that is unknown, and the column `requested` is removed.
     """
     tally.rows += frame.height
     states = frame.get_column("state").fill_null("unknown").value_counts()
@@ -112,7 +145,7 @@ def judge(frame: pl.DataFrame, tally: Tally) -> pl.DataFrame:
             ("unknown_need", ~((need > 0) | (pl.col("requested") > 0)).fill_null(False)),
         )
     )
-    frame = tally.sift(frame)
+    frame = tally.count_dropped(frame)
     requested, estimate = pl.col("requested"), pl.col("estimate")
     allocated = (need > 0).fill_null(False)
     estimated = (estimate > 0).fill_null(False)

@@ -1,4 +1,4 @@
-"""From a schedule to the quantities of a result, with intervals over the weeks of the log."""
+"""The quantities of a schedule, with confidence intervals over the weeks of the log."""
 
 from __future__ import annotations
 
@@ -9,46 +9,36 @@ from dataclasses import dataclass, replace
 from functools import partial
 
 import numpy as np
-from numpy.typing import NDArray
 
-from quickswap.replays.schedule import History, Schedule, distinct
+from quickswap.logs.grouping import group_name
+from quickswap.replays.schedule import Floats, History, Ints, Schedule, distinct
 from quickswap.statistics.bootstrap import Pieces
 from quickswap.statistics.estimates import QUANTILES, Estimate
 from quickswap.statistics.quantities import SUMMARIES, ClassResult, Quantities, Summary
 
-__all__ = ["Group", "Table", "area", "measure", "tabulate"]
+__all__ = ["MomentTable", "area", "measure", "tabulate"]
 
-Floats = NDArray[np.float64]
 NOTHING = Estimate(math.nan, math.nan)
 MOMENTS = 3
-"""Jobs, sum, and sum of squares of a metric."""
+"""Number of jobs, sum, and sum of squares of a metric."""
 LEVELS = np.unique(np.concatenate([np.linspace(0, 1, 201), 1 - np.geomspace(1e-5, 0.1, 60)]))
-"""Levels whose quantiles are the bins in which draws are counted: closer together in the tail."""
+"""Levels of the quantiles at the edges of the bins of the draws; dense in the tail."""
 SAMPLE = 50_000
-"""Values that are enough to place the edges of the bins."""
+"""Number of values from which the edges of the bins are computed."""
 ENOUGH = 10
-"""Jobs that must lie above a percentile for its interval to be trusted."""
+"""Number of jobs above a percentile that its interval requires."""
 
 
 @dataclass(frozen=True)
-class Group:
-    """A group of jobs to be told of: its name, and the smallest and largest need in it."""
-
-    name: str
-    smallest: int
-    largest: int
-
-
-@dataclass(frozen=True)
-class Table:
-    """Per piece of time, group and metric: jobs, sum, sum of squares; and the draws."""
+class MomentTable:
+    """The moments of each metric by piece of time and group, and their bootstrap draws."""
 
     pieces: Pieces
     moments: Floats  # (pieces, groups, metrics, MOMENTS)
     weighted: Floats | None = None  # weighted mean response time, whole and draws: (1 + draws,)
 
     def means(self, metric: str, group: int | None) -> Floats:
-        """Return the mean of a metric in the whole and in each draw: (1 + draws,)."""
+        """Return the mean of a metric in the whole log and in each draw: (1 + draws,)."""
         at = SUMMARIES.index(metric)
         part = self.moments[:, :, at] if group is None else self.moments[:, [group], at]
         sums = self.pieces.sums(part.sum(axis=1))
@@ -56,13 +46,13 @@ class Table:
             means: Floats = sums[:, 1] / sums[:, 0]
         return means
 
-    def difference(self, other: Table, metric: str, group: int | None) -> Estimate:
-        """Return this mean less that of another table of the same pieces and groups."""
+    def difference(self, other: MomentTable, metric: str, group: int | None) -> Estimate:
+        """Return this mean minus that of another table with the same pieces and groups."""
         gap = self.means(metric, group) - other.means(metric, group)
         return self.pieces.estimates(gap[:, None])[0]
 
-    def weighted_difference(self, other: Table) -> Estimate | None:
-        """Return this weighted mean response time less that of another table of the same pieces."""
+    def weighted_difference(self, other: MomentTable) -> Estimate | None:
+        """Return the difference of weighted mean response times; None if they are not paired."""
         if self.weighted is None or other.weighted is None or not self.pieces.same(other.pieces):
             return None
         return self.pieces.estimates((self.weighted - other.weighted)[:, None])[0]
@@ -72,28 +62,33 @@ def measure(
     schedule: Schedule,
     history: History | None,
     pieces: Pieces,
-    groups: Sequence[Group],
+    groups: Sequence[tuple[int, int]],
     label: str,
     slowdown_bound: float,
-) -> tuple[Quantities, Table]:
-    """Return the quantities of the jobs that arrive in the span of the pieces, and their table.
+) -> tuple[Quantities, MomentTable]:
+    """Return the quantities of the jobs submitted within the pieces, and their table.
 
     Args:
-        history: of the schedule; None if it is preemptive, so that the servers in use at a moment
-            are not known (these quantities are nan then).
+        schedule: the schedule.
+        history: its history; None if it is preemptive, so that utilisation and wasted capacity are
+            nan.
+        pieces: the weeks, days or hours that are resampled.
+        groups: smallest and largest need of each class.
+        label: label of the policy.
+        slowdown_bound: smallest size in the bounded slowdown, seconds.
     """
     jobs = np.flatnonzero(pieces.inside(schedule.arrival))
     need = schedule.need[jobs]
-    edges = np.array([group.smallest for group in groups])
+    edges = np.array([low for low, _ in groups])
     group = np.searchsorted(edges, need, side="right") - 1
     cell = pieces.index(schedule.arrival[jobs]) * len(groups) + group
     metrics = _metrics(schedule, jobs, slowdown_bound)
-    table = Table(pieces, _moments(metrics, cell, (len(pieces), len(groups))))
-    with ThreadPoolExecutor(max_workers=2) as pool:  # NumPy does not hold the others up
+    table = MomentTable(pieces, _moments(metrics, cell, (len(pieces), len(groups))))
+    with ThreadPoolExecutor(max_workers=2) as pool:  # NumPy releases the GIL
         found = pool.map(partial(_summaries, cell, table), metrics, range(len(metrics)))
         summaries = dict(zip(SUMMARIES, found, strict=True))
     rates = _rates(schedule, groups, pieces)
-    names = [*((each.name, each.largest) for each in groups), ("all", 0)]
+    names = [*((group_name(each), each[1]) for each in groups), ("all", 0)]
     counts = np.bincount(group, minlength=len(groups))
     results = [
         ClassResult(
@@ -107,7 +102,7 @@ def measure(
         )
         for i, (name, servers) in enumerate(names)
     ]
-    drawn = _across(schedule, jobs, pieces)
+    drawn = _over_needs(schedule, jobs, pieces)
     weighted, jain = pieces.estimates(drawn)
     table = replace(table, weighted=drawn[:, 0])
     used, wasted = _use(schedule, history, pieces)
@@ -126,26 +121,29 @@ def measure(
 def tabulate(
     schedule: Schedule,
     pieces: Pieces,
-    group: NDArray[np.int64],
+    group: Ints,
     groups: int,
     slowdown_bound: float,
-) -> Table:
-    """Return the table of any grouping: `group` holds, for each job, a number below `groups`."""
+) -> MomentTable:
+    """Return the table for any grouping; `group` is the group of each job, below `groups`."""
     jobs = np.flatnonzero(pieces.inside(schedule.arrival))
     cell = pieces.index(schedule.arrival[jobs]) * groups + group[jobs]
     metrics = _metrics(schedule, jobs, slowdown_bound)
-    return Table(pieces, _moments(metrics, cell, (len(pieces), groups)))
+    return MomentTable(pieces, _moments(metrics, cell, (len(pieces), groups)))
 
 
-def _metrics(schedule: Schedule, jobs: NDArray[np.int64], bound: float) -> list[Floats]:
-    """Return response time, waiting time, slowdown and bounded slowdown of some jobs."""
-    response, wait, size = schedule.response[jobs], schedule.wait[jobs], schedule.size[jobs]
-    with np.errstate(divide="ignore", invalid="ignore"):
-        slowdown = np.where(response == size, 1.0, response / size)
-    return [response, wait, slowdown, np.maximum(1.0, response / np.maximum(size, bound))]
+def _metrics(schedule: Schedule, jobs: Ints, bound: float) -> list[Floats]:
+    """Return the metrics of some jobs, in the order of `SUMMARIES`."""
+    metrics = (
+        schedule.response,
+        schedule.wait,
+        schedule.slowdown,
+        schedule.bounded_slowdown(bound),
+    )
+    return [values[jobs] for values in metrics]
 
 
-def _moments(metrics: Sequence[Floats], cell: NDArray[np.int64], shape: tuple[int, int]) -> Floats:
+def _moments(metrics: Sequence[Floats], cell: Ints, shape: tuple[int, int]) -> Floats:
     cells = shape[0] * shape[1]
     count = np.bincount(cell, minlength=cells)
     out = np.empty((cells, len(metrics), MOMENTS))
@@ -156,7 +154,7 @@ def _moments(metrics: Sequence[Floats], cell: NDArray[np.int64], shape: tuple[in
     return out.reshape(*shape, len(metrics), MOMENTS)
 
 
-def _summaries(cell: NDArray[np.int64], table: Table, values: Floats, metric: int) -> list[Summary]:
+def _summaries(cell: Ints, table: MomentTable, values: Floats, metric: int) -> list[Summary]:
     """Return the summary of a metric for each group, then for all jobs."""
     pieces, groups = table.pieces, table.moments.shape[1]
     moments = table.moments[:, :, metric]
@@ -191,19 +189,17 @@ def _percentile(estimate: Estimate, level: float, jobs: float) -> Estimate:
     return estimate if above >= ENOUGH else Estimate(estimate.value, math.nan)
 
 
-def _quantile_widths(
-    values: Floats, cell: NDArray[np.int64], pieces: Pieces, groups: int
-) -> Floats:
+def _quantile_widths(values: Floats, cell: Ints, pieces: Pieces, groups: int) -> Floats:
     """Return half-widths of the quantiles: (groups + 1, QUANTILES), all jobs last.
 
-    Draws are counted in bins whose edges are quantiles of all values, and are linear inside them.
+    Draws are counted in bins whose edges are quantiles of all values, and interpolated linearly.
     """
     finite = values[np.isfinite(values)]
     if not len(finite) or len(pieces) < 2:
         return np.full((groups + 1, len(QUANTILES)), math.nan)
-    sample = finite[:: -(-len(finite) // SAMPLE)]  # edges decide how fine, not what comes out
+    sample = finite[:: -(-len(finite) // SAMPLE)]  # edges affect the resolution only
     edges = np.unique(np.append(np.quantile(sample, LEVELS), finite.max()))
-    bins = np.searchsorted(edges, values)  # bin b holds what is above edge b - 1, up to edge b
+    bins = np.searchsorted(edges, values)  # bin b is (edge b - 1, edge b]
     width = len(edges) + 1
     counts = np.bincount(cell * width + bins, minlength=len(pieces) * groups * width)
     table = counts.reshape(len(pieces), groups, width).astype(float)
@@ -226,7 +222,7 @@ def _quantile_widths(
 
 
 def area(ups: Floats, downs: Floats, weights: Floats | None, edges: Floats) -> Floats:
-    """Return the integral of a count that rises and falls at given times, between edges in time."""
+    """Return the integral of a count that rises and falls at given times, between the edges."""
     out = np.zeros(len(edges))
     for times, sign in ((ups, 1.0), (downs, -1.0)):
         order = np.argsort(times, kind="stable")
@@ -240,16 +236,16 @@ def area(ups: Floats, downs: Floats, weights: Floats | None, edges: Floats) -> F
 
 
 def _rates(
-    schedule: Schedule, groups: Sequence[Group], pieces: Pieces
+    schedule: Schedule, groups: Sequence[tuple[int, int]], pieces: Pieces
 ) -> list[tuple[Estimate, Estimate, Estimate]]:
     """Return number in system, number waiting and throughput of each group, then of all jobs."""
     length = np.diff(pieces.edges)
     rows = []
-    for group in groups:
-        mine = (schedule.need >= group.smallest) & (schedule.need <= group.largest)
+    for low, high in groups:
+        mine = (schedule.need >= low) & (schedule.need <= high)
         arrival, start, end = (x[mine] for x in (schedule.arrival, schedule.start, schedule.end))
         present = area(arrival, end, None, pieces.edges)
-        # in a preemptive schedule it is only known in sum who waits: see `Schedule.wait`
+        # a preemptive schedule does not contain the times at which a job waits
         waiting = (
             np.full(len(pieces), math.nan)
             if schedule.preemptive
@@ -266,10 +262,10 @@ def _rates(
     return out
 
 
-def _across(schedule: Schedule, jobs: NDArray[np.int64], pieces: Pieces) -> Floats:
-    """Return the weighted mean response time and Jain's index over the needs as classes.
+def _over_needs(schedule: Schedule, jobs: Ints, pieces: Pieces) -> Floats:
+    """Return the weighted mean response time and Jain's index, with each need as a class.
 
-    They are those of the whole and of each draw: (1 + draws, 2).
+    The values are for the whole log and for each draw: (1 + draws, 2).
     """
     needs, need = distinct(schedule.need[jobs])
     size, response = schedule.size[jobs], schedule.response[jobs]
@@ -288,7 +284,7 @@ def _across(schedule: Schedule, jobs: NDArray[np.int64], pieces: Pieces) -> Floa
 
 
 def _use(schedule: Schedule, history: History | None, pieces: Pieces) -> tuple[Estimate, Estimate]:
-    """Return the shares of the servers in use, and idle while jobs wait."""
+    """Return the utilisation and the wasted capacity, the servers idle while jobs wait."""
     if history is None:
         return NOTHING, NOTHING
     idle = np.where(history.waiting > 0, schedule.servers - history.busy, 0)

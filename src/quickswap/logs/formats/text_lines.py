@@ -1,29 +1,30 @@
-"""The lines of a block of text, counted and picked with NumPy."""
+"""The lines of a block of text, counted and selected with NumPy."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-__all__ = ["Lines", "Reader", "fields", "numbered"]
+from quickswap.logs.rules import bit
+
+__all__ = ["LineReader", "Lines", "fields"]
 
 _LF, _CR = 10, 13
 
 
 @dataclass
 class Lines:
-    """Lines of text, each with its line feed.
+    """The lines of a block of text.
 
     Attributes:
-        text: the block; every line ends with a line feed, none with a carriage return before it.
-        starts: where each line starts, int64.
-        ends: where each line ends, after its line feed, int64.
-        numbers: the line numbers in the file, from 1, int64.
-        odd: lines that end otherwise than the first line of the file, bool.
+        text: the block; every line ends with a line feed, without a carriage return before it.
+        starts: offset of the start of each line, int64.
+        ends: offset of the end of each line, after its line feed, int64.
+        numbers: line numbers in the file, from 1, int64.
+        odd: whether the line ending differs from that of the first line of the file, bool.
     """
 
     text: bytes
@@ -37,32 +38,32 @@ class Lines:
         return np.frombuffer(self.text, np.uint8)
 
     def count(self, byte: int) -> npt.NDArray[np.int32]:
-        """Return how often a byte stands in each line."""
+        """Return the number of times a byte occurs in each line."""
         found = self.array() == byte
         counts: npt.NDArray[np.int32] = np.add.reduceat(found, self.starts, dtype=np.int32)
         return counts
 
-    def any(self, table: npt.NDArray[np.bool_]) -> npt.NDArray[np.bool_]:
-        """Return which lines hold a byte that the table, by byte, says True to."""
-        found: npt.NDArray[np.bool_] = np.logical_or.reduceat(table[self.array()], self.starts)
+    def any(self, selected: npt.NDArray[np.bool_]) -> npt.NDArray[np.bool_]:
+        """Return whether each line contains one of some bytes; `selected` has 256 entries."""
+        found: npt.NDArray[np.bool_] = np.logical_or.reduceat(selected[self.array()], self.starts)
         return found
 
     def first(self) -> npt.NDArray[np.uint8]:
-        """Return the first byte of each line that is not blank, which may be its line feed."""
+        """Return the first byte of each line that is not a blank; it may be the line feed."""
         data, at = self.array(), self.starts.copy()
         while (blank := np.isin(data[at], [*b" \t"])).any():
             at[blank] += 1
         return data[at]
 
     def pick(self, chosen: npt.NDArray[np.bool_]) -> bytes:
-        """Return the text of the chosen lines."""
+        """Return the text of some lines, given whether each is chosen."""
         if chosen.all():
             return self.text
         mask = np.repeat(chosen, self.ends - self.starts)
         return self.array()[mask].tobytes()
 
     def undecodable(self) -> npt.NDArray[np.bool_]:
-        """Return which lines are not UTF-8."""
+        """Return whether each line is invalid UTF-8."""
         result = np.zeros(len(self), bool)
         try:
             self.text.decode()
@@ -74,6 +75,12 @@ class Lines:
                     result[index] = True
         return result
 
+    def marks(self) -> npt.NDArray[np.uint64]:
+        """Return the marks of each line for its line ending and its encoding."""
+        marks = np.where(self.odd, bit("line_end"), 0)
+        marks |= np.where(self.undecodable(), bit("encoding"), 0)
+        return marks.astype(np.uint64)
+
     def line(self, index: int) -> bytes:
         """Return one line, without its line feed."""
         return self.text[self.starts[index] : self.ends[index] - 1]
@@ -82,11 +89,11 @@ class Lines:
         return len(self.starts)
 
 
-class Reader:
-    """Numbers the lines of a file, block by block, and sees how they end."""
+class LineReader:
+    """Splits the blocks of a file into lines, with line numbers and line endings."""
 
     def __init__(self, lone_cr: bool) -> None:
-        """`lone_cr`: a carriage return on its own ends a line too."""
+        """`lone_cr`: whether a carriage return without a line feed ends a line."""
         self.lone_cr = lone_cr
         self.read = 0
         self.first: int | None = None
@@ -108,7 +115,7 @@ class Reader:
         return Lines(block, starts, ends, numbers, odd)
 
     def _cut(self, block: bytes) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int8], bytes]:
-        """Return the ends of lines, how they end (0 LF, 1 CR LF, 2 CR) and the text with LF."""
+        """Return the ends of lines, their endings (0 LF, 1 CR LF, 2 CR) and the text with LF."""
         data = np.frombuffer(block, np.uint8)
         feeds = np.flatnonzero(data == _LF)
         if b"\r" not in block:
@@ -135,10 +142,9 @@ def fields(
     kind: type[pl.DataType],
     wanted: list[str] | None = None,
 ) -> pl.DataFrame:
-    """Return columns, all or those wanted, of rows with these fields or more.
+    """Return the columns of rows with these fields or more; `wanted` selects some.
 
-    What is no `kind` is null. A header is put before the rows, so that they may lack the last
-    fields.
+    Unparsable values become null. A header is prepended, so that rows may lack the last fields.
     """
     header = separator.join(names).encode() + b"\n"
     return pl.read_csv(
@@ -152,9 +158,3 @@ def fields(
         quote_char=None,
         encoding="utf8-lossy",
     )
-
-
-def numbered(path_blocks: Iterator[bytes], reader: Reader) -> Iterator[Lines]:
-    """Yield the lines of each block."""
-    for block in path_blocks:
-        yield reader.lines(block)

@@ -1,4 +1,4 @@
-"""Assigns the parts of a sacct record to its fields, where a text holds the delimiter."""
+"""Assigns the parts of a sacct row to its fields if a text field contains the delimiter."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import polars as pl
 
-__all__ = ["FREE", "Alignment"]
+__all__ = ["FREE", "FieldPatterns"]
 
 FREE = frozenset(
     (
@@ -15,7 +15,7 @@ FREE = frozenset(
         *("extra", "container", "stdin", "stdout", "stderr", "constraints", "reason"),
     )
 )
-"""Fields in which users may write anything."""
+"""Text fields, in which users may write anything."""
 
 _MISSING = r"||unknown|none|n/a|nan|null|\(null\)|none assigned|invalid"
 _TIME = r"\d{4}-\d\d-\d\d.*|\d{9,11}" + _MISSING
@@ -39,34 +39,34 @@ _PATTERN = {
     for name in names.split()
 }
 _FEWEST = 3
-"""Fields that must look as they should where a record begins."""
+"""Fields that must match their patterns at the beginning of a row."""
 _LISTS = ("alloctres", "reqtres")
 
 
-class Alignment:
-    """The fields of a record, by what can stand in them.
+class FieldPatterns:
+    """The patterns of the fields of a row.
 
-    A free text takes one part or more, each other field exactly one, which must look like the
-    field: a time, a duration, a number, a state, a list of resources. Where commas separate the
-    fields, a list of resources takes several parts too.
+    A text field consists of one or more parts. Any other field consists of one part, which must
+    match the pattern of the field: a time, a duration, a number, a state or a list of resources.
+    With commas as delimiters, a list of resources may also consist of several parts.
     """
 
     def __init__(self, names: Sequence[str], used: Sequence[str], commas: bool) -> None:
-        """`used`: fields that must be assigned without ambiguity."""
-        first = [re.sub(r"_\d+$", "", name) for name in names]  # of names that stand twice
+        """`used`: fields whose assignment must be unique."""
+        first = [re.sub(r"_\d+$", "", name) for name in names]  # of repeated names
         self._patterns = [_PATTERN.get(name) for name in first]
         self._many = [name in FREE or (commas and name in _LISTS) for name in first]
         self._free = [name in FREE for name in first]
         self._used = [index for index, name in enumerate(names) if name in used]
         self.flexible = any(self._many)
-        self._behind = self._free.index(True) + 1 if any(self._free) else len(self._free)
+        self._after = self._free.index(True) + 1 if any(self._free) else len(self._free)
 
     def begins(self, parts: list[str]) -> bool:
-        """Return whether a line begins a record, by its fields before a free text.
+        """Return whether a line begins a row, from the fields before the first text field.
 
-        Some must look as they should; empty fields look like anything, and do not count.
+        Some of these must match their patterns; empty fields match any pattern and do not count.
         """
-        reached = {0: 0}  # of parts taken so far, the most fields that look as they should
+        reached = {0: 0}  # most matching fields by the number of parts assigned
         for index, free in enumerate(self._free):
             if free and any(each >= _FEWEST for at, each in reached.items() if at < len(parts)):
                 return True
@@ -80,13 +80,13 @@ class Alignment:
         return any(each >= _FEWEST for each in reached.values())
 
     def matches(self, parts: list[str]) -> bool:
-        """Return whether each field, of as many parts as fields, looks as it should."""
+        """Return whether all fields match their patterns, given one part per field."""
         return all(self._takes(index, 0, 0, parts) for index in range(len(self._many)))
 
     def likely(self, names: Sequence[str]) -> pl.Expr | None:
-        """Return whether the columns behind a free text look as they should; None without any.
+        """Return whether the columns after the first text field match; None without such columns.
 
-        A record that is cut in a text with delimiters may have the right number of them.
+        A row that is split within a text with delimiters may have the right number of them.
         """
         checks = [
             pl.col(name)
@@ -95,11 +95,11 @@ class Alignment:
             .str.contains(f"(?is)^(?:{pattern.pattern})$")
             for name, pattern in zip(names, self._patterns, strict=True)
             if pattern is not None
-        ][sum(pattern is not None for pattern in self._patterns[: self._behind]) :]
+        ][sum(pattern is not None for pattern in self._patterns[: self._after]) :]
         return pl.all_horizontal(checks) if checks else None
 
     def fields(self, parts: list[str], delimiter: str) -> tuple[list[str], bool] | None:
-        """Return the fields, and whether a free text holds the delimiter; None if ambiguous."""
+        """Return the fields, and whether a text contains the delimiter; None if ambiguous."""
         shifts = self._shifts(parts)
         if shifts is None:
             return None
@@ -112,7 +112,7 @@ class Alignment:
         return result, free
 
     def _shifts(self, parts: list[str]) -> list[list[int]] | None:
-        """Return by how many parts each field can be moved, given all others; None if ambiguous."""
+        """Return the possible shifts of each field, in parts; None if they are ambiguous."""
         n, extra = len(self._many), len(parts) - len(self._many)
         forward = [{0}]
         for index in range(n):

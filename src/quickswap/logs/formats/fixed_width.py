@@ -1,4 +1,4 @@
-"""Reads what `sacct` prints for people: fields of fixed width below a line of dashes."""
+"""Parses the default output of `sacct`: fields of fixed width below a line of dashes."""
 
 from __future__ import annotations
 
@@ -8,22 +8,21 @@ from collections.abc import Iterator
 import numpy as np
 import polars as pl
 
-from quickswap.logs.formats.lines import Lines
-from quickswap.logs.parsed import unread
-from quickswap.logs.quality import MARK
+from quickswap.logs.formats.text_lines import Lines
+from quickswap.logs.job_rows import unread, with_lines
 from quickswap.logs.rules import bit
 
-__all__ = ["columns_of", "frames"]
+__all__ = ["frames", "header_columns"]
 
 _DASHES = re.compile(rb"[- ]*-{3}[- ]*")
 _LABELS = ("state", "user", "group", "partition", "queue", "jobid", "jobidraw")
-"""Fields of which the beginning is kept where the end is cut off."""
+"""Fields whose beginning is kept if the value is truncated."""
 CUT = "+"
-"""What stands for any other field that is cut off."""
+"""Value of any other truncated field, which is unparsable."""
 
 
-def columns_of(first: bytes, second: bytes) -> list[tuple[str, int, int]] | None:
-    """Return name, start and end of each field, given the first two lines; None if not fixed."""
+def header_columns(first: bytes, second: bytes) -> list[tuple[str, int, int]] | None:
+    """Return name, start and end of each field from the first two lines; None in other formats."""
     second = second.rstrip()
     spans = [found.span() for found in re.finditer(rb"-+", second)]
     if len(spans) < 2 or not _DASHES.fullmatch(second):
@@ -32,14 +31,13 @@ def columns_of(first: bytes, second: bytes) -> list[tuple[str, int, int]] | None
 
 
 def frames(lines: Lines, names: list[str], spans: list[tuple[int, int]]) -> Iterator[pl.DataFrame]:
-    """Yield the records of a block: the fields as text, the line and the marks.
+    """Yield the rows of a block: the fields as text, the line and the marks.
 
-    sacct pads with blanks and counts bytes. A value that is too long ends with a `+` in place of
-    what was cut off: of such a number or time nothing is known.
+    sacct pads with blanks and counts bytes. A value that is too long is truncated and ends with
+    `+`, so that numbers and times are lost.
     """
     between = [start - 1 for start, _ in spans[1:]]
     whole = [name in _LABELS for name in names]
-    undecodable = lines.undecodable()
     good: list[list[str | None]] = []
     bad: list[tuple[int, str]] = []
     where: list[int] = []
@@ -66,9 +64,8 @@ def frames(lines: Lines, names: list[str], spans: list[tuple[int, int]]) -> Iter
     if bad:
         yield unread(bad)
     if good:
-        found = np.array(marks, np.uint64)
-        found |= np.where(lines.odd[where], bit("line_end"), 0).astype(np.uint64)
-        found |= np.where(undecodable[where], bit("encoding"), 0).astype(np.uint64)
-        yield pl.DataFrame(good, dict.fromkeys(names, pl.String), orient="row").with_columns(
-            pl.Series("line", lines.numbers[where]), pl.Series(MARK, found, pl.UInt64)
+        yield with_lines(
+            pl.DataFrame(good, dict.fromkeys(names, pl.String), orient="row"),
+            lines.numbers[where],
+            lines.marks()[where] | np.array(marks, np.uint64),
         )

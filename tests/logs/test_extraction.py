@@ -78,7 +78,7 @@ ALL = pytest.mark.parametrize("read", [bars, table, parquet])
     "state",
     ["REQUEUED", "PENDING", "REQUEUE_HOLD", "FUTURE", "CANCELLED", "REVOKED", "COMPLETED", "?"],
 )
-def test_what_ran_is_load_whatever_its_state(tmp_path: Path, read: Read, state: str) -> None:
+def test_jobs_with_a_run_time_are_kept_in_any_state(tmp_path: Path, read: Read, state: str) -> None:
     ran = f"1,{DAY}08:00:00,{DAY}08:00:00,{DAY}09:00:00,{{}},4,{state}\n"
     log = read(tmp_path, COMMAS, ran.format(3600) + ran.format("").replace("1,", "2,", 1))
     assert column(log, "size") == [3600, 3600]
@@ -87,13 +87,13 @@ def test_what_ran_is_load_whatever_its_state(tmp_path: Path, read: Read, state: 
 
 @ALL
 @pytest.mark.parametrize("state", ["REQUEUED", "PENDING", "CANCELLED by 7", "CANCELLED+"])
-def test_what_never_ran_is_no_load(tmp_path: Path, read: Read, state: str) -> None:
+def test_jobs_that_never_ran_are_dropped(tmp_path: Path, read: Read, state: str) -> None:
     ran = f"1,{DAY}08:00:00,{DAY}08:00:00,{DAY}09:00:00,3600,4,COMPLETED\n"
     log = read(tmp_path, COMMAS, ran + f"2,{DAY}08:00:00,,,0,0,{state}\n")
     assert counted(log, "no_estimate") == {"never_started": 1}
 
 
-def test_a_job_that_began_and_has_no_run_time_did_start(tmp_path: Path) -> None:
+def test_a_job_with_a_start_but_no_run_time(tmp_path: Path) -> None:
     ran = f"1,{DAY}08:00:00,{DAY}08:00:00,{DAY}09:00:00,3600,4,COMPLETED\n"
     log = bars(tmp_path, COMMAS, ran + f"2,{DAY}08:00:00,{DAY}08:00:00,,,4,REQUEUED\n")
     assert counted(log, "no_estimate") == {"unknown_size": 1}
@@ -112,15 +112,15 @@ def test_two_runs_of_a_job_are_two_jobs(tmp_path: Path, read: Read) -> None:
     log = read(tmp_path, COMMAS, first + second + first)
     assert column(log, "wait") == [0, 900]
     assert log.report["duplicate"] == 1
-    # The start is not logged: the ends tell them apart.
+    # Without a start, the ends distinguish them.
     log = table(tmp_path, "job,submit,end,size,need", "1,0,60,60,4\n1,0,960,60,4\n1,0,60,60,4\n")
     assert (len(log), log.report["duplicate"]) == (2, 1)
 
 
-def test_a_quote_that_is_never_closed_is_an_error(tmp_path: Path) -> None:
+def test_an_unpaired_quote(tmp_path: Path) -> None:
     path = written(tmp_path, 'submit,need,size,user\n0,1,10,"z\n1,1,10,w\n')
     for strict in (False, True):
-        with pytest.raises(logs.LogError, match="line 2: a quote is never closed"):
+        with pytest.raises(logs.LogError, match="line 2: a quote is not closed"):
             logs.read(path, servers=4, strict=strict)
 
 
@@ -135,14 +135,14 @@ def test_no_row_vanishes_between_two_quotes(tmp_path: Path, opened: int, closed:
         rows[at] = rows[at].replace(",u", ',"u')
     path = written(tmp_path, "submit,need,size,user\n" + "".join(rows))
     if opened == closed:
-        with pytest.raises(logs.LogError, match=f"line {2 + opened}: a quote is never closed"):
+        with pytest.raises(logs.LogError, match=f"line {2 + opened}: a quote is not closed"):
             logs.read(path, servers=4)
         return
     first = min(opened, closed)
     log = logs.read(path, servers=4)
     assert len(log) + log.report["swallowed"] + log.report["fields"] == 9
     assert log.report["swallowed"] == abs(opened - closed)
-    with pytest.raises(logs.LogError, match=f"line {first + 3}, .*all fields of a row"):
+    with pytest.raises(logs.LogError, match=f"line {first + 3}, .*a complete row"):
         logs.read(path, servers=4, strict=True)
 
 
@@ -318,7 +318,7 @@ def test_numbers_of_a_header_are_whole(tmp_path: Path, value: str, servers: int 
     row = "1 0 0 10 1 -1 -1 1 10 -1 1 1 1 1 1 1 -1 -1\n"
     path = written(tmp_path, f"; MaxProcs: {value}\n{row}")
     if servers is None:
-        with pytest.raises(logs.LogError, match="how many servers"):
+        with pytest.raises(logs.LogError, match="number of servers"):
             logs.read(path)
         assert any("1,152" in fact for fact in logs.read(path, servers=4).report.facts)
     else:
@@ -405,7 +405,7 @@ def test_skipped_hours_by_the_run_time(tmp_path: Path, read: Read) -> None:
     sized=st.booleans(),
 )
 @ALL
-def test_what_is_not_reported_as_ambiguous_is_right(
+def test_unambiguous_times_are_correct(
     tmp_path: Path,
     read: Read,
     change: datetime,

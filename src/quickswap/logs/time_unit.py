@@ -1,4 +1,4 @@
-"""The unit of a table's times that are plain numbers: a table does not say what it is."""
+"""The time unit of tables whose times are plain numbers, which do not contain their unit."""
 
 from __future__ import annotations
 
@@ -8,39 +8,40 @@ from typing import Any
 import polars as pl
 
 from quickswap.logs import values
+from quickswap.logs.daylight_saving import TIME_FIELDS
 from quickswap.logs.errors import LogError
 from quickswap.logs.options import SECOND, TimeUnit
 from quickswap.logs.quality import Tally
+from quickswap.logs.times import DAY
 
 __all__ = ["PlainTimes"]
 
-_MOMENTS = ("submit", "eligible", "start", "end")
-_TIMES = (*_MOMENTS, "size", "wait", "estimate")
+_TIMES = (*TIME_FIELDS, "size", "wait", "estimate")
 _NO_SECONDS = 1e11
-"""Seconds after 1970 in the year 5138: no Unix time of a log is larger."""
-_LONG, _WIDE = 10 * 86400.0, 20 * 365.25 * 86400
-"""Median size and time span, in seconds, beyond which times are hardly seconds."""
+"""Unix time in the year 5138; the times of a log are smaller."""
+_LONG, _WIDE = 10 * DAY, 20 * 365.25 * DAY
+"""Median size and time span in seconds above which the unit is probably not seconds."""
 _LOOKED, _ROUND = 1000, 20
-"""Rows of a block whose unit is looked at, and fewest rows of a table to be all round."""
+"""Rows of a block that are examined, and fewest rows for which multiples of 1000 are reported."""
 
 
 class PlainTimes:
     """The times of a table that are plain numbers, in one unit."""
 
     def __init__(self, path: Path, unit: TimeUnit | None) -> None:
-        """`unit`: None takes seconds, and asks where they are implausible."""
+        """`unit`: None is seconds, unless these are implausible."""
         self._path = path
         self._unit = unit
         self._plain: set[str] = set()
 
     def seconds(self, frame: pl.DataFrame) -> pl.DataFrame:
-        """Return a block with its plain times in seconds.
+        """Return a block with plain times in seconds.
 
         Raises:
-            LogError: the unit is not given, and they cannot be Unix times in seconds.
+            LogError: no unit is given, and the times cannot be Unix times in seconds.
         """
         if self._unit is None:
-            self._look(frame)
+            self._check_moments(frame)
         per = SECOND[self._unit or "s"]
         if per == 1:
             return frame
@@ -63,7 +64,7 @@ class PlainTimes:
             if each in kinds and (kinds[each].is_numeric() or kinds[each] == pl.String)
         ]
 
-    def _look(self, frame: pl.DataFrame) -> None:
+    def _check_moments(self, frame: pl.DataFrame) -> None:
         for name in self._timed(frame):
             numbers = frame[name].head(_LOOKED).cast(pl.Float64, strict=False).drop_nulls()
             numbers = numbers.filter(numbers.is_finite())
@@ -72,14 +73,16 @@ class PlainTimes:
             self._plain.add(name)
             middle: Any = numbers.median()
             unit = next((unit for unit in SECOND if middle / SECOND[unit] < 1e10), None)
-            if name in _MOMENTS and middle >= _NO_SECONDS and unit is not None:
-                self._ask(f"{name} is {middle:.0f} or so, which is no Unix time in seconds", unit)
+            if name in TIME_FIELDS and middle >= _NO_SECONDS and unit is not None:
+                self._refuse(
+                    f"the median of {name} is {middle:.0f}, not a Unix time in seconds", unit
+                )
 
-    def conclude(self, frame: pl.DataFrame, tally: Tally) -> None:
-        """Look at all jobs of the table.
+    def check(self, frame: pl.DataFrame, tally: Tally) -> None:
+        """Check the unit on all jobs of the table.
 
         Raises:
-            LogError: the unit is not given, and the jobs are implausible with seconds.
+            LogError: no unit is given, and seconds are implausible.
         """
         if self._unit is not None or not self._plain or frame.is_empty():
             return
@@ -91,12 +94,12 @@ class PlainTimes:
         wide = span > _WIDE and "submit" in self._plain
         if long or wide:
             fits = (u for u in SECOND if middle / SECOND[u] <= _LONG and span / SECOND[u] <= _WIDE)
-            told = (
-                f"half of the jobs run for {middle / 86400:,.0f} days or more"
+            why = (
+                f"the median run time is {middle / DAY:,.0f} days"
                 if long
-                else f"the log spans {span / 3.15576e7:,.0f} years"
+                else f"the log spans {span / (365.25 * DAY):,.0f} years"
             )
-            self._ask(f"with times in seconds, {told}", next(fits, "ms"))
+            self._refuse(f"with times in seconds, {why}", next(fits, "ms"))
         if (
             frame.height >= _ROUND
             and submit.n_unique() > 1
@@ -106,12 +109,12 @@ class PlainTimes:
             and (size.filter(size > 1) % 1000 == 0).all()
         ):
             tally.facts.append(
-                'All times are multiples of 1000: if they are milliseconds, give time_unit="ms".'
+                'All times are multiples of 1000; if they are milliseconds, give time_unit="ms".'
             )
 
-    def _ask(self, why: str, unit: str) -> None:
+    def _refuse(self, why: str, unit: str) -> None:
         word = {"ms": "milliseconds", "us": "microseconds", "ns": "nanoseconds"}
         raise LogError(
-            f'{self._path}: {why}: give time_unit="{unit}" if its times are {word[unit]}, or '
-            f'time_unit="s" if they are seconds.'
+            f'{self._path}: {why}; give time_unit="{unit}" if the times are {word[unit]}, or '
+            'time_unit="s" if they are seconds.'
         )

@@ -1,4 +1,4 @@
-"""The jobs of a log, as the core and a result need them."""
+"""The jobs of a log as arrays for the core."""
 
 from __future__ import annotations
 
@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 
 from quickswap._check import factor as check_factor
 from quickswap._check import real, whole
-from quickswap._words import counted
 from quickswap.engine._core import VERSION
 from quickswap.engine.custom import CustomPolicy
 from quickswap.engine.settings import between
@@ -25,22 +24,19 @@ from quickswap.model.system import System
 from quickswap.policies import AdaptiveQuickswap, Policy, StaticQuickswap
 from quickswap.policies.draining import by_estimates
 from quickswap.replays.result import ReplayInputs
-from quickswap.replays.schedule import Schedule, distinct
+from quickswap.replays.schedule import Floats, Ints, Schedule, distinct
 
-__all__ = ["Task"]
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
+__all__ = ["ReplayJobs"]
 
 MOST_GROUPS = 8
-"""Classes that a result tells of, where there are more needs than that and no groups are given."""
+"""Largest number of classes of a result, unless groups are given."""
 TINY = 1e-9
-"""Mean size, seconds, of a class whose jobs have none: a size distribution must have one."""
+"""Mean size in seconds of a class whose sizes are 0, as the mean of a distribution is positive."""
 
 
 @dataclass(frozen=True)
-class Task:
-    """The jobs of a log that fit a machine, as arrays for the core: one entry a job."""
+class ReplayJobs:
+    """The jobs of a log that fit the machine, with one array entry per job."""
 
     log: JobLog
     servers: int
@@ -64,22 +60,27 @@ class Task:
         load_factor: float = 1.0,
         estimate: str | float = "logged",
         classes: str = "need",
-    ) -> Task:
+    ) -> ReplayJobs:
+        """Return the jobs; arguments as in `replay`.
+
+        Raises:
+            QuickswapError: an argument is invalid, or no job fits the machine.
+        """
         if not isinstance(log, JobLog):
             raise QuickswapError(
-                f"a replay needs a log as quickswap.logs.read returns it, not {shown(log)}."
+                f"log is {shown(log)}; it must be a log that quickswap.logs.read returned."
             )
         machine = log.servers if servers is None else whole(servers, "servers", 1, 2**24)
         factor = check_factor(load_factor, "load_factor", QuickswapError)
         rows = np.flatnonzero(log.jobs["need"].to_numpy() <= machine)
         if not len(rows):
             raise QuickswapError(
-                f"no job of the log fits {counted(machine, 'server')}: the smallest need is "
-                f"{min(log.needs)}."
+                f"servers is {machine}, but the smallest need in the log is {min(log.needs)}; give "
+                "at least as many servers."
             )
         log = log if factor == 1.0 else log.scaled(factor)
-        jobs = log.jobs if len(rows) == len(log) else log.jobs[rows]
-        need, size = jobs["need"].to_numpy(), jobs["size"].to_numpy()
+        table = log.jobs if len(rows) == len(log) else log.jobs[rows]
+        need, size = table["need"].to_numpy(), table["size"].to_numpy()
         needs, index = distinct(need)
         work: Floats = np.bincount(index, need * size).astype(float)
         return cls(
@@ -89,10 +90,10 @@ class Task:
             estimates=estimate,
             classes=classes,
             rows=rows,
-            arrival=jobs["submit"].to_numpy(),
+            arrival=table["submit"].to_numpy(),
             need=need,
             size=size,
-            estimate=_estimated(estimate, jobs),
+            estimate=_estimated(estimate, table),
             needs=needs,
             cls=index.astype(np.uint32),
             groups=_groups(classes, needs, need, work),
@@ -100,19 +101,19 @@ class Task:
 
     @property
     def duration(self) -> float:
-        """Seconds from the first submission to the last; one where there is no time between."""
+        """Seconds from the first submission to the last; 1 if they are equal."""
         return float(self.arrival[-1] - self.arrival[0]) or 1.0
 
     @property
     def load(self) -> float:
-        """Work over servers times duration; nan where there is no time."""
+        """Offered load: work over servers times duration; nan without duration."""
         if self.arrival[-1] == self.arrival[0]:
             return math.nan
         return float((self.need * self.size).sum() / (self.servers * self.duration))
 
     @cached_property
     def system(self) -> System:
-        """The log as a system: a class for each need."""
+        """The log as a system with a class per need."""
         counts, work = np.bincount(self.cls), np.bincount(self.cls, self.size)
         rates, means = counts / self.duration, np.maximum(work / counts, TINY)
         return System(
@@ -124,15 +125,15 @@ class Task:
         )
 
     def resolve(self, policy: Policy | CustomPolicy) -> dict[str, object]:
-        """Return a policy as the core has it, with the groups as its classes if it takes any."""
+        """Return the policy for the core; class-based policies have the groups as classes."""
         if not isinstance(policy, Policy):
             return {}
         if self.classes == "need" or not isinstance(policy, AdaptiveQuickswap | StaticQuickswap):
             return by_estimates(policy.resolve(self.system))
         if policy.backfill or policy.overrun:
             raise PolicyError(
-                f"{policy.label} backfills by the needs of jobs, not by groups of them: replay it "
-                'with classes="need".'
+                f"classes is {shown(self.classes)}, but {policy.label} backfills by single needs; "
+                'give classes="need".'
             )
         largest = [int(self.needs[self.needs <= high][-1]) for _, high in self.groups]
         size = Exponential(mean=1.0)
@@ -141,16 +142,18 @@ class Task:
         spec = policy.resolve(grouped)
         return spec | {"name": f"{spec['name']}-on-groups", "groups": first.tolist()}
 
-    def with_waits(self) -> Task:
-        """Leave out jobs whose wait the log does not tell."""
+    def with_waits(self) -> ReplayJobs:
+        """Return the jobs with a known wait."""
         if self.log.load_factor != 1.0:
             raise QuickswapError(
-                f"the load of {self.log.source} was changed by a factor {self.log.load_factor:g}, "
-                "and the waits that it tells are of another load: read it with scale_load=1."
+                f"the load of {self.log.source} was multiplied by {self.log.load_factor:g}, and "
+                "its waits belong to another load; read it with scale_load=1."
             )
         known = self.log.jobs["wait"].is_not_null().to_numpy()[self.rows]
         if not known.any():
-            raise QuickswapError(f"{self.log.source} does not tell how long its jobs waited.")
+            raise QuickswapError(
+                f"{self.log.source} does not contain the waits of its jobs; use replay instead."
+            )
         kept = {
             name: getattr(self, name)[known]
             for name in ("rows", "arrival", "need", "size", "estimate", "cls")
@@ -158,7 +161,7 @@ class Task:
         return replace(self, **kept)
 
     def schedule(self, start: Floats, end: Floats, preemptive: bool) -> Schedule:
-        """Return who was served when."""
+        """Return the schedule, given start and end of each job in seconds."""
         return Schedule(
             self.servers, self.rows, self.need, self.size, self.arrival, start, end, preemptive
         )
@@ -166,12 +169,11 @@ class Task:
     def inputs(
         self, policy: str, warmup: float, cooldown: float, slowdown_bound: float, seed: int
     ) -> ReplayInputs:
-        """Return all that determines the result, checked."""
+        """Return the inputs of the replay, checked."""
         begin, end = _share(warmup, "warmup"), _share(cooldown, "cooldown")
         if begin + end >= 1:
             raise QuickswapError(
-                f"warmup and cooldown are {begin:g} and {end:g} of the log: together they must "
-                "leave some of it."
+                f"warmup and cooldown are {begin:g} and {end:g}; their sum must be below 1."
             )
         return ReplayInputs(
             source=self.log.source,
@@ -198,7 +200,7 @@ def _share(value: object, what: str) -> float:
 
 
 def _estimated(estimate: object, jobs: pl.DataFrame) -> Floats:
-    """Return what is believed about the sizes, seconds."""
+    """Return the estimated sizes in seconds."""
     size = jobs["size"].to_numpy()
     if estimate == "logged":
         return jobs["estimate"].fill_null(jobs["size"]).to_numpy()
@@ -215,11 +217,13 @@ def _estimated(estimate: object, jobs: pl.DataFrame) -> Floats:
 
 
 def _groups(classes: object, known: Ints, need: Ints, work: Floats) -> list[tuple[int, int]]:
-    """Return the smallest and the largest need of each class that a result tells of.
+    """Return the smallest and the largest need of each class of the result.
 
     Args:
-        known: needs that occur, ascending, and `work` that each brings.
-        need: of each job.
+        classes: the argument of `replay`.
+        known: distinct needs, ascending.
+        need: need of each job.
+        work: work of the jobs with each of the needs.
     """
     if classes in ("need", "load"):
         return groups_by_load(known, work, MOST_GROUPS)

@@ -1,4 +1,4 @@
-"""Decides which moments are meant by local times in the hour that clocks repeat or skip."""
+"""Local times in the hour that daylight saving repeats or skips, resolved from the run time."""
 
 from __future__ import annotations
 
@@ -9,24 +9,24 @@ import polars as pl
 
 from quickswap.logs import times
 
-__all__ = ["MOMENTS", "Decided", "decide"]
+__all__ = ["TIME_FIELDS", "ResolvedTimes", "resolve"]
 
-MOMENTS = ("submit", "eligible", "start", "end")
-_SHIFT = 86400.0
-"""Seconds from a skipped time to moments before and after it whose offsets from UTC are usual."""
+TIME_FIELDS = ("submit", "eligible", "start", "end")
+_SHIFT = times.DAY
+"""Seconds from a skipped time to times at which the offset before and after the change holds."""
 _ROUNDING = 1.0
-"""Seconds by which end - start and the elapsed time differ by rounding."""
+"""Largest difference of end - start and the elapsed time that is due to rounding, in seconds."""
 
 
 @dataclass(frozen=True)
-class Decided:
-    """The moments of a row.
+class ResolvedTimes:
+    """The times of a row.
 
     Attributes:
-        moments: those of `MOMENTS`, in seconds, or None.
-        ambiguous: what is left of several readings that fit is the first.
-        skipped: the moments that clocks skip.
-        bad: the moments that are logged and cannot be read.
+        moments: the values of `TIME_FIELDS`, in Unix seconds or None.
+        ambiguous: whether several interpretations fit; the earliest is used.
+        skipped: names of the times that daylight saving skips.
+        bad: names of the times that cannot be parsed.
     """
 
     moments: tuple[float | None, ...]
@@ -35,25 +35,25 @@ class Decided:
     bad: frozenset[str]
 
 
-def decide(rows: pl.DataFrame, zone: str) -> list[Decided]:
-    """Return what the moments of each row are: those in the order submit, start, end.
+def resolve(rows: pl.DataFrame, zone: str) -> list[ResolvedTimes]:
+    """Return the times of each row, chosen such that submission, start and end are in order.
 
-    Where the run time is known, end - start is it, or is longer because of a suspension. A time
-    that clocks skip is known only where this says so.
+    If the run time is known, end - start equals it, or is longer because of a suspension. A skipped
+    time is known only if the run time determines it.
 
     Args:
-        rows: the columns of `MOMENTS` as they are logged, and `size` and `wait` in seconds or null.
+        rows: the columns of `TIME_FIELDS` as logged, and `size` and `wait` in seconds or null.
         zone: the time zone of local times.
     """
-    choices = zip(*(_choices(rows[name], zone) for name in MOMENTS), strict=True)
+    choices = zip(*(_choices(rows[name], zone) for name in TIME_FIELDS), strict=True)
     return [
-        _decided(each, size, wait)
+        _resolved(each, size, wait)
         for each, size, wait in zip(choices, rows["size"], rows["wait"], strict=True)
     ]
 
 
 _Choice = tuple[list[float | None], bool, bool]
-"""The moments that a local time may mean, and whether clocks skip it, or it cannot be read."""
+"""The possible values of a local time, whether it is skipped, and whether it is unparsable."""
 
 
 def _choices(logged: pl.Series, zone: str) -> list[_Choice]:
@@ -77,16 +77,18 @@ def _choices(logged: pl.Series, zone: str) -> list[_Choice]:
 
 
 def _around(naive: float, zone: str) -> list[float | None]:
-    """Return a skipped time by the offset after the change of clocks and by that before it."""
+    """Return a skipped time at the offset after the change of clocks, and at the one before."""
     around = pl.Series([naive + _SHIFT, naive - _SHIFT]) * 1_000_000
     local = around.cast(pl.Int64).cast(pl.Datetime("us")).dt.replace_time_zone(zone)
     offsets = (local.dt.base_utc_offset() + local.dt.dst_offset()).dt.total_seconds()
     return [naive - offset for offset in offsets]
 
 
-def _decided(choices: tuple[_Choice, ...], size: float | None, wait: float | None) -> Decided:
-    skipped = frozenset(name for name, each in zip(MOMENTS, choices, strict=True) if each[1])
-    bad = frozenset(name for name, each in zip(MOMENTS, choices, strict=True) if each[2])
+def _resolved(
+    choices: tuple[_Choice, ...], size: float | None, wait: float | None
+) -> ResolvedTimes:
+    skipped = frozenset(name for name, each in zip(TIME_FIELDS, choices, strict=True) if each[1])
+    bad = frozenset(name for name, each in zip(TIME_FIELDS, choices, strict=True) if each[2])
     possible = list(product(*(each[0] for each in choices)))
     ordered = [each for each in possible if _ordered(each)] or possible
     exact = [each for each in ordered if _runs(each, size, longest=_ROUNDING)]
@@ -97,13 +99,13 @@ def _decided(choices: tuple[_Choice, ...], size: float | None, wait: float | Non
         {
             tuple(
                 None if name in skipped - proven else moment
-                for name, moment in zip(MOMENTS, each, strict=True)
+                for name, moment in zip(TIME_FIELDS, each, strict=True)
             )
             for each in left
         },
         key=lambda each: [moment or 0.0 for moment in each],
     )
-    told = {
+    used = {
         (
             submit,
             eligible,
@@ -112,7 +114,7 @@ def _decided(choices: tuple[_Choice, ...], size: float | None, wait: float | Non
         )
         for submit, eligible, start, end in left
     }
-    return Decided(left[0], len(told) > 1, skipped, bad)
+    return ResolvedTimes(left[0], len(used) > 1, skipped, bad)
 
 
 def _ordered(moments: tuple[float | None, ...]) -> bool:
@@ -122,7 +124,7 @@ def _ordered(moments: tuple[float | None, ...]) -> bool:
 
 
 def _runs(moments: tuple[float | None, ...], size: float | None, longest: float) -> bool:
-    """Whether end - start is the run time, or by at most `longest` seconds longer."""
+    """Whether end - start is the run time plus 0 to `longest` seconds."""
     _, _, start, end = moments
     if size is None or start is None or end is None:
         return False

@@ -1,7 +1,7 @@
-"""What the fields of a row say about its job, whatever the format: numbers, moments and the run.
+"""Times, size, need and wait of each job from the fields of its row; the same for all formats.
 
-A row is dropped for a value that cannot be read only if it leaves the submit time, the size or the
-need unknown. All else that cannot be read is reported, and is as if it were not logged.
+An unparsable value drops the row only if the submission, the size or the need is then unknown.
+Other unparsable values are reported and become null.
 """
 
 from __future__ import annotations
@@ -10,32 +10,35 @@ from collections.abc import Mapping, Sequence
 
 import polars as pl
 
-from quickswap.logs import clocks, times
-from quickswap.logs.parsed import LARGEST, complete, marked
+from quickswap.logs import times
+from quickswap.logs.daylight_saving import TIME_FIELDS, resolve
+from quickswap.logs.job_rows import LARGEST, complete, marked
 from quickswap.logs.quality import DROP, Tally
 
-__all__ = ["Sources", "rows"]
+__all__ = ["Sources", "extract"]
 
 Sources = Mapping[str, Sequence[tuple[str, pl.Expr]]]
-"""Of each quantity the fields that tell it, the best first, each with its reading as a number."""
+"""For each quantity the fields that contain it, the best first, each with its value as a number."""
 
 _QUANTITIES = ("size", "wait", "need", "requested", "estimate")
 _RUNNING = ("running", "suspended", "completing")
 
 
-def rows(frame: pl.DataFrame, sources: Sources, zone: str | None, tally: Tally) -> pl.DataFrame:
-    """Return the columns of a reader.
+def extract(frame: pl.DataFrame, sources: Sources, zone: str | None, tally: Tally) -> pl.DataFrame:
+    """Return the columns of `job_rows.complete`.
 
     Args:
-        frame: the fields, null where they are not logged: moments by the names of
-            `clocks.MOMENTS`, texts by those of `parsed.TEXTS`, and those of `sources`; the line,
-            the marks, and the rules that drop rows for what is known already.
-        sources: where size, wait, need, requested and estimate come from.
+        frame: the fields, null where missing: times named as in `TIME_FIELDS`, texts named as in
+            `job_rows.TEXTS`, and the fields of `sources`; the line, the marks, and the rules that
+            drop rows, as far as they are known.
+        sources: the fields of size, wait, need, requested and estimate.
         zone: the time zone of local times; None is UTC.
-        tally: keeps the first text that cannot be read.
+        tally: keeps the first unparsable text.
     """
     zone = zone or "UTC"
-    moments = [name for name in clocks.MOMENTS if name in frame.columns]
+    missing = [name for name in (DROP, "state") if name not in frame.columns]
+    frame = frame.with_columns(pl.lit(None, pl.String).alias(name) for name in missing)
+    moments = [name for name in TIME_FIELDS if name in frame.columns]
     readings = {name: times.seconds(pl.col(name), zone) for name in moments}
     for each in sources.values():
         readings |= dict(each)
@@ -47,14 +50,14 @@ def rows(frame: pl.DataFrame, sources: Sources, zone: str | None, tally: Tally) 
         [(frame[field].is_not_null() & values[field].is_null()).alias(field) for field in readings]
     )
     run = values.select(
-        *(_best(name, [name] if name in moments else []) for name in clocks.MOMENTS),
+        *(_best(name, [name] if name in moments else []) for name in TIME_FIELDS),
         *(_best(name, [field for field, _ in sources.get(name, ())]) for name in _QUANTITIES),
         _skipped=pl.lit(False),
         _gap=pl.lit(False),
         _ambiguous=pl.lit(False),
     )
     if zone != "UTC" and bad.select(pl.any_horizontal(moments).any()).item():
-        run, bad = _by_the_clocks(frame, run, bad, zone)
+        run, bad = _resolve_times(frame, run, bad, zone)
     start, end = pl.coalesce("start", pl.col("submit") + pl.col("wait")), pl.col("end")
     span = end - start
     run = run.with_columns(
@@ -64,11 +67,10 @@ def rows(frame: pl.DataFrame, sources: Sources, zone: str | None, tally: Tally) 
     )
     lost = _lost(run, bad, sources)
     wrong = bad.select(pl.any_horizontal(pl.all()).alias("wrong")).to_series()
-    fresh = frame[DROP].is_null() if DROP in frame.columns else True
+    fresh = frame[DROP].is_null()
     _quote(frame, bad, lost & fresh, "unreadable", tally)
     _quote(frame, bad, wrong & ~lost & fresh, "bad_value", tally)
-    state = pl.col("state") if "state" in frame.columns else pl.lit(None, pl.String)
-    running = state.is_in(_RUNNING).fill_null(False) & end.is_null()
+    running = pl.col("state").is_in(_RUNNING).fill_null(False) & end.is_null()
     idle: pl.Expr = pl.lit(False)
     if "start" in frame.columns:
         unstarted = frame["start"].is_null() & frame["submit"].is_not_null()
@@ -81,11 +83,10 @@ def rows(frame: pl.DataFrame, sources: Sources, zone: str | None, tally: Tally) 
         .when(idle)
         .then(pl.lit("never_started"))
     )
-    known = pl.col(DROP) if DROP in frame.columns else pl.lit(None, pl.String)
     texts = frame.drop([name for name in frame.columns if name in readings])
     return complete(
         pl.concat([texts, run], how="horizontal").with_columns(
-            pl.coalesce(known, drop.otherwise(None)).alias(DROP),
+            pl.coalesce(DROP, drop.otherwise(None)).alias(DROP),
             marked(
                 running=running,
                 size_from_times=pl.col("_from_times"),
@@ -99,7 +100,7 @@ def rows(frame: pl.DataFrame, sources: Sources, zone: str | None, tally: Tally) 
 
 
 def _best(name: str, fields: list[str]) -> pl.Expr:
-    """Return what the first of several fields says; of a need the first that is above 0."""
+    """Return the first known value of several fields; for needs, preferably one above 0."""
     above = [pl.when(pl.col(field) > 0).then(pl.col(field)) for field in fields]
     needs = above if name in ("need", "requested") else []
     found = [*needs, *map(pl.col, fields), pl.lit(None, pl.Float64)]
@@ -107,7 +108,7 @@ def _best(name: str, fields: list[str]) -> pl.Expr:
 
 
 def _lost(run: pl.DataFrame, bad: pl.DataFrame, sources: Sources) -> pl.Series:
-    """Return which rows lack what a job must have because of a value that cannot be read."""
+    """Return which rows lack a required quantity because of an unparsable value."""
 
     def any_bad(*names: str) -> pl.Series:
         fields = [field for name in names for field, _ in sources.get(name, [(name, None)])]
@@ -127,37 +128,37 @@ def _lost(run: pl.DataFrame, bad: pl.DataFrame, sources: Sources) -> pl.Series:
     )
 
 
-def _by_the_clocks(
+def _resolve_times(
     frame: pl.DataFrame, run: pl.DataFrame, bad: pl.DataFrame, zone: str
 ) -> tuple[pl.DataFrame, pl.DataFrame]:
-    """Decide the local times that clocks repeat or skip; all others without a value stay bad."""
-    moments = [name for name in clocks.MOMENTS if name in frame.columns]
+    """Resolve repeated and skipped local times; other times without a value stay bad."""
+    moments = [name for name in TIME_FIELDS if name in frame.columns]
     odd = bad.select(pl.any_horizontal(moments)).to_series()
     at = odd.arg_true()
     few = run[at]
-    logged = [frame[name].gather(at) if name in moments else few[name] for name in clocks.MOMENTS]
-    decided = clocks.decide(pl.DataFrame([*logged, few["size"], few["wait"]]), zone)
+    logged = [frame[name].gather(at) if name in moments else few[name] for name in TIME_FIELDS]
+    resolved = resolve(pl.DataFrame([*logged, few["size"], few["wait"]]), zone)
     columns = [
-        run[name].scatter(at, [each.moments[index] for each in decided])
-        for index, name in enumerate(clocks.MOMENTS)
+        run[name].scatter(at, [each.moments[index] for each in resolved])
+        for index, name in enumerate(TIME_FIELDS)
     ]
     unsized = [
         "submit" in each.skipped or (size is None and not each.skipped.isdisjoint(("start", "end")))
-        for each, size in zip(decided, few["size"].to_list(), strict=True)
+        for each, size in zip(resolved, few["size"].to_list(), strict=True)
     ]
     columns += [
         run["_skipped"].scatter(at, unsized),
-        run["_gap"].scatter(at, [bool(each.skipped) for each in decided]),
-        run["_ambiguous"].scatter(at, [each.ambiguous for each in decided]),
+        run["_gap"].scatter(at, [bool(each.skipped) for each in resolved]),
+        run["_ambiguous"].scatter(at, [each.ambiguous for each in resolved]),
     ]
-    flags = [bad[name].scatter(at, [name in each.bad for each in decided]) for name in moments]
+    flags = [bad[name].scatter(at, [name in each.bad for each in resolved]) for name in moments]
     return run.with_columns(columns), bad.with_columns(flags)
 
 
 def _quote(
     frame: pl.DataFrame, bad: pl.DataFrame, where: pl.Series, rule: str, tally: Tally
 ) -> None:
-    """Keep the first text that cannot be read of the rows of a rule."""
+    """Keep the first unparsable text of the rows of a rule."""
     if where.any():
         row = frame.with_row_index("_at").filter(where).sort("line").row(0, named=True)
         name = next(each for each in bad.columns if bad[each][row["_at"]])

@@ -1,0 +1,260 @@
+"""Replays a log under policies, and measures its logged waits."""
+
+from __future__ import annotations
+
+import json
+import math
+import time
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import nullcontext
+from dataclasses import fields
+from itertools import pairwise
+from typing import Any, Unpack, cast
+
+from quickswap._check import items, real
+from quickswap._words import counted
+from quickswap.engine._core import replay as serve
+from quickswap.engine._settings import ReplaySettings, check_progress, check_settings, flag
+from quickswap.engine.custom import CustomPolicy, as_policy, custom_name, label
+from quickswap.engine.generators import untouched_generators
+from quickswap.errors import Interrupted, PolicyError, QuickswapError, shown
+from quickswap.logs import JobLog
+from quickswap.policies import Policy, spell
+from quickswap.replays.backlog import Backlog
+from quickswap.replays.jobs import ReplayJobs
+from quickswap.replays.measurement import measure
+from quickswap.replays.result import AS_LOGGED, ReplayComparison, ReplayInputs, ReplayResult
+from quickswap.replays.schedule import History, Schedule, check_schedule
+from quickswap.statistics.bootstrap import Pieces
+from quickswap.statistics.quantities import Quantities
+
+__all__ = ["DEFAULT_POLICIES", "as_logged", "replay", "replay_all"]
+
+DEFAULT_POLICIES = ("easy", "conservative", "first-fit", "static-quickswap", "adaptive-quickswap")
+APART = 1e-3
+"""Smallest relative difference of load factors."""
+KNOWN = 0.9
+"""Share of jobs with a known wait from which the results include the logged waits."""
+
+
+def replay(
+    log: JobLog,
+    policy: Policy | CustomPolicy | str,
+    servers: int | None = None,
+    *,
+    load_factor: float = 1.0,
+    estimate: str | float = "logged",
+    classes: str = "need",
+    warmup: float = 0.05,
+    cooldown: float = 0.05,
+    slowdown_bound: float = 10.0,
+    seed: int = 1,
+    debug: bool = False,
+    progress: Callable[[int, int], object] | None = None,
+) -> ReplayResult:
+    """Replay a log under a policy: the same jobs are served at other times.
+
+    Each job keeps its submission, need and size. `check_schedule` checks the schedule.
+
+    Args:
+        log: a log that `quickswap.logs.read` returned.
+        policy: a policy, its text, or a custom policy. For class-based policies each need is a
+            class, unless `classes` groups them. MSFQ requires a log whose needs are 1 and the
+            number of servers.
+        servers: servers of the machine; by default those of the log. Jobs that need more are left
+            out and counted in `too_large`.
+        load_factor: factor of the load; interarrival times are divided by it.
+        estimate: sizes that EASY, Conservative and backfilling use: "logged" (the estimates of the
+            log, or the size of jobs without one), "exact" (the sizes), or a factor of the sizes.
+        classes: "need" for a class per need, "load" for up to eight groups of needs with nearly
+            equal loads, or groups, as in "1,2-4,5-16,17-". Static and Adaptive Quickswap serve a
+            group in order of arrival, as a class with its largest need. Other policies ignore the
+            groups, which are then only the classes of the result.
+        warmup: share of the duration of the log, from its first submission on, whose jobs are
+            replayed, but not measured.
+        cooldown: the same share before its last submission.
+        slowdown_bound: smallest size in the bounded slowdown, seconds.
+        seed: seed of the bootstrap, and of `view.random` in custom policies.
+        debug: whether the core checks its state at every event.
+        progress: called from time to time with the numbers of completed and of all jobs.
+
+    Raises:
+        PolicyError: the policy does not suit the log, makes an invalid decision, or never starts
+            some of the jobs.
+        QuickswapError: a setting is out of range, or no job fits the machine.
+        KeyboardInterrupt: Ctrl-C.
+    """
+    begun = time.perf_counter()
+    check_progress(progress)
+    jobs = ReplayJobs.of(log, servers, load_factor, estimate, classes)
+    chosen = as_policy(policy, jobs.system)
+    inputs = jobs.inputs(
+        spell(chosen) if isinstance(chosen, Policy) else custom_name(chosen),
+        warmup,
+        cooldown,
+        slowdown_bound,
+        seed,
+    )
+    spec: dict[str, Any] = {"system": jobs.system.to_dict(), "policy": jobs.resolve(chosen)}
+    own = None if isinstance(chosen, Policy) else chosen
+    if own is not None:
+        spec["seed"] = inputs.seed
+    checked = flag(debug, "debug")
+    try:
+        with nullcontext() if own is None else untouched_generators(custom_name(own)):
+            start, end, order = serve(
+                json.dumps(spec),
+                jobs.arrival,
+                jobs.cls,
+                jobs.size,
+                policy=own,
+                estimate=jobs.estimate,
+                debug=checked,
+                progress=None if progress is None else lambda done: progress(done, len(jobs.rows)),
+            )
+    except QuickswapError:
+        raise
+    except ValueError as error:
+        raise PolicyError(f"{label(chosen)}: {error}.") from error.__cause__
+    if len(order) < len(jobs.rows):
+        left = counted(len(jobs.rows) - len(order), "job", ",")
+        raise PolicyError(
+            f"{label(chosen)} never starts {left}; check that it starts any job that fits."
+        )
+    schedule = jobs.schedule(start, end, isinstance(chosen, Policy) and chosen.preemptive)
+    return _measured(jobs, schedule, inputs, label(chosen), begun)
+
+
+def replay_all(
+    log: JobLog,
+    policies: Iterable[Policy | CustomPolicy | str] | Policy | str = DEFAULT_POLICIES,
+    *,
+    load_factors: Sequence[float] = (1.0,),
+    progress: Callable[[int, int], object] | None = None,
+    **settings: Unpack[ReplaySettings],
+) -> ReplayComparison:
+    """Replay a log under several policies, at one or several loads.
+
+    Args:
+        log: a log that `quickswap.logs.read` returned.
+        policies: policies, their texts, or custom policies; by default EASY, Conservative,
+            First-Fit, Static Quickswap and Adaptive Quickswap.
+        load_factors: factors of the load; there is one result per factor and policy.
+        progress: called from time to time with the numbers of completed and of all jobs.
+        settings: other arguments of `replay`.
+
+    Raises:
+        PolicyError, QuickswapError: as in `replay`, or a policy or factor is given twice.
+        Interrupted: Ctrl-C; its `result` contains the completed replays.
+    """
+    check_settings(settings, ReplaySettings, "replay_all")
+    check_progress(progress)
+    listed = [policies] if isinstance(policies, str | Policy) else items(policies)
+    factors = items(load_factors)
+    if not listed:
+        raise PolicyError(f"policies is {shown(policies)}; give at least one policy.")
+    if not factors:
+        raise QuickswapError(
+            f"load_factors is {shown(load_factors)}; it must be a list of numbers."
+        )
+    for value, times in Counter(map(real, factors)).items():
+        if times > 1 and value is not None:
+            raise QuickswapError(f"load_factors contains {value:g} twice; give each factor once.")
+    for low, high in pairwise(
+        sorted(value for each in factors if (value := real(each)) is not None)
+    ):
+        if 0 < low < high < low * (1 + APART):
+            raise QuickswapError(
+                f"load_factors contains {low:.12g} and {high:.12g}, which differ by less than 0.1 "
+                "%; give one of them."
+            )
+    begun = time.perf_counter()
+    system = ReplayJobs.of(log, settings.get("servers")).system
+    chosen = [as_policy(each, system) for each in listed]
+    for name, times in Counter(map(label, chosen)).items():
+        if times > 1:
+            raise PolicyError(f"policies contains {name} twice; give each policy once.")
+    results: list[ReplayResult] = []
+    runs = len(factors) * len(chosen)
+
+    def report(done: int, intended: int) -> None:
+        if progress is not None:
+            before = sum(each.policy_label != AS_LOGGED for each in results)
+            progress(before * intended + done, runs * intended)
+
+    measured: dict[str, Any] = {
+        name: value for name, value in settings.items() if name not in ("estimate", "debug")
+    }
+    try:
+        for factor in cast("list[float]", factors):
+            if real(factor) == log.load_factor == 1.0 and log.jobs["wait"].count() >= KNOWN * len(
+                log
+            ):
+                results.append(as_logged(log, **measured))
+            for policy in chosen:
+                result = replay(log, policy, load_factor=factor, progress=report, **settings)
+                results.append(result)
+    except KeyboardInterrupt:
+        partly = ReplayComparison(tuple(results), time.perf_counter() - begun)
+        raise Interrupted(partly if results else None) from None
+    return ReplayComparison(tuple(results), time.perf_counter() - begun)
+
+
+def as_logged(
+    log: JobLog,
+    servers: int | None = None,
+    *,
+    classes: str = "need",
+    warmup: float = 0.05,
+    cooldown: float = 0.05,
+    slowdown_bound: float = 10.0,
+    seed: int = 1,
+) -> ReplayResult:
+    """Return the logged waits, measured in the same way as a replay.
+
+    Each job starts after its logged wait. Jobs without one are left out. The real cluster may have
+    applied limits, priorities and reservations, which a replay does not model, and may have had
+    failures, or more or fewer servers at times.
+
+    Args:
+        log: a log that `quickswap.logs.read` returned.
+        servers, classes, warmup, cooldown, slowdown_bound, seed: as in `replay`.
+
+    Raises:
+        QuickswapError: a setting is out of range, or the log lacks waits or has a scaled load.
+    """
+    begun = time.perf_counter()
+    jobs = ReplayJobs.of(log, servers, classes=classes).with_waits()
+    wait = jobs.log.jobs["wait"].to_numpy()[jobs.rows]
+    start = jobs.arrival + wait
+    schedule = jobs.schedule(start, start + jobs.size, preemptive=False)
+    inputs = jobs.inputs(AS_LOGGED, warmup, cooldown, slowdown_bound, seed)
+    return _measured(jobs, schedule, inputs, AS_LOGGED, begun)
+
+
+def _measured(
+    jobs: ReplayJobs, schedule: Schedule, inputs: ReplayInputs, name: str, begun: float
+) -> ReplayResult:
+    history = None if schedule.preemptive else History.of(schedule)
+    if name != AS_LOGGED:  # the real machine may have had other servers
+        check_schedule(schedule, history)
+    first, span = float(jobs.arrival[0]), jobs.duration
+    begin, end = first + inputs.warmup * span, first + (1 - inputs.cooldown) * span
+    pieces = Pieces.of(begin, end, 1 / jobs.log.load_factor, inputs.seed)
+    quantities, table = measure(schedule, history, pieces, jobs.groups, name, inputs.slowdown_bound)
+    waits = schedule.wait[pieces.inside(schedule.arrival)]
+    return ReplayResult(
+        **{f.name: getattr(quantities, f.name) for f in fields(Quantities)},
+        inputs=inputs,
+        log=jobs.log,
+        schedule=schedule,
+        load=jobs.load,
+        jobs=quantities.overall.jobs,
+        too_large=len(jobs.log) - len(jobs.rows) if name != AS_LOGGED else 0,
+        resampled=(len(pieces), pieces.unit),
+        longest_wait=float(waits.max(initial=0.0)) if len(waits) else math.nan,
+        backlog=Backlog.of(schedule),
+        seconds=time.perf_counter() - begun,
+        table=table,
+    )
