@@ -61,7 +61,7 @@ from .statistics.verdict import Verdict
 from .sweeps.grid import Grid
 from .sweeps.point import Point
 from .sweeps.store import Store
-from .sweeps.sweeping import sweep
+from .sweeps.run import sweep
 from .theory import Stability, stability
 from .tuning import Tuning, tune
 

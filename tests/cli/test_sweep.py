@@ -34,7 +34,7 @@ class TestCommand:
         found = qs.sweep(grid, store)
         assert found.outcomes.ran == 0
         lines = [line for line in out.splitlines() if " First-Fit " in line]
-        for place, line in zip(found.places, lines, strict=True):
+        for place, line in zip(found.cells, lines, strict=True):
             assert str(place.estimate("First-Fit", "weighted_mean_response_time")) in line
             assert str(place.difference("First-Fit", "MSF")) in line
             assert line.endswith(place.better("First-Fit", "MSF"))

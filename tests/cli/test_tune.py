@@ -17,7 +17,7 @@ from cli_helpers import run, struck
 from quickswap import tuning
 from quickswap._words import load_words
 from quickswap.cli.tune import _said, _short
-from quickswap.tuning import Stage
+from quickswap.tuning import TuningProgress
 
 FEW = ("--policies", "msf adaptive-quickswap; static-quickswap:threshold=[0,15]", "--jobs", "4e5")
 
@@ -187,7 +187,7 @@ def test_ctrl_c_before_a_round_is_complete(
 
 
 def test_words() -> None:
-    stage = Stage(3, 2, 31, 0.25, 90.0)
+    stage = TuningProgress(3, 2, 31, 0.25, 90.0)
     assert _said(stage) == "round 3, 2 of 31 candidates left, at most 1 min 30 s left"
     long = "Static Quickswap (512, order " + "+".join(map(str, range(26))) + ", backfill .03)"
     assert _short(long) == "Static Quickswap (512, order 0+1+...+25, backfill .03)"

@@ -11,9 +11,9 @@ import pytest
 
 import quickswap as qs
 from quickswap.sweeps.costs import work
-from quickswap.sweeps.shards import dealt, read_shard
-from quickswap.sweeps.spread import spread
-from quickswap.sweeps.sweeping import spots_of
+from quickswap.sweeps.costs import dealt, read_shard
+from quickswap.sweeps.parameters import expand_parameters
+from quickswap.sweeps.run import grid_points_of
 from verification.known import FOUR, one_or_all
 
 
@@ -56,7 +56,7 @@ class TestSpread:
         ],
     )
     def test_what_it_stands_for(self, given: object, spellings: list[str]) -> None:
-        assert [qs.spell(each) for each in spread(given)] == spellings
+        assert [qs.spell(each) for each in expand_parameters(given)] == spellings
 
     @pytest.mark.parametrize(
         ("given", "part"),
@@ -79,7 +79,7 @@ class TestSpread:
     )
     def test_mistakes(self, given: object, part: str) -> None:
         with pytest.raises(qs.PolicyError, match=part):
-            spread(given)
+            expand_parameters(given)
 
 
 class TestGrid:
@@ -107,10 +107,10 @@ class TestGrid:
         ]
         assert len(grid) == len(expected) == 48
         assert set(grid.points()) == set(expected)
-        assert [spot.model for spot in grid.spots()] == ["15 servers, 4 classes"] * 24 + [
+        assert [spot.model for spot in grid.grid_points()] == ["15 servers, 4 classes"] * 24 + [
             "borg-b"
         ] * 24
-        assert {spot.label for spot in grid.spots()} == {"MSF", "FCFS"}
+        assert {spot.label for spot in grid.grid_points()} == {"MSF", "FCFS"}
 
     def test_rates_or_the_models_as_they_are(self) -> None:
         (one,) = qs.Grid("four-class", "msf").points()
@@ -121,7 +121,7 @@ class TestGrid:
     def test_repetitions_count_once(self) -> None:
         grid = qs.Grid("four-class", ["msf", "MSF", qs.MSF()], loads=[0.5, 0.5], seeds=[1, 1])
         assert len(grid) == len(grid.points()) == 1
-        assert len(spots_of([grid, grid])) == 1
+        assert len(grid_points_of([grid, grid])) == 1
 
     @pytest.mark.parametrize(
         ("build", "part"),
@@ -178,7 +178,7 @@ class TestFile:
         points = [*first.points(), *second.points()]
         assert {each.inputs.jobs for each in points} == {500}
         assert second.models[0][0] == "mine"
-        assert [spot.point for spot in spots_of(tmp_path / "g.toml")] == points
+        assert [spot.point for spot in grid_points_of(tmp_path / "g.toml")] == points
 
     def test_one_grid(self, tmp_path: Path) -> None:
         text = (
@@ -236,25 +236,25 @@ class TestShards:
 
 
 class TestBudget:
-    def spots(self, budget: int, **settings: Any) -> list[qs.Point]:
+    def grid_points(self, budget: int, **settings: Any) -> list[qs.Point]:
         grid = qs.Grid(FOUR, ["msf", "fcfs"], loads=[0.3, 0.9], **{"precision": 0.01} | settings)
-        return [spot.point for spot in spots_of(grid, budget)]
+        return [spot.point for spot in grid_points_of(grid, budget)]
 
     def test_it_goes_where_it_is_needed(self) -> None:
-        points = self.spots(1_000_000)
+        points = self.grid_points(1_000_000)
         jobs = [point.inputs.jobs for point in points]
         assert 990_000 < sum(jobs) <= 1_000_000
         assert jobs[0] == jobs[1] < jobs[2] == jobs[3]
         assert jobs[0] > 10_000
 
     def test_a_large_one_changes_nothing(self) -> None:
-        assert {point.inputs.jobs for point in self.spots(10**13, jobs=5000)} == {5000}
+        assert {point.inputs.jobs for point in self.grid_points(10**13, jobs=5000)} == {5000}
 
     def test_mistakes(self) -> None:
         with pytest.raises(qs.QuickswapError, match="give 40000 or more"):
-            self.spots(1000)
+            self.grid_points(1000)
         with pytest.raises(qs.QuickswapError, match="give the grid a precision"):
-            self.spots(10**6, precision=None)
+            self.grid_points(10**6, precision=None)
 
 
 @pytest.mark.parametrize("grid", [3, "no.toml", [], [3]])
@@ -266,7 +266,7 @@ def test_what_is_no_grid(grid: Any) -> None:
 def test_a_mistake_names_its_model() -> None:
     grid = qs.Grid(["one-or-all", "four-class"], ["msfq"], loads=[0.5], jobs=1000)
     with pytest.raises(qs.PolicyError, match=r"^four-class: MSFQ serves"):
-        list(grid.spots())
+        list(grid.grid_points())
 
 
 @pytest.mark.parametrize("noun", ["stretch", "class", "day", "box"])

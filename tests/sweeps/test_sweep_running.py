@@ -15,9 +15,9 @@ from typing import Any
 import pytest
 
 import quickswap as qs
-from quickswap.sweeps import Advance, Failure, Outcomes, run_points
+from quickswap.sweeps import SweepProgress, Failure, Outcomes, run_points
 from quickswap.sweeps.costs import Costs, work
-from quickswap.sweeps.running import compute
+from quickswap.sweeps.run import compute
 from verification.known import FOUR
 
 POLICIES = ("msf", "fcfs", "first-fit")
@@ -118,7 +118,7 @@ def _die(text: str) -> None:
 
 
 def test_a_broken_executor(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("quickswap.sweeps.running.compute", _die)
+    monkeypatch.setattr("quickswap.sweeps.run.compute", _die)
     with (
         ProcessPoolExecutor(1, mp_context=get_context("spawn")) as executor,
         pytest.raises(qs.QuickswapError, match="executor has broken"),
@@ -157,18 +157,18 @@ def test_a_precision_costs_more_the_higher_the_load() -> None:
 
 
 def test_progress_is_told() -> None:
-    told: list[Advance] = []
+    told: list[SweepProgress] = []
     points = grid(200_000)
     run_points([*points, points[0]], progress=told.append)
     assert (told[0].done, told[0].points, told[0].share) == (0, 6, 0)
     assert math.isnan(told[0].seconds_left)
-    assert told[-1] == Advance(6, 6, 1.0, 0.0)
+    assert told[-1] == SweepProgress(6, 6, 1.0, 0.0)
     assert all(one.share <= other.share + 1e-9 for one, other in pairwise(told))
     store = qs.Store()
     run_points(points[:1], store)
     told.clear()
     run_points(points[:1], store, progress=told.append)
-    assert told == [Advance(1, 1, 1.0, 0.0)]
+    assert told == [SweepProgress(1, 1, 1.0, 0.0)]
 
 
 def test_ctrl_c_keeps_what_is_done() -> None:
@@ -176,7 +176,7 @@ def test_ctrl_c_keeps_what_is_done() -> None:
     store = qs.Store()
     long = [qs.Point.of(FOUR, "msf", jobs=10**12, seed=seed, engine="events") for seed in (1, 2)]
 
-    def interrupt(advance: Advance) -> None:
+    def interrupt(advance: SweepProgress) -> None:
         if advance.done == 6:
             _thread.interrupt_main()
 

@@ -13,7 +13,7 @@ import pytest
 
 import quickswap as qs
 from cli_helpers import run
-from quickswap.sweeps import Place, Sweep, run_points
+from quickswap.sweeps import Cell, Sweep, run_points
 from verification.known import FOUR, one_or_all
 
 POLICIES = ("msf", "first-fit", "static-quickswap:threshold=[0,2]")
@@ -30,7 +30,7 @@ class TestPlaces:
         ]
         compared = qs.compare(FOUR, spread, loads=[0.4, 0.6], jobs=4000, engine="events")
         assert list(found.outcomes) == list(compared.results)
-        for number, place in enumerate(found.places):
+        for number, place in enumerate(found.cells):
             assert place.policies == compared.policies
             for quantity in ("weighted_mean_response_time", "mean_response_time"):
                 assert place.best(quantity) == compared.best(number, quantity)
@@ -43,7 +43,7 @@ class TestPlaces:
 
     def test_seeds_are_put_together(self) -> None:
         grid = qs.Grid(FOUR, ["msf", "fcfs"], loads=0.6, seeds=[1, 2, 3, 4], jobs=60_000)
-        (place,) = qs.sweep(grid).places
+        (place,) = qs.sweep(grid).cells
         assert len(place.results["MSF"]) == 4
         one = [each.mean_response_time for each in place.results["MSF"]]
         together = place.estimate("MSF", "mean_response_time")
@@ -56,40 +56,40 @@ class TestPlaces:
 
     def test_the_same_policy_is_tied(self) -> None:
         system = one_or_all(4, 1.0, 0.1)
-        (place,) = qs.sweep(qs.Grid(system, ["msf", "msfq:threshold=0"], jobs=4000)).places
+        (place,) = qs.sweep(qs.Grid(system, ["msf", "msfq:threshold=0"], jobs=4000)).cells
         assert place.better("MSF", "MSFQ(0)") == "undecided"
         assert place.best() == ("MSF", "MSFQ(0)")
 
     def test_policies_with_one_label_are_told_apart(self, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(qs.Smash, "label", "Smash")
         windows = ["smash:window=2", "smash:window=3"]
-        (place,) = qs.sweep(qs.Grid(FOUR, ["msf", *windows], loads=0.4, jobs=400)).places
+        (place,) = qs.sweep(qs.Grid(FOUR, ["msf", *windows], loads=0.4, jobs=400)).cells
         assert place.policies == ("MSF", *windows)
 
     def test_stable_is_better_than_unstable(self) -> None:
         grid = qs.Grid(one_or_all(8, 3.0, 0.5), ["fcfs", "msfq:threshold=7"], jobs=400_000)
-        (place,) = qs.sweep(grid).places
+        (place,) = qs.sweep(grid).cells
         assert (place.verdict("FCFS"), place.verdict("MSFQ(7)")) == ("unstable", "stable")
         assert place.better("MSFQ(7)", "FCFS") == "yes"
         assert place.better("FCFS", "MSFQ(7)") == "no"
         assert place.best() == ("MSFQ(7)",)
 
     def test_where_nothing_is_stable(self) -> None:
-        (place,) = qs.sweep(qs.Grid(FOUR, ["msf", "fcfs"], loads=1.3, jobs=4000)).places
+        (place,) = qs.sweep(qs.Grid(FOUR, ["msf", "fcfs"], loads=1.3, jobs=4000)).cells
         assert place.best() == place.policies == ()
         assert set(place.failures) == {"MSF", "FCFS"}
         assert place.verdict("MSF") == "unstable"
 
     def test_settings_with_several_values_are_places(self) -> None:
         grid = qs.Grid(FOUR, "msf", loads=0.4, jobs=[2000, 4000], warmup=[0.1, "mser5"])
-        places = qs.sweep(grid).places
+        places = qs.sweep(grid).cells
         assert [each.settings for each in places] == [
             {"jobs": jobs, "warmup": warmup} for jobs in (2000, 4000) for warmup in (0.1, "mser5")
         ]
 
     def test_runs_of_different_lengths_count_as_independent(self) -> None:
         grid = qs.Grid(FOUR, ["msf", "fcfs"], loads=0.5, precision=0.02, jobs=10**6)
-        (place,) = qs.sweep(grid).places
+        (place,) = qs.sweep(grid).cells
         (one,), (other,) = place.results["MSF"], place.results["FCFS"]
         assert one.completed != other.completed
         gap = place.difference("MSF", "FCFS", "mean_response_time")
@@ -97,7 +97,7 @@ class TestPlaces:
         assert gap.half_width == pytest.approx(math.hypot(*widths))
 
     def test_mistakes(self) -> None:
-        (place,) = qs.sweep(qs.Grid(FOUR, "msf", loads=0.4, jobs=400)).places
+        (place,) = qs.sweep(qs.Grid(FOUR, "msf", loads=0.4, jobs=400)).cells
         assert isinstance(place, Place)
         with pytest.raises(qs.QuickswapError, match="unknown policy at this place"):
             place.difference("MSF", "FCFS")
@@ -127,7 +127,7 @@ class TestInterrupted:
             qs.sweep(grid, tmp_path / "s.db", progress=interrupt)
         found = caught.value.result
         assert isinstance(found, Sweep)
-        whole, place = found.places
+        whole, place = found.cells
         assert (whole.not_run, whole.failures) == ({}, {})
         assert whole.best()
         assert place.not_run == {"MSF": 1, "First-Fit": 1, "LSF": 3}
@@ -147,7 +147,7 @@ class TestInterrupted:
             qs.sweep(grid, tmp_path / "s.db", progress=interrupt)
         found = caught.value.result
         assert isinstance(found, Sweep)
-        assert found.places[0].best()[0] in ("MSF", "First-Fit")
+        assert found.cells[0].best()[0] in ("MSF", "First-Fit")
 
     @pytest.mark.parametrize("most", [200, 3])
     def test_what_is_printed(
@@ -188,11 +188,11 @@ def test_shards_merge_to_the_whole(tmp_path: Path) -> None:
     qs.sweep(grid, whole)
     for i in (1, 2, 3):
         found = qs.sweep(grid, tmp_path / f"{i}.db", shard=f"{i}/3")
-        assert 5 <= len(found.spots) <= 6
+        assert 5 <= len(found.grid_points) <= 6
     assert merged.merge(*(tmp_path / f"{i}.db" for i in (1, 2, 3))) == 16
     assert qs.sweep(grid, merged).outcomes.ran == 0
     assert {each.key for each in merged._records()} == {each.key for each in whole._records()}
-    assert qs.sweep(grid, merged).places == qs.sweep(grid, whole).places
+    assert qs.sweep(grid, merged).cells == qs.sweep(grid, whole).cells
 
 
 def test_a_full_disk_ends_a_sweep_and_loses_nothing(tmp_path: Path) -> None:

@@ -14,7 +14,7 @@ import pytest
 
 import quickswap as qs
 from quickswap import theory
-from quickswap.tuning import Stage
+from quickswap.tuning import TuningProgress
 from verification.known import FOUR
 
 SMALL = qs.System(
@@ -258,7 +258,7 @@ class TestSameAgain:
         whole = qs.tune(FOUR.with_load(0.7), RACERS, jobs=500_000)
         assert whole.ran == whole.simulations > 0
 
-        def strike(stage: Stage) -> None:
+        def strike(stage: TuningProgress) -> None:
             if stage.round == 2:
                 raise KeyboardInterrupt
 
@@ -279,7 +279,7 @@ class TestSameAgain:
         assert qs.tune(FOUR.with_load(0.7), RACERS, jobs=500_000, store=path).ran == 0
 
     def test_ctrl_c_before_a_round_is_complete(self) -> None:
-        def strike(stage: Stage) -> None:
+        def strike(stage: TuningProgress) -> None:
             raise KeyboardInterrupt
 
         with pytest.raises(qs.Interrupted) as caught:
@@ -291,7 +291,7 @@ class TestSameAgain:
         assert caught.value.result.exact
 
     def test_progress(self) -> None:
-        stages: list[Stage] = []
+        stages: list[TuningProgress] = []
         found = qs.tune(FOUR.with_load(0.7), RACERS, jobs=500_000, progress=stages.append)
         assert stages[0].round == 1
         shares = [each.share for each in stages]

@@ -16,8 +16,8 @@ from quickswap.tuning.candidates import between, default_policies, distinct, key
 from quickswap.tuning.checking import Asked, _rival, tuning_of
 from quickswap.tuning.exact import Exact
 from quickswap.tuning.metrics import excess, gap, measured
-from quickswap.tuning.outcome import Row
-from quickswap.tuning.racing import Race
+from quickswap.tuning.result import Row
+from quickswap.tuning.race import Race
 from quickswap.tuning.runs import Runs, simulated
 from verification.known import FOUR
 

@@ -17,7 +17,7 @@ from quickswap.cli.run import Output, Whole, check_writable, files_of_stores
 
 if TYPE_CHECKING:
     from quickswap.statistics.estimates import Estimate
-    from quickswap.tuning import Row, Stage, Tuning
+    from quickswap.tuning import Row, Tuning, TuningProgress
 
 __all__ = ["tune"]
 
@@ -84,7 +84,7 @@ def tune(
     json
         Write all that was found to this file (- for standard output).
     """
-    from quickswap.cli.output import emit, numbers_kept
+    from quickswap.cli.output import emit, writing_files
     from quickswap.errors import Interrupted
     from quickswap.tuning import tune as search
 
@@ -112,7 +112,7 @@ def tune(
         if interrupted.result is None:
             raise
         found, interruption = cast("Tuning", interrupted.result), interrupted
-    with numbers_kept() as attempt:
+    with writing_files() as attempt:
         attempt(lambda: emit(csv, lambda: found.to_frame().write_csv()))
         attempt(lambda: emit(json, found.to_json))
         if "-" not in {str(csv), str(json)}:
@@ -121,7 +121,7 @@ def tune(
             raise interruption
 
 
-def _said(stage: Stage) -> str:
+def _said(stage: TuningProgress) -> str:
     """Return what is said beside the bar."""
     left = f"round {stage.round}, {stage.left} of {stage.candidates} candidates left"
     return f"{left}, at most {duration(stage.seconds_left)}"
@@ -131,7 +131,7 @@ def _print(model: str, found: Tuning, *, interrupted: bool) -> None:
     from quickswap._words import counted, load_words
     from quickswap.cli.output import explain_unknown, print_table
     from quickswap.tuning.metrics import METRICS
-    from quickswap.tuning.outcome import FRESH
+    from quickswap.tuning.result import FRESH
 
     system = found.system
     rate = counted(system.arrival_rate, "arrival", ".6g")

@@ -1,4 +1,4 @@
-"""From what was asked for to the inputs that determine a result."""
+"""The inputs that determine a result, from the arguments of a simulation."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ __all__ = ["CUSTOM", "Inputs", "inputs_of"]
 
 ENGINES = ("auto", "jumps", "events")
 AIMS = ("mean", "weighted", "classes")
-"""What a precision can be asked of: see `simulate`."""
+"""The estimates that a precision can apply to: see `simulate`."""
 CUSTOM = "custom:"
 """Prefix of the name of a custom policy in the inputs of a result."""
 
@@ -71,7 +71,7 @@ def inputs_of(
         engine=_engine(engine, system, policy),
         jobs=jobs_intended(jobs, precision),
         precision=None if precision is None else between(precision, "precision", 0, 1),
-        precision_of=_aim(precision_of),
+        precision_of=_checked_aim(precision_of),
         seed=whole(seed, "seed", 0, 2**64 - 1),
         replications=whole(replications, "replications", 1, 10_000),
         warmup=warmup_rule(warmup),
@@ -83,27 +83,32 @@ def inputs_of(
     )
 
 
-def _aim(given: str) -> str:
-    """Return what the precision is asked of, if it is something that can be asked."""
+def _checked_aim(given: str) -> str:
     if not isinstance(given, str) or given not in AIMS:
-        unknown("precision_of", given, AIMS, QuickswapError)
+        unknown("precision_of", given, AIMS, QuickswapError, argument="precision_of")
     return given
 
 
 def _engine(engine: str, system: System, policy: Policy | CustomPolicy) -> str:
-    """Return the loop to use; raise if the one asked for does not apply."""
+    """Return the loop to use.
+
+    Raises:
+        QuickswapError: the engine is unknown or does not apply.
+    """
     if not isinstance(engine, str) or engine not in ENGINES:
         unknown("engine", engine, ENGINES, QuickswapError)
     obstacle = _no_jumps(system, policy)
     if engine == "jumps" and obstacle:
-        raise QuickswapError(f'engine "jumps" does not apply: {obstacle}; use "events" or "auto".')
+        raise QuickswapError(
+            f'engine "jumps" does not apply: {obstacle}; use "events" or "auto".', argument="engine"
+        )
     if engine != "auto":
         return engine
     return "events" if obstacle else "jumps"
 
 
 def _no_jumps(system: System, policy: Policy | CustomPolicy) -> str | None:
-    """Return why the loop over jumps does not apply, or None if it does."""
+    """Return the reason why the loop over jumps does not apply, or None if it does."""
     for each in system.classes:
         if not isinstance(each.size, Exponential):
             return f"the sizes of {each.name} are not exponential"

@@ -1,4 +1,4 @@
-"""Checks of the settings of a simulation: each returns a plain value, or raises one sentence."""
+"""Checks of the settings of a simulation: each returns a plain value or raises an error."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ MOST = 10**15
 
 
 def jobs_intended(jobs: object, precision: object) -> int:
-    """Return the jobs of a simulation, or the default if it does not say how many."""
+    """Return the jobs of a simulation, or the default for None."""
     if jobs is None:
         return 1_000_000 if precision is None else 100_000_000
     return whole(jobs, "jobs", 1)
@@ -82,9 +82,7 @@ def whole(value: object, what: str, least: int, most: int = MOST) -> int:
     """Return a setting that is a whole number from `least` to `most`."""
     number = integer(value)
     if number is None or not least <= number <= most:
-        raise QuickswapError(
-            f"{what} is {shown(value)}; it must be a whole number from {least} to {most}."
-        )
+        raise _invalid(what, value, f"a whole number from {least} to {most}")
     return number
 
 
@@ -93,9 +91,7 @@ def between(value: object, what: str, low: float, high: float) -> float:
     number = real(value)
     if number is None or not low < number < high:
         kind = "a number " if number is None else ""
-        raise QuickswapError(
-            f"{what} is {shown(value)}; it must be {kind}above {low} and below {high}."
-        )
+        raise _invalid(what, value, f"{kind}above {low} and below {high}")
     return number
 
 
@@ -105,16 +101,14 @@ def warmup_rule(value: object) -> float | str:
         return "mser5"
     share = real(value)
     if share is None or not 0 <= share < 1:
-        raise QuickswapError(
-            f'warmup is {shown(value)}; it must be "mser5" or a share from 0 to below 1.'
-        )
+        raise _invalid("warmup", value, '"mser5" or a share from 0 to below 1')
     return share
 
 
 def flag(value: object, what: str) -> bool:
     """Return a setting that is on or off."""
     if not boolean(value):
-        raise QuickswapError(f"{what} is {shown(value)}; it must be True or False.")
+        raise _invalid(what, value, "True or False")
     return bool(value)
 
 
@@ -127,9 +121,12 @@ def check_settings(given: Mapping[str, Any], known: type, what: str) -> None:
 
 
 def check_progress(progress: object) -> None:
-    """Refuse what cannot be called."""
+    """Refuse a `progress` that is not callable."""
     if progress is not None and not callable(progress):
-        raise QuickswapError(
-            f"progress is {shown(progress)}; it must be a function of the completions so far and "
-            "those intended."
-        )
+        allowed = "a function of the completions so far and those intended"
+        raise _invalid("progress", progress, allowed)
+
+
+def _invalid(argument: str, given: object, allowed: str) -> QuickswapError:
+    message = f"{argument} is {shown(given)}; it must be {allowed}."
+    return QuickswapError(message, argument=argument, given=given, allowed=allowed)

@@ -23,7 +23,7 @@ from quickswap.plotting.families import chosen_model, loads_of, model_names, sha
 from quickswap.policies import POLICIES, Policy, parse, spell
 from quickswap.sweeps.point import Point
 from quickswap.sweeps.record import Failure
-from quickswap.sweeps.spread import spread
+from quickswap.sweeps.parameters import expand_parameters
 from quickswap.sweeps.store import Store
 
 __all__ = ["Selection", "StoredPoint", "opened", "select"]
@@ -207,7 +207,7 @@ def _ranks(points: Sequence[StoredPoint], asked: object, every: bool) -> dict[st
 def _wanted(given: object) -> Sequence[Policy | str]:
     """Return the policies that a description stands for; a name alone needs no parameters."""
     name = given.strip().lower().replace("_", "-") if isinstance(given, str) else None
-    return [name] if name in ORDER else spread(given)
+    return [name] if name in ORDER else expand_parameters(given)
 
 
 def _rank(policy: Policy) -> tuple[Any, ...]:

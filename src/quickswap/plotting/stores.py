@@ -21,7 +21,7 @@ from quickswap.plotting.selection import Selection, StoredPoint, opened, select
 from quickswap.plotting.style import check_format
 from quickswap.policies import spell
 from quickswap.simulation.metrics import SHARES, Metric, metric_of
-from quickswap.sweeps.places import mean_of, worst
+from quickswap.sweeps.cells import mean_of, worst
 from quickswap.sweeps.store import Store
 
 if TYPE_CHECKING:

@@ -159,7 +159,10 @@ def replay_all(
     if not listed:
         raise PolicyError(f"give at least one policy to replay, not {shown(policies)}.")
     if not factors:
-        raise QuickswapError(f"load_factors must be a list of numbers, not {shown(load_factors)}.")
+        raise QuickswapError(
+            f"load_factors must be a list of numbers, not {shown(load_factors)}.",
+            argument="load_factors",
+        )
     for value, times in Counter(map(real, factors)).items():
         if times > 1 and value is not None:
             raise QuickswapError(f"the load factor {value:g} is given twice: give each once.")

@@ -171,7 +171,8 @@ class Task:
         if begin + end >= 1:
             raise QuickswapError(
                 f"warmup and cooldown are {begin:g} and {end:g} of the log: together they must "
-                "leave some of it."
+                "leave some of it.",
+                argument="warmup",
             )
         return ReplayInputs(
             source=self.log.source,
@@ -192,7 +193,8 @@ def _share(value: object, what: str) -> float:
     number = real(value)
     if number is None or not 0 <= number < 1:
         raise QuickswapError(
-            f"{what} is {shown(value)}; it must be a share of the duration, from 0 to below 1."
+            f"{what} is {shown(value)}; it must be a share of the duration, from 0 to below 1.",
+            argument=what,
         )
     return number
 
@@ -208,7 +210,8 @@ def _estimated(estimate: object, jobs: pl.DataFrame) -> Floats:
     if factor is None or not 0 < factor < np.inf:
         raise QuickswapError(
             f'estimate is {shown(estimate)}; it must be "logged", "exact", or a positive factor of '
-            "the sizes."
+            "the sizes.",
+            argument="estimate",
         )
     scaled: Floats = factor * size
     return scaled
@@ -226,7 +229,8 @@ def _groups(classes: object, known: Ints, need: Ints, work: Floats) -> list[tupl
     if not isinstance(classes, str):
         raise QuickswapError(
             f'classes is {shown(classes)}; it must be "need", "load", or groups of needs such as '
-            '"1,2-4,5-16,17-".'
+            '"1,2-4,5-16,17-".',
+            argument="classes",
         )
     given = parse_groups(classes)
     group_of(need, given)  # refuses groups that leave a need out

@@ -167,9 +167,8 @@ class _Session:
         if known is not None and known.hopeless and not self.inputs.allow_unstable:
             rate = counted(self.system.arrival_rate, "job", ".6g")
             raise UnstableError(
-                f"the arrival rate is {rate} per second, and no policy can carry "
-                f"{known.capacity:.6g} or more: lower the rate, or simulate it all the same with "
-                "allow_unstable=True."
+                f"the arrival rate is {rate} per second, and no policy is stable at "
+                f"{known.capacity:.6g} or above: lower the rate, or allow unstable runs."
             )
         core = self._core()
         try:

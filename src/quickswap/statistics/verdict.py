@@ -164,9 +164,7 @@ def judge(batches: Batches, known: Known, crowded: bool) -> Verdict:
         reason = f"{reason}; {_cure(batches, known)}."
         return Verdict("too short", True, reason, growth)
     if not grows:
-        reason = (
-            "more jobs were in the system than max_in_system allows: raise it, or lower the rate."
-        )
+        reason = "more jobs were in the system than allowed: raise the limit, or lower the rate."
         return Verdict("too short", False, reason, growth)
     if _steady(runs):
         reason = (

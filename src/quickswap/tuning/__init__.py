@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from quickswap.tuning.outcome import Row, Tuning
-from quickswap.tuning.searching import Stage, tune
+from quickswap.tuning.result import Row, Tuning
+from quickswap.tuning.searching import TuningProgress, tune
 
-__all__ = ["Row", "Stage", "Tuning", "tune"]
+__all__ = ["Row", "TuningProgress", "Tuning", "tune"]

@@ -21,7 +21,7 @@ from quickswap.policies import (
     StaticQuickswap,
     spell,
 )
-from quickswap.sweeps.spread import spread
+from quickswap.sweeps.parameters import expand_parameters
 from quickswap.theory.models import is_exclusive, markovian
 
 __all__ = ["Candidate", "between", "chosen", "default_policies", "distinct", "simple_default"]
@@ -116,7 +116,7 @@ def chosen(given: object) -> list[Policy]:
         raise PolicyError(f"policies must be a list of policies, not {shown(given)}.")
     if not listed:
         raise PolicyError("no policy is given to choose from: give at least one, or leave it out.")
-    policies = [policy for each in listed for policy in spread(each)]
+    policies = [policy for each in listed for policy in expand_parameters(each)]
     if len(policies) > MOST:
         raise PolicyError(
             f"{len(policies):,} policies are given to choose from; at most {MOST:,} are taken: "

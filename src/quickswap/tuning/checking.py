@@ -9,11 +9,11 @@ from quickswap.model.system import System
 from quickswap.policies import Policy, spell
 from quickswap.statistics.estimates import Estimate
 from quickswap.tuning.candidates import key_of
-from quickswap.tuning.entry import Entry
+from quickswap.tuning.race import Entry
 from quickswap.tuning.exact import Exact
 from quickswap.tuning.metrics import Known, excess, gap, measured, place, trusted
-from quickswap.tuning.outcome import FRESH, Row, Tuning
-from quickswap.tuning.racing import RISK, Race
+from quickswap.tuning.result import FRESH, Row, Tuning
+from quickswap.tuning.race import RISK, Race
 from quickswap.tuning.runs import Run, Runs, even, seeds_of, simulated
 
 __all__ = ["Asked", "tuning_of"]

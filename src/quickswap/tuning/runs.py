@@ -9,7 +9,7 @@ from typing import Any
 from quickswap.model.system import System
 from quickswap.policies import Policy
 from quickswap.simulation.result import Result
-from quickswap.sweeps.outcomes import Outcomes
+from quickswap.sweeps.run import Outcomes
 from quickswap.sweeps.point import Point
 from quickswap.sweeps.record import Failure
 

@@ -15,9 +15,9 @@ from quickswap.errors import Interrupted, QuickswapError, UnstableError
 from quickswap.model.files import as_system
 from quickswap.model.system import System
 from quickswap.policies import Policy
-from quickswap.sweeps.outcomes import Advance, Outcomes
+from quickswap.sweeps.run import SweepProgress, Outcomes
 from quickswap.sweeps.point import Point
-from quickswap.sweeps.running import check_where, run_points
+from quickswap.sweeps.run import check_where, run_points
 from quickswap.sweeps.store import Store
 from quickswap.tuning.candidates import (
     check_suits,
@@ -28,10 +28,10 @@ from quickswap.tuning.candidates import (
 from quickswap.tuning.checking import Asked, tuning_of
 from quickswap.tuning.exact import Exact
 from quickswap.tuning.metrics import check_metric
-from quickswap.tuning.outcome import Tuning
-from quickswap.tuning.racing import Race
+from quickswap.tuning.result import Tuning
+from quickswap.tuning.race import Race
 
-__all__ = ["Stage", "tune"]
+__all__ = ["TuningProgress", "tune"]
 
 BUDGET = 200_000_000
 """Jobs of everything together."""
@@ -42,7 +42,7 @@ CHECK = 10
 
 
 @dataclass(frozen=True, slots=True)
-class Stage:
+class TuningProgress:
     """How far tuning has come.
 
     Attributes:
@@ -72,7 +72,7 @@ def tune(
     executor: Executor | None = None,
     threads: int | None = None,
     store: Store | str | Path | None = None,
-    progress: Callable[[Stage], object] | None = None,
+    progress: Callable[[TuningProgress], object] | None = None,
 ) -> Tuning:
     """Find the policy, and its parameters, that serves a workload best.
 
@@ -101,7 +101,7 @@ def tune(
         executor, threads: where simulations run, as in `sweep`. The result is the same.
         store: a `Store` or its file; simulations that it holds are not run again, so that tuning
             goes on where it was ended. None to keep them in memory.
-        progress: called several times a second with a `Stage`.
+        progress: called several times a second with a `TuningProgress`.
 
     Raises:
         PolicyError: a policy does not suit the system.
@@ -184,7 +184,7 @@ class _Runner:
     store: Store
     executor: Executor | None
     threads: int | None
-    progress: Callable[[Stage], object] | None
+    progress: Callable[[TuningProgress], object] | None
     begun: float = field(default_factory=time.monotonic)
 
     def run(self, points: Sequence[Point]) -> Outcomes:
@@ -200,9 +200,9 @@ class _Runner:
 
     def tell(self, race: Race) -> None:
         """Tell that a round begins."""
-        self._report([], Advance(0, 0, 0.0, 0.0))
+        self._report([], SweepProgress(0, 0, 0.0, 0.0))
 
-    def _report(self, points: Sequence[Point], advance: Advance) -> None:
+    def _report(self, points: Sequence[Point], advance: SweepProgress) -> None:
         if self.progress is None:
             return
         intended = sum(point.inputs.jobs for point in points)
@@ -211,4 +211,4 @@ class _Runner:
         turn = 1 if self.race.turn is None else self.race.turn + 2
         left = len(self.race.left)
         seconds = passed * (1 - share) / share if share > 0.001 else float("nan")
-        self.progress(Stage(turn, left, len(self.race.entries), share, seconds))
+        self.progress(TuningProgress(turn, left, len(self.race.entries), share, seconds))

@@ -23,7 +23,7 @@ from quickswap.statistics.paired import Outcome, best_of
 from quickswap.sweeps.record import Failure
 from quickswap.theory.stability import stability
 from quickswap.tuning.candidates import Candidate, between, distinct
-from quickswap.tuning.entry import Entry
+from quickswap.tuning.race import Entry
 from quickswap.tuning.exact import Exact
 from quickswap.tuning.metrics import Known, gap, measured, place
 from quickswap.tuning.runs import Run, Runs, even, simulated
