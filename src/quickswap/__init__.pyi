@@ -60,8 +60,8 @@ from .statistics.quantities import ClassResult, Summary
 from .statistics.verdict import Verdict
 from .sweeps.grid import Grid
 from .sweeps.point import Point
-from .sweeps.store import Store
 from .sweeps.run import sweep
+from .sweeps.store import Store
 from .theory import Stability, stability
 from .tuning import Tuning, tune
 

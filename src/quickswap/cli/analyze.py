@@ -232,7 +232,7 @@ def _print(model: str, system: System, data: dict[str, Any]) -> None:
         print(f"\n{reason[0].upper()}{reason[1:]}")
     if any("error" not in each for each in solved if each["method"] != "exact"):
         print(
-            "\nWithout an exact value the error of an approximation is unknown: simulate to check it."
+            "\nWithout an exact value the error of an approximation is unknown: simulate instead."
         )
     if "best" in data:
         _print_thresholds(data)

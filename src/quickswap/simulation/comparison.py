@@ -236,8 +236,8 @@ def difference(
     return Estimate(gap.value, math.nan) if heavy(first.system) else gap
 
 
-def values_of_batches(result: Result, quantity: str, cls: str | None) -> Floats:
-    """Return the quantity from all batches, then with one left out: (1 + batches, 1)."""
+def values_of_batches(result: Result, quantity: str, cls: str | None = None) -> Floats:
+    """Return a quantity from all batches, then with one left out: (1 + batches, 1)."""
     if not isinstance(quantity, str) or quantity not in QUANTITIES:
         unknown("quantity", quantity, QUANTITIES, QuickswapError)
     if cls is not None and quantity != "mean_response_time":

@@ -131,8 +131,8 @@ class Point:
         """
         if self.inputs.version != VERSION:
             raise QuickswapError(
-                f"the point belongs to quickswap {self.inputs.version}, and this is {VERSION}: build "
-                "the point again with Point.of."
+                f"the point belongs to quickswap {self.inputs.version}, and this is {VERSION}: "
+                "build the point again with Point.of."
             )
         return simulate_inputs(self.inputs, None, threads, progress)
 

@@ -1,8 +1,8 @@
-"""The best policy for a workload, and its parameters: exact where theory gives it, else a race."""
+"""The best policy for a workload and its parameters, from exact values and a race."""
 
 from __future__ import annotations
 
-from quickswap.tuning.result import Row, Tuning
+from quickswap.tuning.result import Standing, Tuning, TuningRow
 from quickswap.tuning.searching import TuningProgress, tune
 
-__all__ = ["Row", "TuningProgress", "Tuning", "tune"]
+__all__ = ["Standing", "Tuning", "TuningProgress", "TuningRow", "tune"]
