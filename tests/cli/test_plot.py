@@ -157,7 +157,7 @@ class TestMistakes:
             plot_store(tmp_path / "old.db")
 
     def test_an_axis_on_which_nothing_varies(self, thresholds: Path) -> None:
-        sentence = "backfill is 0 at all points that have one; draw against threshold"
+        sentence = "backfill is 0 at all points that have a value: draw against threshold"
         with pytest.raises(qs.QuickswapError, match=sentence):
             plot_store(thresholds, x="backfill")
         with pytest.raises(qs.QuickswapError, match="that have one; leave the axis out"):
@@ -298,7 +298,7 @@ class TestCommand:
         code, _, err = run(capsys, "plot", str(curves[0]), *words)
         assert code == 0
         assert err == (
-            "quickswap: warning: the font of figures lacks 日, 本: a box stands for each of them.\n"
+            "quickswap: warning: the font of figures lacks 日, 本: each of them is drawn as a box.\n"
         )
         assert file.stat().st_size > 1000
 
@@ -315,5 +315,5 @@ class TestCommand:
         before = curves[0].read_bytes()
         code, _, err = run(capsys, "plot", str(curves[0]), "--output", str(curves[0]))
         assert code == 2
-        assert "is what is read" in err
+        assert "is an input" in err
         assert curves[0].read_bytes() == before

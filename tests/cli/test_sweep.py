@@ -34,10 +34,10 @@ class TestCommand:
         found = qs.sweep(grid, store)
         assert found.outcomes.ran == 0
         lines = [line for line in out.splitlines() if " First-Fit " in line]
-        for place, line in zip(found.cells, lines, strict=True):
-            assert str(place.estimate("First-Fit", "weighted_mean_response_time")) in line
-            assert str(place.difference("First-Fit", "MSF")) in line
-            assert line.endswith(place.better("First-Fit", "MSF"))
+        for cell, line in zip(found.cells, lines, strict=True):
+            assert str(cell.estimate("First-Fit", "weighted_mean_response_time")) in line
+            assert str(cell.difference("First-Fit", "MSF")) in line
+            assert line.endswith(cell.outcome("First-Fit", "MSF").value)
 
     def test_every_override_is_passed_on(
         self, grid: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
@@ -105,7 +105,7 @@ class TestCommand:
             assert "4 of 4 points" in out
         whole = str(tmp_path / "all.db")
         code, out, _ = run(capsys, "sweep", "--merge", *parts, "--store", whole)
-        assert (code, out) == (0, f"8 rows are new in {whole}, which holds 8 results\n")
+        assert (code, out) == (0, f"8 rows are new in {whole}, which contains 8 results\n")
         code, out, _ = run(capsys, "sweep", str(grid), "--store", whole)
         assert "0 of 8 points run now" in out
 
@@ -119,7 +119,7 @@ class TestCommand:
         rows = [line for line in out.splitlines() if line.startswith(("0.4", "0.6", "1.2"))]
         assert len(rows) == 3
         assert "yes" in rows[0]
-        assert "undecided" in rows[2]
+        assert "inconclusive" in rows[2] or "significantly" in rows[2]
         assert "4 points without a result: the arrival rate is 6 jobs per second" in out
         assert "--allow-unstable" in out
 
@@ -135,7 +135,7 @@ class TestCommand:
             (("GRID", "--seeds", ","), "--seeds is ','; give whole numbers"),
             (("GRID", "--loads", ".5", "--rates", "1"), "not both"),
             (("GRID", "--budget", "100"), "precision"),
-            (("GRID", "--parquet=-"), "not text"),
+            (("GRID", "--parquet=-"), "--parquet is -"),
             (("GRID", "--store", "GRID"), "not a store of results"),
             (("nowhere.toml",), "cannot be read"),
             (("GRID", "--policies", "mfs"), "did you mean"),
@@ -157,8 +157,8 @@ class TestCommand:
             (("GRID", "--shard", ""), "third of ten"),
             (("GRID", "--against", ""), "''"),
             (("GRID", "--dask", ""), "--dask is empty"),
-            (("--merge", "a.db", "--store", "b.db", "--loads", ".5"), "--loads is for a grid"),
-            (("--merge", "a.db", "--store", "b.db", "--threads", "0"), "--threads is for a grid"),
+            (("--merge", "a.db", "--store", "b.db", "--loads", ".5"), "--loads requires a grid"),
+            (("--merge", "a.db", "--store", "b.db", "--threads", "0"), "--threads requires a grid"),
         ],
     )
     def test_mistakes(
@@ -238,7 +238,7 @@ class TestCommand:
         before = {path.name: path.read_bytes() for path in Path().iterdir()}
         code, out, err = run(capsys, "sweep", *words, option, output)
         assert (code, out) == (2, "")
-        told = f"{Path(output)} is what is read: give an output a file of its own."
+        told = f"{Path(output)} is an input: "
         assert err == f"quickswap: error: {told}\n"
         assert {path.name: path.read_bytes() for path in Path().iterdir()} == before
 
@@ -315,5 +315,5 @@ def test_ctrl_c_on_a_terminal(grid: Path, tmp_path: Path) -> None:
     store = tmp_path / "s.db"
     shown, out = struck(["sweep", str(grid), "--store", str(store)], b"of 24 points", pause=1.0)
     assert b"left" in shown
-    assert b"run it again and it goes on where it was" in out
+    assert b"repeat the command to continue" in out
     assert qs.Store(store).path == store

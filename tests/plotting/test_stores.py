@@ -198,7 +198,7 @@ class TestAxis:
         qs.sweep(qs.Grid(FOUR, "msf", loads=[0.4, 0.5], jobs=8000), tmp_path / "long.db")
         chart = chart_of(path)
         assert chart.lines == chart_of(tmp_path / "long.db").lines
-        assert chart.left_out == {"of shorter runs at a place that is drawn": 2}
+        assert chart.left_out == {"of shorter runs at a value that is drawn": 2}
 
     def test_policies_in_the_order_asked_for(self, curves: tuple[Path, qs.Grid]) -> None:
         assert labels(plot_store(curves[0])) == ["MSF", "First-Fit"]

@@ -10,8 +10,7 @@ from typing import Any
 import pytest
 
 import quickswap as qs
-from quickswap.sweeps.costs import work
-from quickswap.sweeps.costs import dealt, read_shard
+from quickswap.sweeps.costs import expected_work, read_shard, shard_of
 from quickswap.sweeps.parameters import expand_parameters
 from quickswap.sweeps.run import grid_points_of
 from verification.known import FOUR, one_or_all
@@ -61,18 +60,18 @@ class TestSpread:
     @pytest.mark.parametrize(
         ("given", "part"),
         [
-            (3, "no policy of a grid"),
+            (3, "policy is 3"),
             ("msfq:threshold=[1", "bracket"),
             ("msfq:threshold=1]", "bracket"),
             ("msfq:threshold=[1,,2]", "empty item"),
             ("msfq:threshold=[]", "empty item"),
-            ("smash:window=[5..1]", "does not go up"),
-            ("smash:window=[1..5..0]", "does not go up"),
-            ("smash:window=[0..999999999]", "has 1,000,000,000 values: at most 100,000 are taken"),
+            ("smash:window=[5..1]", "not ascending"),
+            ("smash:window=[1..5..0]", "not ascending"),
+            ("smash:window=[0..999999999]", "has 1,000,000,000 values"),
             (f"smash:window=[1..{'9' * 5000}]", "window"),
-            ("smash:window=[1..100000],window=[1..100000]", "stands for"),
-            ({"threshold": 3}, "needs a name"),
-            ({"name": "msfq", "threshold": []}, "stands for 0"),
+            ("smash:window=[1..100000],window=[1..100000]", "expands to"),
+            ({"threshold": 3}, "has no name"),
+            ({"name": "msfq", "threshold": []}, "expands to 0"),
             ({"name": "msfq", "colour": "red"}, "unknown parameter"),
             ("mfs", "did you mean"),
         ],
@@ -107,10 +106,10 @@ class TestGrid:
         ]
         assert len(grid) == len(expected) == 48
         assert set(grid.points()) == set(expected)
-        assert [spot.model for spot in grid.grid_points()] == ["15 servers, 4 classes"] * 24 + [
+        assert [each.model for each in grid.grid_points()] == ["15 servers, 4 classes"] * 24 + [
             "borg-b"
         ] * 24
-        assert {spot.label for spot in grid.grid_points()} == {"MSF", "FCFS"}
+        assert {each.label for each in grid.grid_points()} == {"MSF", "FCFS"}
 
     def test_rates_or_the_models_as_they_are(self) -> None:
         (one,) = qs.Grid("four-class", "msf").points()
@@ -126,7 +125,7 @@ class TestGrid:
     @pytest.mark.parametrize(
         ("build", "part"),
         [
-            (lambda: qs.Grid("four-class", "msf", loads=0.5, rates=1), "not both"),
+            (lambda: qs.Grid("four-class", "msf", loads=0.5, rates=1), "loads and rates are both given"),
             (lambda: qs.Grid("four-class", "msf", loads=[]), "empty list"),
             (lambda: qs.Grid("four-class", [], loads=[0.5]), "empty list"),
             (lambda: qs.Grid("four-class", "msf", loads=[0.5, -1]), "each of loads"),
@@ -178,7 +177,7 @@ class TestFile:
         points = [*first.points(), *second.points()]
         assert {each.inputs.jobs for each in points} == {500}
         assert second.models[0][0] == "mine"
-        assert [spot.point for spot in grid_points_of(tmp_path / "g.toml")] == points
+        assert [each.point for each in grid_points_of(tmp_path / "g.toml")] == points
 
     def test_one_grid(self, tmp_path: Path) -> None:
         text = (
@@ -192,12 +191,12 @@ class TestFile:
         ("text", "part"),
         [
             ("model = ", "not valid TOML"),
-            ('model = "four-class"', "needs policies"),
-            ('policy = "msf"', "needs models"),
-            ('model = "four-class"\nmodels = []\npolicy = "msf"', "once, in the singular"),
+            ('model = "four-class"', "requires policies"),
+            ('policy = "msf"', "requires models"),
+            ('model = "four-class"\nmodels = []\npolicy = "msf"', "models twice"),
             ('model = "four-class"\npolicy = "msf"\nlods = [1]', "did you mean 'loads'"),
             ('grid = 3\nmodel = "four-class"', "array of tables"),
-            ('model = "four-class"\npolicy = "msf"\nload = 0.5\nrate = 1.0', "not both"),
+            ('model = "four-class"\npolicy = "msf"\nload = 0.5\nrate = 1.0', "loads and rates are both given"),
             ('model = "four-class"\npolicy = "mfs"', "did you mean 'msf'"),
         ],
     )
@@ -219,13 +218,13 @@ class TestShards:
     @pytest.mark.parametrize("count", [1, 3, 10, 100])
     def test_each_point_is_in_one(self, count: int) -> None:
         points = self.points()
-        parts = [dealt(points, f"{i}/{count}") for i in range(1, count + 1)]
+        parts = [shard_of(points, f"{i}/{count}") for i in range(1, count + 1)]
         assert sorted(each.key for part in parts for each in part) == sorted(p.key for p in points)
-        again = [dealt([*points[::-1], *points], f"{i}/{count}") for i in range(1, count + 1)]
+        again = [shard_of([*points[::-1], *points], f"{i}/{count}") for i in range(1, count + 1)]
         assert again == parts
 
     def test_all_take_about_as_long(self) -> None:
-        sums = [sum(map(work, dealt(self.points(), f"{i}/4"))) for i in range(1, 5)]
+        sums = [sum(map(expected_work, shard_of(self.points(), f"{i}/4"))) for i in range(1, 5)]
         assert max(sums) < 1.1 * min(sums)
 
     def test_reading(self) -> None:
@@ -238,7 +237,7 @@ class TestShards:
 class TestBudget:
     def grid_points(self, budget: int, **settings: Any) -> list[qs.Point]:
         grid = qs.Grid(FOUR, ["msf", "fcfs"], loads=[0.3, 0.9], **{"precision": 0.01} | settings)
-        return [spot.point for spot in grid_points_of(grid, budget)]
+        return [each.point for each in grid_points_of(grid, budget)]
 
     def test_it_goes_where_it_is_needed(self) -> None:
         points = self.grid_points(1_000_000)

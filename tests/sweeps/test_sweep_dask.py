@@ -86,4 +86,4 @@ def test_nobody_answers(tmp_path: Any, capsys: pytest.CaptureFixture[str]) -> No
     (tmp_path / "g.toml").write_text('model = "four-class"\npolicy = "msf"\n', encoding="utf-8")
     code, _, err = run(capsys, "sweep", str(tmp_path / "g.toml"), "--dask", "tcp://127.0.0.1:9")
     assert code == 2
-    assert "no Dask scheduler answers at tcp://127.0.0.1:9" in err
+    assert "--dask is tcp://127.0.0.1:9" in err

@@ -15,8 +15,8 @@ from typing import Any
 import pytest
 
 import quickswap as qs
-from quickswap.sweeps import SweepProgress, Failure, Outcomes, run_points
-from quickswap.sweeps.costs import Costs, work
+from quickswap.sweeps import Failure, Outcomes, SweepProgress, run_points
+from quickswap.sweeps.costs import Costs, expected_work
 from quickswap.sweeps.run import compute
 from verification.known import FOUR
 
@@ -121,7 +121,7 @@ def test_a_broken_executor(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("quickswap.sweeps.run.compute", _die)
     with (
         ProcessPoolExecutor(1, mp_context=get_context("spawn")) as executor,
-        pytest.raises(qs.QuickswapError, match="executor has broken"),
+        pytest.raises(qs.QuickswapError, match="executor failed"),
     ):
         run_points(grid(), executor=executor)
 
@@ -139,7 +139,7 @@ def test_costs_are_learned() -> None:
         Costs(),
         [qs.Point.of(FOUR, each, jobs=10**6) for each in ("msf", "fcfs")],
     )
-    assert costs.expected(cheap) == costs.expected(dear) == work(cheap)
+    assert costs.expected(cheap) == costs.expected(dear) == expected_work(cheap)
     costs.learn(dear, 3.0)
     assert costs.expected(cheap) == pytest.approx(3)  # for want of anything better
     costs.learn(cheap, 1.0)
@@ -152,8 +152,8 @@ def test_a_precision_costs_more_the_higher_the_load() -> None:
         qs.Point.of(FOUR.with_load(load), "msf", precision=0.01, jobs=jobs)
         for load, jobs in ((0.5, None), (0.95, None), (0.95, 10**6))
     )
-    assert work(low) < work(high)
-    assert work(short) < work(high)
+    assert expected_work(low) < expected_work(high)
+    assert expected_work(short) < expected_work(high)
 
 
 def test_progress_is_told() -> None:
@@ -196,7 +196,7 @@ def test_compute_returns_failures() -> None:
 def test_a_worker_of_another_version_is_told() -> None:
     point = grid()[0]
     other = qs.Point(replace(point.inputs, version="0.0"))
-    with pytest.raises(qs.QuickswapError, match=r"of quickswap 0\.0"):
+    with pytest.raises(qs.QuickswapError, match=r"to quickswap 0\.0"):
         other.run()
     (failure,) = run_points([other]).failures.values()
     assert "install one version everywhere" in failure.message
@@ -205,9 +205,9 @@ def test_a_worker_of_another_version_is_told() -> None:
 @pytest.mark.parametrize(
     ("points", "options", "part"),
     [
-        (["msf"], {}, "is no point"),
+        (["msf"], {}, "points is"),
         (3, {}, "list of points"),
-        ([], {"store": "s.db"}, "kept in a Store"),
+        ([], {"store": "s.db"}, "must be a Store"),
         ([], {"executor": 3}, "concurrent.futures"),
         ([], {"progress": 3}, "progress"),
     ],

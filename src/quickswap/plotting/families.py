@@ -121,7 +121,7 @@ DETAILS = (_mean_sizes, _shares, _distributions)
 
 
 def _by_need(system: System, texts: Sequence[str]) -> str:
-    """Return the texts of the classes, the smallest need first; of many classes the distinct ones."""
+    """Return the texts of the classes by need; of many classes the distinct ones."""
     by_need = [texts[i] for i in sorted(range(len(texts)), key=system.needs.__getitem__)]
     if len(by_need) > FEW:
         by_need = list(dict.fromkeys(by_need))

@@ -197,7 +197,7 @@ def _lines(
 
 
 def _labels(points: Sequence[StoredPoint], variable: Variable) -> dict[str, str]:
-    """Return the label of each policy's line, by spelling; policies with one label keep spellings."""
+    """Return the label of each policy's line, by spelling; equal labels become spellings."""
     labels = {spell(each.policy): variable.line(each) for each in points}
     if variable.kind == "parameter":
         return labels

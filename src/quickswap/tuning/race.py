@@ -341,7 +341,7 @@ class Race:
         return {key: each for key, each in candidates.items() if key not in self.entries}
 
     def _refined(self) -> list[Entry]:
-        """Add candidates between the best and their neighbours, once a round or the race is over."""
+        """Add candidates between the best and their neighbours, after two rounds or a decision."""
         if self._stages == 0 or not (self.turn or self.decided()):
             return []
         racing = sorted((each for each in self.left if each.trusted(self.turn)), key=self.value)
