@@ -31,7 +31,7 @@ def number(
     result = real(value)
     if result is None or not math.isfinite(result) or result < low:
         least = f" of at least {low:g}" if low > -math.inf else ""
-        raise error(f"{what} must be a finite number{least}, not {shown(value)}.", argument=what)
+        raise error(f"{what} must be a finite number{least}, not {shown(value)}.")
     return result
 
 
@@ -39,7 +39,7 @@ def positive(value: object, what: str, error: type[QuickswapError] = ModelError)
     """Return `value` as a finite float above zero."""
     result = real(value)
     if result is None or not math.isfinite(result) or result <= 0:
-        raise error(f"{what} must be a positive finite number, not {shown(value)}.", argument=what)
+        raise error(f"{what} must be a positive finite number, not {shown(value)}.")
     return result
 
 
@@ -47,7 +47,7 @@ def factor(value: object, what: str, error: type[QuickswapError]) -> float:
     """Return `value` as a float by which a load may be multiplied: from .001 to 1000."""
     result = positive(value, what, error)
     if not 1e-3 <= result <= 1e3:
-        raise error(f"{what} must be from 0.001 to 1000, not {shown(value)}.", argument=what)
+        raise error(f"{what} must be from 0.001 to 1000, not {shown(value)}.")
     return result
 
 
@@ -68,6 +68,7 @@ def whole(
     low: int,
     high: int | None = None,
     error: type[QuickswapError] = ModelError,
+    argument: str = "",
 ) -> int:
     """Return `value` as an int from `low` to `high`.
 
@@ -76,7 +77,7 @@ def whole(
     result = integer(value)
     if result is None or result < low or (high is not None and result > high):
         upper = f" from {low} to {high}" if high is not None else f" of at least {low}"
-        raise error(f"{what} must be a whole number{upper}, not {shown(value)}.", argument=what)
+        raise error(f"{what} must be a whole number{upper}, not {shown(value)}.", argument=argument)
     return result
 
 

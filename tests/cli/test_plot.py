@@ -168,7 +168,7 @@ class TestMistakes:
         qs.sweep(grid, tmp_path / "s.db")
         with pytest.raises(
             qs.QuickswapError,
-            match="a value of weighted; of 4 places 4 ran too short: simulate more jobs at each",
+            match="a value of weighted; 4 of 4 marks are too short: simulate more jobs",
         ):
             plot_store(tmp_path / "s.db")
 

@@ -125,7 +125,10 @@ class TestGrid:
     @pytest.mark.parametrize(
         ("build", "part"),
         [
-            (lambda: qs.Grid("four-class", "msf", loads=0.5, rates=1), "loads and rates are both given"),
+            (
+                lambda: qs.Grid("four-class", "msf", loads=0.5, rates=1),
+                "loads and rates are both given",
+            ),
             (lambda: qs.Grid("four-class", "msf", loads=[]), "empty list"),
             (lambda: qs.Grid("four-class", [], loads=[0.5]), "empty list"),
             (lambda: qs.Grid("four-class", "msf", loads=[0.5, -1]), "each of loads"),
@@ -196,7 +199,10 @@ class TestFile:
             ('model = "four-class"\nmodels = []\npolicy = "msf"', "models twice"),
             ('model = "four-class"\npolicy = "msf"\nlods = [1]', "did you mean 'loads'"),
             ('grid = 3\nmodel = "four-class"', "array of tables"),
-            ('model = "four-class"\npolicy = "msf"\nload = 0.5\nrate = 1.0', "loads and rates are both given"),
+            (
+                'model = "four-class"\npolicy = "msf"\nload = 0.5\nrate = 1.0',
+                "loads and rates are both given",
+            ),
             ('model = "four-class"\npolicy = "mfs"', "did you mean 'msf'"),
         ],
     )
