@@ -298,7 +298,8 @@ class TestCommand:
         code, _, err = run(capsys, "plot", str(curves[0]), *words)
         assert code == 0
         assert err == (
-            "quickswap: warning: the font of figures lacks 日, 本: each of them is drawn as a box.\n"
+            "quickswap: warning: the font of figures lacks 日, 本: "
+            "each of them is drawn as a box.\n"
         )
         assert file.stat().st_size > 1000
 

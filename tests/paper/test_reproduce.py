@@ -17,8 +17,8 @@ from quickswap.paper.comparing import Curve, contrasts, ratio
 from quickswap.paper.experiment import Effort, Experiment, Saved, Series
 from quickswap.paper.figures import FOUR_CLASSES, ONE_OR_ALL, TRAJECTORIES
 from quickswap.paper.judging import Judgement
-from quickswap.statistics.paired import Outcome
 from quickswap.paper.run import EXPERIMENTS
+from quickswap.statistics.paired import Outcome
 
 RATES = (1.0, 1.5, 2.0)
 
