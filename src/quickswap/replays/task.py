@@ -69,7 +69,11 @@ class Task:
             raise QuickswapError(
                 f"a replay needs a log as quickswap.logs.read returns it, not {shown(log)}."
             )
-        machine = log.servers if servers is None else whole(servers, "servers", 1, 2**24)
+        machine = (
+            log.servers
+            if servers is None
+            else whole(servers, "servers", 1, 2**24, argument="servers")
+        )
         factor = check_factor(load_factor, "load_factor", QuickswapError)
         rows = np.flatnonzero(log.jobs["need"].to_numpy() <= machine)
         if not len(rows):
@@ -184,7 +188,7 @@ class Task:
             warmup=begin,
             cooldown=end,
             slowdown_bound=between(slowdown_bound, "slowdown_bound", 0, np.inf),
-            seed=whole(seed, "seed", 0, 2**64 - 1),
+            seed=whole(seed, "seed", 0, 2**64 - 1, argument="seed"),
             version=VERSION,
         )
 
