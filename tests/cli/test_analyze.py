@@ -65,7 +65,7 @@ def test_what_cannot_be_solved_leaves_the_page_and_says_why(
     assert "class 'need 1' has Deterministic(value=1.0)" in out
     code, out, err = run(capsys, "analyze", str(path), "--plot", str(tmp_path / "a.svg"))
     assert (code, out) == (2, "")
-    assert "there is no curve to plot" in err
+    assert "--plot has no curve to draw" in err
     code, out, _ = run(capsys, "analyze", "one-or-all:k=4", "--load", ".9999999")
     assert code == 0
     assert "for loads up to 0.999999" in out
