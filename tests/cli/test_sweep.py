@@ -133,7 +133,7 @@ class TestCommand:
             (("GRID", "--loads", "x"), "numbers separated by commas"),
             (("GRID", "--seeds", "1.5"), "whole numbers"),
             (("GRID", "--seeds", ","), "--seeds is ','; give whole numbers"),
-            (("GRID", "--loads", ".5", "--rates", "1"), "not both"),
+            (("GRID", "--loads", ".5", "--rates", "1"), "are both given"),
             (("GRID", "--budget", "100"), "precision"),
             (("GRID", "--parquet=-"), "--parquet is -"),
             (("GRID", "--store", "GRID"), "not a store of results"),
@@ -238,8 +238,7 @@ class TestCommand:
         before = {path.name: path.read_bytes() for path in Path().iterdir()}
         code, out, err = run(capsys, "sweep", *words, option, output)
         assert (code, out) == (2, "")
-        told = f"{Path(output)} is an input: "
-        assert err == f"quickswap: error: {told}\n"
+        assert f"{Path(output)} is an input" in err
         assert {path.name: path.read_bytes() for path in Path().iterdir()} == before
 
     def test_without_a_grid_the_files_hold_what_the_store_holds(
@@ -260,7 +259,7 @@ class TestCommand:
         model.write_text(FOUR.to_toml(), encoding="utf-8")
         code, _, err = run(capsys, "sweep", str(model))
         assert code == 2
-        assert "looks like a model file, and a grid is to be given: a grid names it, as in" in err
+        assert "is a model file, not a grid" in err
         assert 'models = ["mine.toml"]' in err
 
     @pytest.mark.parametrize(
@@ -268,7 +267,7 @@ class TestCommand:
         [
             ("slowdown-bound = 2", "known: models, "),
             ("slowdown_bound = 0", "slowdown_bound is 0"),
-            ("max_in_system = []", "max_in_system of a grid is an empty list"),
+            ("max_in_system = []", "max_in_system is an empty list"),
         ],
     )
     def test_keys_of_a_grid_are_not_called_options(
@@ -297,7 +296,7 @@ class TestCommand:
 @pytest.mark.parametrize(
     ("seconds", "text"),
     [
-        (math.nan, "time left unknown yet"),
+        (math.nan, "time left unknown"),
         (0.4, "0 s left"),
         (59.7, "1 min 00 s left"),
         (61, "1 min 01 s left"),
