@@ -126,10 +126,10 @@ class TestCommand:
     @pytest.mark.parametrize(
         ("words", "part"),
         [
-            ((), "give a grid"),
-            (("--merge", "a.db"), "give its file"),
+            ((), "no grid is given"),
+            (("--merge", "a.db"), "--merge requires --store"),
             (("GRID", "--shard", "4/3"), "third of ten"),
-            (("GRID", "--against", "fcfs"), "not in the grid"),
+            (("GRID", "--against", "fcfs"), "must be a policy of the grid"),
             (("GRID", "--loads", "x"), "numbers separated by commas"),
             (("GRID", "--seeds", "1.5"), "whole numbers"),
             (("GRID", "--seeds", ","), "--seeds is ','; give whole numbers"),
