@@ -61,8 +61,8 @@ from .statistics.quantities import ClassResult, Summary
 from .statistics.verdict import Status, Verdict
 from .sweeps.grid import Grid
 from .sweeps.point import Point
+from .sweeps.run import sweep
 from .sweeps.store import Store
-from .sweeps.sweeping import sweep
 from .theory import Stability, stability
 from .tuning import Tuning, tune
 

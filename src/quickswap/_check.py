@@ -68,6 +68,7 @@ def whole(
     low: int,
     high: int | None = None,
     error: type[QuickswapError] = ModelError,
+    argument: str = "",
 ) -> int:
     """Return `value` as an int from `low` to `high`.
 
@@ -76,7 +77,7 @@ def whole(
     result = integer(value)
     if result is None or result < low or (high is not None and result > high):
         upper = f" from {low} to {high}" if high is not None else f" of at least {low}"
-        raise error(f"{what} must be a whole number{upper}, not {shown(value)}.")
+        raise error(f"{what} must be a whole number{upper}, not {shown(value)}.", argument=argument)
     return result
 
 

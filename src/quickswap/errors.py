@@ -6,9 +6,9 @@ line prints it and exits with code 2.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from typing import Generic, NoReturn, TypeVar
+from typing import Generic, NoReturn, Self, TypeVar
 
 __all__ = [
     "InfiniteVarianceWarning",
@@ -30,11 +30,43 @@ Key = str | int
 
 
 class QuickswapError(ValueError):
-    """A mistake of the user; `where` contains the keys that lead to it in a model."""
+    """An input that is not valid.
 
-    def __init__(self, message: str, where: tuple[Key, ...] = ()) -> None:
+    Attributes:
+        where: keys that lead to it in a model.
+        argument: name of the argument at fault, as the message calls it; "" if there is none.
+        given: its value.
+        allowed: the values that it may have.
+        advice: a remedy.
+    """
+
+    def __init__(
+        self,
+        message: str,
+        where: tuple[Key, ...] = (),
+        *,
+        argument: str = "",
+        given: object = None,
+        allowed: str = "",
+        advice: str = "",
+    ) -> None:
         super().__init__(message)
         self.where = where
+        self.argument, self.given, self.allowed, self.advice = argument, given, allowed, advice
+        self.prefix = ""
+
+    def __str__(self) -> str:
+        return self.prefix + super().__str__()
+
+    def within(self, prefix: str) -> Self:
+        """Return this error with a prefix, such as the name of the file at fault."""
+        self.prefix = prefix + self.prefix
+        return self
+
+    def calling(self, name: Callable[[str], str]) -> str:
+        """Return the message with another name for the argument, such as that of an option."""
+        before, argument, after = super().__str__().partition(self.argument or "\0")
+        return self.prefix + before + (name(argument) if argument else "") + after
 
 
 class ModelError(QuickswapError):
@@ -97,9 +129,12 @@ def unknown(
     known: Iterable[str],
     error: type[QuickswapError] = ModelError,
     where: tuple[Key, ...] = (),
+    argument: str = "",
 ) -> NoReturn:
     """Raise `error` for an unknown name, with the nearest known name and the list of all names."""
-    raise error(unknown_message(kind, given, known), where)
+    names = list(known)
+    message = unknown_message(kind, given, names)
+    raise error(message, where, argument=argument, given=given, allowed=", ".join(names))
 
 
 def unknown_message(kind: str, given: object, known: Iterable[str]) -> str:

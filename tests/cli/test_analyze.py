@@ -65,7 +65,7 @@ def test_what_cannot_be_solved_leaves_the_page_and_says_why(
     assert "class 'need 1' has Deterministic(value=1.0)" in out
     code, out, err = run(capsys, "analyze", str(path), "--plot", str(tmp_path / "a.svg"))
     assert (code, out) == (2, "")
-    assert "there is no curve to plot" in err
+    assert "--plot has no curve to draw" in err
     code, out, _ = run(capsys, "analyze", "one-or-all:k=4", "--load", ".9999999")
     assert code == 0
     assert "for loads up to 0.999999" in out
@@ -94,9 +94,9 @@ def test_the_plot_is_written_whole(
     [
         (["one-or-all:k=4", "--threshold", "5"], "a whole number from 0 to 4, not 5"),
         (["four-class", "--threshold", "16"], "from 0 to 15, not 16"),
-        (["four-class", "--plot", "a.svg"], "it is not a one-or-all system"),
-        (["one-or-all", "--plot", "a.svg", "--load", "1"], "for loads below 1"),
-        (["one-or-all:k=257", "--plot", "a.svg"], "up to 256 servers"),
+        (["four-class", "--plot", "a.svg"], "requires a one-or-all system"),
+        (["one-or-all", "--plot", "a.svg", "--load", "1"], "requires a load below 1"),
+        (["one-or-all:k=257", "--plot", "a.svg"], "at most 256 servers"),
         (["one-or-all", "--plot", "a.gif"], "must be .svg, .pdf, .png"),
         (["one-or-all", "--plot", "nowhere/a.svg"], "nowhere"),
         (["one-or-al"], "did you mean 'one-or-all'"),

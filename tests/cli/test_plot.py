@@ -104,11 +104,11 @@ class TestMistakes:
         [
             ({"metrics": "p98"}, r"unknown metric: 'p98' \(did you mean 'p9\d*'\?\); known: weigh"),
             ({"metrics": "p99_wating_time"}, "did you mean 'p99_waiting_time'"),
-            ({"metrics": "jain", "per_class": True}, "metric jain is of all jobs together"),
+            ({"metrics": "jain", "per_class": True}, "metric jain applies to all jobs"),
             ({"metrics": "mean_duration_of_phase_1"}, "no point has a value of mean_duration"),
             ({"metrics": []}, "give one or several"),
             ({"policies": "msff"}, "unknown policy: 'msff'.*did you mean 'msf'"),
-            ({"policies": "fcfs"}, "no points of policy fcfs: there are those of msf, first-fit"),
+            ({"policies": "fcfs"}, "no points of policy fcfs: give some of msf, first-fit"),
             ({"x": "lod"}, "unknown axis: 'lod'.*did you mean 'load'"),
             (
                 {"x": "window"},
@@ -117,11 +117,11 @@ class TestMistakes:
             ({"x": "precision"}, "no point has a number for precision"),
             (
                 {"x": "jobs"},
-                "no axis to draw: jobs is 20000 at all points that have one; draw against",
+                "jobs is 20000 at all points that have a value: draw against",
             ),
-            ({"model": "borg-b"}, "no points of the model borg-b.*those of 'four-class'"),
+            ({"model": "borg-b"}, "no points of the model borg-b.*it contains 'four-class'"),
             ({"model": "four-clas"}, "unknown model in the store.*did you mean 'four-class'"),
-            ({"loads": [0.5]}, "no points of four-class at load 0.5: there are those at 0.4, 0.6"),
+            ({"loads": [0.5]}, "no points of four-class at load 0.5: give some of 0.4, 0.6"),
             ({"loads": [1.3]}, "there is nothing to draw: no point is stable"),
             ({"paths": "a.gif"}, r"the ending of a.gif is '.gif'; it must be .svg, .pdf, .png"),
             ({"paths": "no/a.svg"}, "a.svg cannot be written"),
@@ -134,7 +134,7 @@ class TestMistakes:
             plot_store(curves[0], **arguments)
 
     def test_files_that_are_no_stores(self, tmp_path: Path) -> None:
-        with pytest.raises(qs.QuickswapError, match="there is no file"):
+        with pytest.raises(qs.QuickswapError, match="does not exist"):
             plot_store(tmp_path / "none.db")
         (tmp_path / "text.db").write_text("text\n" * 100, encoding="utf-8")
         with pytest.raises(qs.QuickswapError, match="is not a store of results"):
@@ -157,10 +157,10 @@ class TestMistakes:
             plot_store(tmp_path / "old.db")
 
     def test_an_axis_on_which_nothing_varies(self, thresholds: Path) -> None:
-        sentence = "backfill is 0 at all points that have one; draw against threshold"
+        sentence = "backfill is 0 at all points that have a value: draw against threshold"
         with pytest.raises(qs.QuickswapError, match=sentence):
             plot_store(thresholds, x="backfill")
-        with pytest.raises(qs.QuickswapError, match="that have one; leave the axis out"):
+        with pytest.raises(qs.QuickswapError, match="that have a value: leave the axis out"):
             plot_store(thresholds, policies=["msf"], x="jobs")
 
     def test_runs_too_short_for_a_value(self, tmp_path: Path) -> None:
@@ -168,7 +168,7 @@ class TestMistakes:
         qs.sweep(grid, tmp_path / "s.db")
         with pytest.raises(
             qs.QuickswapError,
-            match="a value of weighted; of 4 places 4 ran too short: simulate more jobs at each",
+            match="a value of weighted; 4 of 4 marks are too short: simulate more jobs",
         ):
             plot_store(tmp_path / "s.db")
 
@@ -298,7 +298,8 @@ class TestCommand:
         code, _, err = run(capsys, "plot", str(curves[0]), *words)
         assert code == 0
         assert err == (
-            "quickswap: warning: the font of figures lacks 日, 本: a box stands for each of them.\n"
+            "quickswap: warning: the font of figures lacks 日, 本: "
+            "each of them is drawn as a box.\n"
         )
         assert file.stat().st_size > 1000
 
@@ -315,5 +316,5 @@ class TestCommand:
         before = curves[0].read_bytes()
         code, _, err = run(capsys, "plot", str(curves[0]), "--output", str(curves[0]))
         assert code == 2
-        assert "is what is read" in err
+        assert "is an input" in err
         assert curves[0].read_bytes() == before

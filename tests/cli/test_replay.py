@@ -127,8 +127,8 @@ MISTAKES = [
     (["--policies", ""], "--policies is ''; give at least one policy, as in"),
     (["--load-factors", ""], "--load-factors is ''; give numbers separated by commas, as in 1,1.1"),
     (["--load-factors", "1,1.0000000001"], "1 and 1.0000000001, which differ"),
-    (["--report", "-"], "--report is -, which is standard output: give a file"),
-    (["--report", "--debug"], "--report lacks its file: --debug stands in its place"),
+    (["--report", "-"], "--report is -"),
+    (["--report", "--debug"], "--report is --debug"),
     (["--from", "2030-01-01"], "--from"),
     (["--format", "csv"], "looks like swf; give --format"),
     (["--warmup", ".9", "--cooldown", ".09999"], "no job is measured: all were submitted in the"),
@@ -141,17 +141,17 @@ MISTAKES = [
     (["--classes", "1"], "is in none of the groups 1"),
     (["--estimate", "maybe"], "--estimate is 'maybe'"),
     (["--from", "2030-01-01"], "--from"),
-    (["--report=-"], "--report is -, which is standard output: give a file"),
+    (["--report=-"], "--report is -"),
     (["--outcomes", "/nowhere/x"], "/nowhere/x cannot be written"),
-    (["--csv", "x", "--json", "x"], "two outputs are to go to x"),
+    (["--csv", "x", "--json", "x"], "x is given for two outputs"),
     (["--load-factors", "1,,2"], "--load-factors is '1,,2'; give numbers"),
     (["--load-factors", "1,"], "--load-factors is '1,'; give numbers"),
     (["--warmup", "2"], "--warmup is 2.0; it must be a share"),
-    (["--warmup", ".6", "--cooldown", ".5"], "--warmup and --cooldown are 0.6 and 0.5"),
+    (["--warmup", ".6", "--cooldown", ".5"], "--warmup and cooldown are 0.6 and 0.5"),
     (["--seed=-1"], "--seed must be a whole number"),
     (["--slowdown-bound", "0"], "--slowdown-bound is 0.0"),
     (["--groups", "color", "--report", "r.html"], "--groups is 'color'; it must be a column"),
-    (["--groups", "user"], "--groups is for the report: give --report too."),
+    (["--groups", "user"], "--groups requires --report"),
     (["--policy", "easy"], "--policy"),
 ]
 
@@ -188,7 +188,7 @@ def test_ctrl_c_shows_the_replays_that_had_ended(
     assert code == 130
     assert "EASY" in out
     assert "Conservative" not in out
-    assert "interrupted: the replays that had ended are shown" in out
+    assert "interrupted: the table has the replays that had ended" in out
 
 
 def test_an_output_does_not_take_the_place_of_the_log(
@@ -204,7 +204,7 @@ def test_an_output_does_not_take_the_place_of_the_log(
         for output in (log, str(linked)):
             code, out, err = run(capsys, command, log, option, output)
             assert (code, out) == (2, "")
-            assert f"{output} is what is read: give an output a file of its own." in err
+            assert f"{output} is an input: " in err
     assert Path(log).read_bytes() == before
 
 
@@ -233,7 +233,7 @@ def test_interrupted_while_the_report_is_written(
     report = tmp_path / "report.html"
     code, out, _ = run(capsys, "replay", log, "--policies", "easy", "--report", str(report))
     assert code == 130
-    assert out.endswith("interrupted; the report is not written\n")
+    assert out.endswith("interrupted; the report was not written\n")
     assert not report.exists()
 
 

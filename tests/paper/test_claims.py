@@ -13,9 +13,10 @@ from quickswap.paper.claims import CLAIMS
 from quickswap.paper.comparing import Curve, contrasts, summary
 from quickswap.paper.experiment import Effort, Experiment, Series
 from quickswap.paper.figures import FOUR_CLASSES, ONE_OR_ALL
-from quickswap.paper.judging import Better, Pair, Verdict, verdict
+from quickswap.paper.judging import Better, Judgement, Pair, judgement
 from quickswap.paper.methods import computed
 from quickswap.paper.rows import Row, Rows, chart_of_rows, rows_of
+from quickswap.statistics.paired import Outcome
 from quickswap.sweeps import Failure
 
 A, B = Curve("A"), Curve("B")
@@ -55,17 +56,17 @@ def pair(
 @pytest.mark.parametrize(
     ("good", "bad", "unsure", "expected"),
     [
-        (10, 0, 0, Verdict.HOLDS),
-        (10, 0, 1, Verdict.HOLDS),
-        (10, 0, 2, Verdict.CONDITION),
-        (2, 0, 3, Verdict.UNDECIDED),
-        (5, 1, 0, Verdict.CONDITION),
-        (0, 1, 5, Verdict.FAILS),
-        (0, 0, 0, Verdict.UNDECIDED),
+        (10, 0, 0, Judgement.HOLDS),
+        (10, 0, 1, Judgement.HOLDS),
+        (10, 0, 2, Judgement.CONDITION),
+        (2, 0, 3, Judgement.UNDECIDED),
+        (5, 1, 0, Judgement.CONDITION),
+        (0, 1, 5, Judgement.FAILS),
+        (0, 0, 0, Judgement.UNDECIDED),
     ],
 )
-def test_the_verdict_on_points(good: int, bad: int, unsure: int, expected: Verdict) -> None:
-    assert verdict(good, bad, unsure) == expected
+def test_the_verdict_on_points(good: int, bad: int, unsure: int, expected: Judgement) -> None:
+    assert judgement(good, bad, unsure) == expected
 
 
 def test_a_contrast_is_decided_by_intervals_and_stability() -> None:
@@ -80,12 +81,12 @@ def test_a_contrast_is_decided_by_intervals_and_stability() -> None:
     )
     found = {each.x: each for each in contrasts(rows, A, B)}
     assert {x: each.outcome for x, each in found.items()} == {
-        1: "better",
-        2: "worse",
-        3: "undecided",
-        4: "better",
-        5: "undecided",
-        6: "undecided",
+        1: Outcome.BETTER,
+        2: Outcome.WORSE,
+        3: Outcome.ALIKE,
+        4: Outcome.BETTER,
+        5: Outcome.INCONCLUSIVE,
+        6: Outcome.INCONCLUSIVE,
     }
     assert found[1].ratio.value == 2.0
     assert found[4].ratio.value == math.inf
@@ -100,28 +101,28 @@ def test_exact_values_replace_simulated_ones() -> None:
     (before,), (after,) = (
         contrasts(Rows(ONE_OR_ALL, rows.rows + extra, {}), A, B) for extra in ((), more)
     )
-    assert (before.outcome, after.outcome) == ("undecided", "better")
+    assert (before.outcome, after.outcome) == (Outcome.ALIKE, Outcome.BETTER)
     assert after.ratio == qs.Estimate(1.05, 0.0)
 
 
 def test_pairs_of_curves_give_a_verdict() -> None:
     rows = {"f": figure(*pair(1, 10, 20), *pair(2, 20, 10), *pair(3, 0, 0))}
     forward, backward = Pair("forward", A, B), Pair("backward", B, A)
-    assert Better("f", (forward,))(rows)[1] == Verdict.CONDITION
-    assert Better("f", (forward,), up_to=1)(rows)[1] == Verdict.HOLDS
-    assert Better("f", (backward,), up_to=1)(rows)[1] == Verdict.FAILS
+    assert Better("f", (forward,))(rows)[1] == Judgement.CONDITION
+    assert Better("f", (forward,), up_to=1)(rows)[1] == Judgement.HOLDS
+    assert Better("f", (backward,), up_to=1)(rows)[1] == Judgement.FAILS
     measured, _ = Better("f", (forward, backward), intro="first: ", word="shorter")(rows)
     assert measured.startswith("first: forward: shorter at 1 of 3 rates")
     assert "better" not in measured
     only_against = Better("f", (Pair("forward", A, B, counts=False),), up_to=1)
-    assert only_against(rows)[1] == Verdict.UNDECIDED
+    assert only_against(rows)[1] == Judgement.UNDECIDED
     assert "of 2 rates" in Better("f", (forward,), present=True)(rows)[0]
 
 
 def test_all_claims_can_be_judged(papers: dict[str, Rows]) -> None:
     for claim in CLAIMS:
         finding = claim.judge(papers)
-        assert finding.verdict in set(Verdict)
+        assert finding.verdict in set(Judgement)
         assert finding.measured
         assert (finding.claim, finding.where, finding.why) == (claim.claim, claim.where, claim.why)
 

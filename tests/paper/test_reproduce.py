@@ -16,8 +16,9 @@ from quickswap.paper.claims import CLAIMS, judge
 from quickswap.paper.comparing import Curve, contrasts, ratio
 from quickswap.paper.experiment import Effort, Experiment, Saved, Series
 from quickswap.paper.figures import FOUR_CLASSES, ONE_OR_ALL, TRAJECTORIES
-from quickswap.paper.judging import Verdict
+from quickswap.paper.judging import Judgement
 from quickswap.paper.run import EXPERIMENTS
+from quickswap.statistics.paired import Outcome
 
 RATES = (1.0, 1.5, 2.0)
 
@@ -132,7 +133,7 @@ def test_claims_are_judged_once_their_figures_are_there(tmp_path: Path) -> None:
     found = qs.reproduce("fig1", tmp_path, jobs=20_000)
     (finding,) = found.findings
     assert finding.where == "Figure 1"
-    assert finding.verdict in {Verdict.HOLDS, Verdict.FAILS}
+    assert finding.verdict in {Judgement.HOLDS, Judgement.FAILS}
     assert finding.claim in (tmp_path / "claims.md").read_text()
     (kept,) = json.loads((tmp_path / "claims.json").read_text())["claims"]
     assert kept["verdict"] == finding.verdict
@@ -207,10 +208,10 @@ def test_a_contrast_is_decided_only_by_intervals_that_keep_apart(tmp_path: Path)
     for rival in ("MSF", "Static Quickswap, exclusive"):
         low, high = contrasts(rows, adaptive, Curve(rival, quantity))
         assert (low.x, high.x) == (3.0, 4.5)
-        assert high.outcome == "better"
+        assert high.outcome is Outcome.BETTER
         assert high.ratio.value > 1
     same = contrasts(rows, adaptive, adaptive)
-    assert {each.outcome for each in same} == {"undecided"}
+    assert {each.outcome for each in same} == {Outcome.ALIKE}
 
 
 def test_the_ratio_of_estimates_has_their_relative_errors_together() -> None:
@@ -228,13 +229,13 @@ def test_trajectories_are_drawn_of_one_replication() -> None:
 @pytest.mark.parametrize(
     ("tokens", "words"),
     [
-        (["reproduce"], ["name the figures", "--list"]),
+        (["reproduce"], ["no figures", "--list"]),
         (["reproduce", "fig33"], ["fig33", "fig3"]),
         (["reproduce", "fig1", "--precision", "2"], ["precision", "below 1"]),
         (["reproduce", "no.json"], ["no.json", "cannot be read"]),
-        (["reproduce", "fig1", "--jobs", "0"], ["jobs is 0"]),
-        (["reproduce", "fig1", "--precision", "0"], ["precision is 0"]),
-        (["reproduce", "fig1", "--threads", "0"], ["threads is 0"]),
+        (["reproduce", "fig1", "--jobs", "0"], ["--jobs is 0"]),
+        (["reproduce", "fig1", "--precision", "0"], ["--precision is 0"]),
+        (["reproduce", "fig1", "--threads", "0"], ["--threads is 0"]),
     ],
 )
 def test_mistakes_get_a_sentence(

@@ -29,7 +29,7 @@ class TestDrawn:
     ) -> None:
         path, grid = curves
         (axes,) = plot_store(path, metrics=metric).axes
-        places = qs.sweep(grid, path).places
+        places = qs.sweep(grid, path).cells
         drawn = bars(axes)
         assert list(drawn) == ["MSF", "First-Fit"]
         for policy, (x, y, low, high) in drawn.items():
@@ -100,7 +100,7 @@ class TestDrawn:
         figure = plot_store(curves[0], per_class=True, metrics=["mean", "wait"])
         titles = [axes.get_title() for axes in figure.axes]
         assert titles == list(FOUR.names) * 2
-        places = qs.sweep(curves[1], curves[0]).places
+        places = qs.sweep(curves[1], curves[0]).cells
         for number, axes in enumerate(figure.axes):
             what = ("mean_response_time", "mean_waiting_time")[number // 4]
             expected = places[1].estimate("MSF", what, number % 4)
@@ -198,7 +198,7 @@ class TestAxis:
         qs.sweep(qs.Grid(FOUR, "msf", loads=[0.4, 0.5], jobs=8000), tmp_path / "long.db")
         chart = chart_of(path)
         assert chart.lines == chart_of(tmp_path / "long.db").lines
-        assert chart.left_out == {"of shorter runs at a place that is drawn": 2}
+        assert chart.left_out == {"of shorter runs at a value that is drawn": 2}
 
     def test_policies_in_the_order_asked_for(self, curves: tuple[Path, qs.Grid]) -> None:
         assert labels(plot_store(curves[0])) == ["MSF", "First-Fit"]

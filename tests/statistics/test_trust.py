@@ -181,7 +181,7 @@ VALUES: list[Callable[[], object]] = [
     lambda: UNSTABLE,
     lambda: UNSTABLE.results[0],
     lambda: qs.simulate(FOUR, "msf", jobs=100),
-    lambda: qs.sweep(qs.Grid(FOUR, ["msf", "fcfs"], loads=[0.3], jobs=400)).places,
+    lambda: qs.sweep(qs.Grid(FOUR, ["msf", "fcfs"], loads=[0.3], jobs=400)).cells,
     lambda: qs.tune(FOUR.with_load(0.3), ["msf", "fcfs"], jobs=100_000),
     lambda: qs.theory.heavy_traffic(single(0.5)),
 ]

@@ -10,10 +10,9 @@ from typing import Any
 import pytest
 
 import quickswap as qs
-from quickswap.sweeps.costs import work
-from quickswap.sweeps.shards import dealt, read_shard
-from quickswap.sweeps.spread import spread
-from quickswap.sweeps.sweeping import spots_of
+from quickswap.sweeps.costs import expected_work, read_shard, shard_of
+from quickswap.sweeps.parameters import expand_parameters
+from quickswap.sweeps.run import grid_points_of
 from verification.known import FOUR, one_or_all
 
 
@@ -56,30 +55,30 @@ class TestSpread:
         ],
     )
     def test_what_it_stands_for(self, given: object, spellings: list[str]) -> None:
-        assert [qs.spell(each) for each in spread(given)] == spellings
+        assert [qs.spell(each) for each in expand_parameters(given)] == spellings
 
     @pytest.mark.parametrize(
         ("given", "part"),
         [
-            (3, "no policy of a grid"),
+            (3, "policy is 3"),
             ("msfq:threshold=[1", "bracket"),
             ("msfq:threshold=1]", "bracket"),
             ("msfq:threshold=[1,,2]", "empty item"),
             ("msfq:threshold=[]", "empty item"),
-            ("smash:window=[5..1]", "does not go up"),
-            ("smash:window=[1..5..0]", "does not go up"),
-            ("smash:window=[0..999999999]", "has 1,000,000,000 values: at most 100,000 are taken"),
+            ("smash:window=[5..1]", "not ascending"),
+            ("smash:window=[1..5..0]", "not ascending"),
+            ("smash:window=[0..999999999]", "has 1,000,000,000 values"),
             (f"smash:window=[1..{'9' * 5000}]", "window"),
-            ("smash:window=[1..100000],window=[1..100000]", "stands for"),
-            ({"threshold": 3}, "needs a name"),
-            ({"name": "msfq", "threshold": []}, "stands for 0"),
+            ("smash:window=[1..100000],window=[1..100000]", "expands to"),
+            ({"threshold": 3}, "has no name"),
+            ({"name": "msfq", "threshold": []}, "expands to 0"),
             ({"name": "msfq", "colour": "red"}, "unknown parameter"),
             ("mfs", "did you mean"),
         ],
     )
     def test_mistakes(self, given: object, part: str) -> None:
         with pytest.raises(qs.PolicyError, match=part):
-            spread(given)
+            expand_parameters(given)
 
 
 class TestGrid:
@@ -107,10 +106,10 @@ class TestGrid:
         ]
         assert len(grid) == len(expected) == 48
         assert set(grid.points()) == set(expected)
-        assert [spot.model for spot in grid.spots()] == ["15 servers, 4 classes"] * 24 + [
+        assert [each.model for each in grid.grid_points()] == ["15 servers, 4 classes"] * 24 + [
             "borg-b"
         ] * 24
-        assert {spot.label for spot in grid.spots()} == {"MSF", "FCFS"}
+        assert {each.label for each in grid.grid_points()} == {"MSF", "FCFS"}
 
     def test_rates_or_the_models_as_they_are(self) -> None:
         (one,) = qs.Grid("four-class", "msf").points()
@@ -121,12 +120,15 @@ class TestGrid:
     def test_repetitions_count_once(self) -> None:
         grid = qs.Grid("four-class", ["msf", "MSF", qs.MSF()], loads=[0.5, 0.5], seeds=[1, 1])
         assert len(grid) == len(grid.points()) == 1
-        assert len(spots_of([grid, grid])) == 1
+        assert len(grid_points_of([grid, grid])) == 1
 
     @pytest.mark.parametrize(
         ("build", "part"),
         [
-            (lambda: qs.Grid("four-class", "msf", loads=0.5, rates=1), "not both"),
+            (
+                lambda: qs.Grid("four-class", "msf", loads=0.5, rates=1),
+                "loads and rates are both given",
+            ),
             (lambda: qs.Grid("four-class", "msf", loads=[]), "empty list"),
             (lambda: qs.Grid("four-class", [], loads=[0.5]), "empty list"),
             (lambda: qs.Grid("four-class", "msf", loads=[0.5, -1]), "each of loads"),
@@ -178,7 +180,7 @@ class TestFile:
         points = [*first.points(), *second.points()]
         assert {each.inputs.jobs for each in points} == {500}
         assert second.models[0][0] == "mine"
-        assert [spot.point for spot in spots_of(tmp_path / "g.toml")] == points
+        assert [each.point for each in grid_points_of(tmp_path / "g.toml")] == points
 
     def test_one_grid(self, tmp_path: Path) -> None:
         text = (
@@ -192,12 +194,15 @@ class TestFile:
         ("text", "part"),
         [
             ("model = ", "not valid TOML"),
-            ('model = "four-class"', "needs policies"),
-            ('policy = "msf"', "needs models"),
-            ('model = "four-class"\nmodels = []\npolicy = "msf"', "once, in the singular"),
+            ('model = "four-class"', "requires policies"),
+            ('policy = "msf"', "requires models"),
+            ('model = "four-class"\nmodels = []\npolicy = "msf"', "models twice"),
             ('model = "four-class"\npolicy = "msf"\nlods = [1]', "did you mean 'loads'"),
             ('grid = 3\nmodel = "four-class"', "array of tables"),
-            ('model = "four-class"\npolicy = "msf"\nload = 0.5\nrate = 1.0', "not both"),
+            (
+                'model = "four-class"\npolicy = "msf"\nload = 0.5\nrate = 1.0',
+                "loads and rates are both given",
+            ),
             ('model = "four-class"\npolicy = "mfs"', "did you mean 'msf'"),
         ],
     )
@@ -219,13 +224,13 @@ class TestShards:
     @pytest.mark.parametrize("count", [1, 3, 10, 100])
     def test_each_point_is_in_one(self, count: int) -> None:
         points = self.points()
-        parts = [dealt(points, f"{i}/{count}") for i in range(1, count + 1)]
+        parts = [shard_of(points, f"{i}/{count}") for i in range(1, count + 1)]
         assert sorted(each.key for part in parts for each in part) == sorted(p.key for p in points)
-        again = [dealt([*points[::-1], *points], f"{i}/{count}") for i in range(1, count + 1)]
+        again = [shard_of([*points[::-1], *points], f"{i}/{count}") for i in range(1, count + 1)]
         assert again == parts
 
     def test_all_take_about_as_long(self) -> None:
-        sums = [sum(map(work, dealt(self.points(), f"{i}/4"))) for i in range(1, 5)]
+        sums = [sum(map(expected_work, shard_of(self.points(), f"{i}/4"))) for i in range(1, 5)]
         assert max(sums) < 1.1 * min(sums)
 
     def test_reading(self) -> None:
@@ -236,25 +241,25 @@ class TestShards:
 
 
 class TestBudget:
-    def spots(self, budget: int, **settings: Any) -> list[qs.Point]:
+    def grid_points(self, budget: int, **settings: Any) -> list[qs.Point]:
         grid = qs.Grid(FOUR, ["msf", "fcfs"], loads=[0.3, 0.9], **{"precision": 0.01} | settings)
-        return [spot.point for spot in spots_of(grid, budget)]
+        return [each.point for each in grid_points_of(grid, budget)]
 
     def test_it_goes_where_it_is_needed(self) -> None:
-        points = self.spots(1_000_000)
+        points = self.grid_points(1_000_000)
         jobs = [point.inputs.jobs for point in points]
         assert 990_000 < sum(jobs) <= 1_000_000
         assert jobs[0] == jobs[1] < jobs[2] == jobs[3]
         assert jobs[0] > 10_000
 
     def test_a_large_one_changes_nothing(self) -> None:
-        assert {point.inputs.jobs for point in self.spots(10**13, jobs=5000)} == {5000}
+        assert {point.inputs.jobs for point in self.grid_points(10**13, jobs=5000)} == {5000}
 
     def test_mistakes(self) -> None:
         with pytest.raises(qs.QuickswapError, match="give 40000 or more"):
-            self.spots(1000)
+            self.grid_points(1000)
         with pytest.raises(qs.QuickswapError, match="give the grid a precision"):
-            self.spots(10**6, precision=None)
+            self.grid_points(10**6, precision=None)
 
 
 @pytest.mark.parametrize("grid", [3, "no.toml", [], [3]])
@@ -266,7 +271,7 @@ def test_what_is_no_grid(grid: Any) -> None:
 def test_a_mistake_names_its_model() -> None:
     grid = qs.Grid(["one-or-all", "four-class"], ["msfq"], loads=[0.5], jobs=1000)
     with pytest.raises(qs.PolicyError, match=r"^four-class: MSFQ serves"):
-        list(grid.spots())
+        list(grid.grid_points())
 
 
 @pytest.mark.parametrize("noun", ["stretch", "class", "day", "box"])

@@ -86,9 +86,9 @@ def test_mistakes(
 
 
 def test_what_is_no_point_is_refused() -> None:
-    with pytest.raises(qs.QuickswapError, match="build it with Point"):
+    with pytest.raises(qs.QuickswapError, match="use Point"):
         qs.Point("msf")  # type: ignore[arg-type] # no system: what is wrong on purpose
-    with pytest.raises(qs.QuickswapError, match="no JSON of a point"):
+    with pytest.raises(qs.QuickswapError, match="not a quickswap point"):
         qs.Point.from_json("{}")
     with pytest.raises(qs.PolicyError, match="a custom policy"):
         qs.Point(qs.simulate(FOUR, FirstClass(), jobs=50).inputs)

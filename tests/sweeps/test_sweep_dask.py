@@ -11,7 +11,7 @@ import pytest
 
 import quickswap as qs
 from cli_helpers import run
-from quickswap.sweeps import Advance, run_points
+from quickswap.sweeps import SweepProgress, run_points
 from verification.known import FOUR
 
 distributed = pytest.importorskip("distributed")
@@ -44,7 +44,7 @@ def test_a_worker_is_killed_in_the_middle(cluster: Any) -> None:
     with distributed.Client(cluster) as client:
         workers = client.run(os.getpid)
 
-        def kill(advance: Advance) -> None:
+        def kill(advance: SweepProgress) -> None:
             if advance.done >= 3 and not killed:
                 killed.append(next(iter(workers.values())))
                 os.kill(killed[0], signal.SIGKILL)
@@ -86,4 +86,4 @@ def test_nobody_answers(tmp_path: Any, capsys: pytest.CaptureFixture[str]) -> No
     (tmp_path / "g.toml").write_text('model = "four-class"\npolicy = "msf"\n', encoding="utf-8")
     code, _, err = run(capsys, "sweep", str(tmp_path / "g.toml"), "--dask", "tcp://127.0.0.1:9")
     assert code == 2
-    assert "no Dask scheduler answers at tcp://127.0.0.1:9" in err
+    assert "--dask is tcp://127.0.0.1:9" in err

@@ -15,9 +15,9 @@ from typing import Any
 import pytest
 
 import quickswap as qs
-from quickswap.sweeps import Advance, Failure, Outcomes, run_points
-from quickswap.sweeps.costs import Costs, work
-from quickswap.sweeps.running import compute
+from quickswap.sweeps import Failure, Outcomes, SweepProgress, run_points
+from quickswap.sweeps.costs import Costs, expected_work
+from quickswap.sweeps.run import compute
 from verification.known import FOUR
 
 POLICIES = ("msf", "fcfs", "first-fit")
@@ -118,10 +118,10 @@ def _die(text: str) -> None:
 
 
 def test_a_broken_executor(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("quickswap.sweeps.running.compute", _die)
+    monkeypatch.setattr("quickswap.sweeps.run.compute", _die)
     with (
         ProcessPoolExecutor(1, mp_context=get_context("spawn")) as executor,
-        pytest.raises(qs.QuickswapError, match="executor has broken"),
+        pytest.raises(qs.QuickswapError, match="executor failed"),
     ):
         run_points(grid(), executor=executor)
 
@@ -139,7 +139,7 @@ def test_costs_are_learned() -> None:
         Costs(),
         [qs.Point.of(FOUR, each, jobs=10**6) for each in ("msf", "fcfs")],
     )
-    assert costs.expected(cheap) == costs.expected(dear) == work(cheap)
+    assert costs.expected(cheap) == costs.expected(dear) == expected_work(cheap)
     costs.learn(dear, 3.0)
     assert costs.expected(cheap) == pytest.approx(3)  # for want of anything better
     costs.learn(cheap, 1.0)
@@ -152,23 +152,23 @@ def test_a_precision_costs_more_the_higher_the_load() -> None:
         qs.Point.of(FOUR.with_load(load), "msf", precision=0.01, jobs=jobs)
         for load, jobs in ((0.5, None), (0.95, None), (0.95, 10**6))
     )
-    assert work(low) < work(high)
-    assert work(short) < work(high)
+    assert expected_work(low) < expected_work(high)
+    assert expected_work(short) < expected_work(high)
 
 
 def test_progress_is_told() -> None:
-    told: list[Advance] = []
+    told: list[SweepProgress] = []
     points = grid(200_000)
     run_points([*points, points[0]], progress=told.append)
     assert (told[0].done, told[0].points, told[0].share) == (0, 6, 0)
     assert math.isnan(told[0].seconds_left)
-    assert told[-1] == Advance(6, 6, 1.0, 0.0)
+    assert told[-1] == SweepProgress(6, 6, 1.0, 0.0)
     assert all(one.share <= other.share + 1e-9 for one, other in pairwise(told))
     store = qs.Store()
     run_points(points[:1], store)
     told.clear()
     run_points(points[:1], store, progress=told.append)
-    assert told == [Advance(1, 1, 1.0, 0.0)]
+    assert told == [SweepProgress(1, 1, 1.0, 0.0)]
 
 
 def test_ctrl_c_keeps_what_is_done() -> None:
@@ -176,7 +176,7 @@ def test_ctrl_c_keeps_what_is_done() -> None:
     store = qs.Store()
     long = [qs.Point.of(FOUR, "msf", jobs=10**12, seed=seed, engine="events") for seed in (1, 2)]
 
-    def interrupt(advance: Advance) -> None:
+    def interrupt(advance: SweepProgress) -> None:
         if advance.done == 6:
             _thread.interrupt_main()
 
@@ -196,7 +196,7 @@ def test_compute_returns_failures() -> None:
 def test_a_worker_of_another_version_is_told() -> None:
     point = grid()[0]
     other = qs.Point(replace(point.inputs, version="0.0"))
-    with pytest.raises(qs.QuickswapError, match=r"of quickswap 0\.0"):
+    with pytest.raises(qs.QuickswapError, match=r"to quickswap 0\.0"):
         other.run()
     (failure,) = run_points([other]).failures.values()
     assert "install one version everywhere" in failure.message
@@ -205,9 +205,9 @@ def test_a_worker_of_another_version_is_told() -> None:
 @pytest.mark.parametrize(
     ("points", "options", "part"),
     [
-        (["msf"], {}, "is no point"),
+        (["msf"], {}, "points is"),
         (3, {}, "list of points"),
-        ([], {"store": "s.db"}, "kept in a Store"),
+        ([], {"store": "s.db"}, "must be a Store"),
         ([], {"executor": 3}, "concurrent.futures"),
         ([], {"progress": 3}, "progress"),
     ],

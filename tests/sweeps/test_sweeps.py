@@ -1,4 +1,4 @@
-"""Sweeps: what they find at each place, also if they are interrupted."""
+"""Sweeps: what they find at each cell, also if they are interrupted."""
 
 from __future__ import annotations
 
@@ -13,7 +13,8 @@ import pytest
 
 import quickswap as qs
 from cli_helpers import run
-from quickswap.sweeps import Place, Sweep, run_points
+from quickswap.statistics.paired import Outcome
+from quickswap.sweeps import Cell, Sweep, run_points
 from verification.known import FOUR, one_or_all
 
 POLICIES = ("msf", "first-fit", "static-quickswap:threshold=[0,2]")
@@ -30,79 +31,81 @@ class TestPlaces:
         ]
         compared = qs.compare(FOUR, spread, loads=[0.4, 0.6], jobs=4000, engine="events")
         assert list(found.outcomes) == list(compared.results)
-        for number, place in enumerate(found.places):
-            assert place.policies == compared.policies
+        for number, cell in enumerate(found.cells):
+            assert cell.policies == compared.policies
             for quantity in ("weighted_mean_response_time", "mean_response_time"):
-                assert place.best(quantity) == compared.best(number, quantity)
+                assert cell.best(quantity) == compared.best(number, quantity)
             first, second = compared.points[number][:2]
             gap = qs.difference(first, second, "weighted_mean_response_time")
-            assert place.difference("MSF", "First-Fit") == gap
-            assert place.estimate("MSF", "jain_index") == first.jain_index
+            assert cell.difference("MSF", "First-Fit") == gap
+            assert cell.estimate("MSF", "jain_index") == first.jain_index
             expected = first.classes[2].mean_response_time
-            assert place.estimate("MSF", "mean_response_time", 2) == expected
+            assert cell.estimate("MSF", "mean_response_time", 2) == expected
 
     def test_seeds_are_put_together(self) -> None:
         grid = qs.Grid(FOUR, ["msf", "fcfs"], loads=0.6, seeds=[1, 2, 3, 4], jobs=60_000)
-        (place,) = qs.sweep(grid).places
-        assert len(place.results["MSF"]) == 4
-        one = [each.mean_response_time for each in place.results["MSF"]]
-        together = place.estimate("MSF", "mean_response_time")
+        (cell,) = qs.sweep(grid).cells
+        assert len(cell.results["MSF"]) == 4
+        one = [each.mean_response_time for each in cell.results["MSF"]]
+        together = cell.estimate("MSF", "mean_response_time")
         assert together.value == pytest.approx(sum(each.value for each in one) / 4)
         widths = [each.half_width for each in one]
         assert together.half_width == pytest.approx(math.hypot(*widths) / 4)
-        assert place.better("MSF", "FCFS") == "yes"
-        assert place.better("FCFS", "MSF") == "no"
-        assert place.best() == ("MSF",)
+        assert cell.outcome("MSF", "FCFS") is Outcome.BETTER
+        assert cell.outcome("FCFS", "MSF") is Outcome.WORSE
+        assert cell.best() == ("MSF",)
 
-    def test_the_same_policy_is_tied(self) -> None:
+    def test_the_same_policy_is_not_different(self) -> None:
         system = one_or_all(4, 1.0, 0.1)
-        (place,) = qs.sweep(qs.Grid(system, ["msf", "msfq:threshold=0"], jobs=4000)).places
-        assert place.better("MSF", "MSFQ(0)") == "undecided"
-        assert place.best() == ("MSF", "MSFQ(0)")
+        (cell,) = qs.sweep(qs.Grid(system, ["msf", "msfq:threshold=0"], jobs=4000)).cells
+        assert cell.outcome("MSF", "MSFQ(0)") is Outcome.ALIKE
+        assert cell.best() == ("MSF", "MSFQ(0)")
 
-    def test_policies_with_one_label_are_told_apart(self, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_policies_with_one_label_are_labelled_by_their_spellings(
+        self, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
         monkeypatch.setattr(qs.Smash, "label", "Smash")
         windows = ["smash:window=2", "smash:window=3"]
-        (place,) = qs.sweep(qs.Grid(FOUR, ["msf", *windows], loads=0.4, jobs=400)).places
-        assert place.policies == ("MSF", *windows)
+        (cell,) = qs.sweep(qs.Grid(FOUR, ["msf", *windows], loads=0.4, jobs=400)).cells
+        assert cell.policies == ("MSF", *windows)
 
     def test_stable_is_better_than_unstable(self) -> None:
         grid = qs.Grid(one_or_all(8, 3.0, 0.5), ["fcfs", "msfq:threshold=7"], jobs=400_000)
-        (place,) = qs.sweep(grid).places
-        assert (place.verdict("FCFS"), place.verdict("MSFQ(7)")) == ("unstable", "stable")
-        assert place.better("MSFQ(7)", "FCFS") == "yes"
-        assert place.better("FCFS", "MSFQ(7)") == "no"
-        assert place.best() == ("MSFQ(7)",)
+        (cell,) = qs.sweep(grid).cells
+        assert (cell.verdict("FCFS"), cell.verdict("MSFQ(7)")) == ("unstable", "stable")
+        assert cell.outcome("MSFQ(7)", "FCFS") is Outcome.BETTER
+        assert cell.outcome("FCFS", "MSFQ(7)") is Outcome.WORSE
+        assert cell.best() == ("MSFQ(7)",)
 
     def test_where_nothing_is_stable(self) -> None:
-        (place,) = qs.sweep(qs.Grid(FOUR, ["msf", "fcfs"], loads=1.3, jobs=4000)).places
-        assert place.best() == place.policies == ()
-        assert set(place.failures) == {"MSF", "FCFS"}
-        assert place.verdict("MSF") == "unstable"
+        (cell,) = qs.sweep(qs.Grid(FOUR, ["msf", "fcfs"], loads=1.3, jobs=4000)).cells
+        assert cell.best() == cell.policies == ()
+        assert set(cell.failures) == {"MSF", "FCFS"}
+        assert cell.verdict("MSF") == "unstable"
 
-    def test_settings_with_several_values_are_places(self) -> None:
+    def test_settings_with_several_values_make_cells(self) -> None:
         grid = qs.Grid(FOUR, "msf", loads=0.4, jobs=[2000, 4000], warmup=[0.1, "mser5"])
-        places = qs.sweep(grid).places
-        assert [each.settings for each in places] == [
+        cells = qs.sweep(grid).cells
+        assert [each.settings for each in cells] == [
             {"jobs": jobs, "warmup": warmup} for jobs in (2000, 4000) for warmup in (0.1, "mser5")
         ]
 
     def test_runs_of_different_lengths_count_as_independent(self) -> None:
         grid = qs.Grid(FOUR, ["msf", "fcfs"], loads=0.5, precision=0.02, jobs=10**6)
-        (place,) = qs.sweep(grid).places
-        (one,), (other,) = place.results["MSF"], place.results["FCFS"]
+        (cell,) = qs.sweep(grid).cells
+        (one,), (other,) = cell.results["MSF"], cell.results["FCFS"]
         assert one.completed != other.completed
-        gap = place.difference("MSF", "FCFS", "mean_response_time")
+        gap = cell.difference("MSF", "FCFS", "mean_response_time")
         widths = one.mean_response_time.half_width, other.mean_response_time.half_width
         assert gap.half_width == pytest.approx(math.hypot(*widths))
 
     def test_mistakes(self) -> None:
-        (place,) = qs.sweep(qs.Grid(FOUR, "msf", loads=0.4, jobs=400)).places
-        assert isinstance(place, Place)
-        with pytest.raises(qs.QuickswapError, match="unknown policy at this place"):
-            place.difference("MSF", "FCFS")
+        (cell,) = qs.sweep(qs.Grid(FOUR, "msf", loads=0.4, jobs=400)).cells
+        assert isinstance(cell, Cell)
+        with pytest.raises(qs.QuickswapError, match="unknown policy"):
+            cell.difference("MSF", "FCFS")
         with pytest.raises(qs.QuickswapError, match="unknown quantity"):
-            place.difference("MSF", "MSF", "p99")
+            cell.difference("MSF", "MSF", "p99")
 
 
 def interrupt(*_: object) -> None:
@@ -127,18 +130,18 @@ class TestInterrupted:
             qs.sweep(grid, tmp_path / "s.db", progress=interrupt)
         found = caught.value.result
         assert isinstance(found, Sweep)
-        whole, place = found.places
+        whole, cell = found.cells
         assert (whole.not_run, whole.failures) == ({}, {})
         assert whole.best()
-        assert place.not_run == {"MSF": 1, "First-Fit": 1, "LSF": 3}
-        assert list(place.failures) == ["LSF"]
-        assert place.verdict("LSF") == "not run"
-        assert [each.inputs.seed for each in place.results["MSF"]] == [2, 3]
-        assert place.best() == ()
-        assert place.better("MSF", "LSF") == "undecided"
-        shared = place.results["MSF"][1], place.results["First-Fit"][1]
+        assert cell.not_run == {"MSF": 1, "First-Fit": 1, "LSF": 3}
+        assert list(cell.failures) == ["LSF"]
+        assert cell.verdict("LSF") == "not run"
+        assert [each.inputs.seed for each in cell.results["MSF"]] == [2, 3]
+        assert cell.best() == ()
+        assert cell.outcome("MSF", "LSF") is Outcome.INCONCLUSIVE
+        shared = cell.results["MSF"][1], cell.results["First-Fit"][1]
         gap = qs.difference(*shared, "weighted_mean_response_time")
-        assert place.difference("MSF", "First-Fit") == gap
+        assert cell.difference("MSF", "First-Fit") == gap
 
     def test_the_best_of_those_that_have_run(self, tmp_path: Path) -> None:
         three_seeds(tmp_path / "s.db")
@@ -147,7 +150,7 @@ class TestInterrupted:
             qs.sweep(grid, tmp_path / "s.db", progress=interrupt)
         found = caught.value.result
         assert isinstance(found, Sweep)
-        assert found.places[0].best()[0] in ("MSF", "First-Fit")
+        assert found.cells[0].best()[0] in ("MSF", "First-Fit")
 
     @pytest.mark.parametrize("most", [200, 3])
     def test_what_is_printed(
@@ -170,7 +173,7 @@ class TestInterrupted:
         code, out, _ = run(capsys, "sweep", str(grid), *words)
         assert code == 130
         assert "failed" not in out
-        assert "not run: 5 points; where a policy has not run none is best" in out
+        assert "not run: 5 points" in out
         first, *rest = re.findall(r"^0\.[46] .*", out, re.M)
         if most == 3:
             assert "- (1 not run)" in rest[0]
@@ -188,11 +191,11 @@ def test_shards_merge_to_the_whole(tmp_path: Path) -> None:
     qs.sweep(grid, whole)
     for i in (1, 2, 3):
         found = qs.sweep(grid, tmp_path / f"{i}.db", shard=f"{i}/3")
-        assert 5 <= len(found.spots) <= 6
+        assert 5 <= len(found.grid_points) <= 6
     assert merged.merge(*(tmp_path / f"{i}.db" for i in (1, 2, 3))) == 16
     assert qs.sweep(grid, merged).outcomes.ran == 0
     assert {each.key for each in merged._records()} == {each.key for each in whole._records()}
-    assert qs.sweep(grid, merged).places == qs.sweep(grid, whole).places
+    assert qs.sweep(grid, merged).cells == qs.sweep(grid, whole).cells
 
 
 def test_a_full_disk_ends_a_sweep_and_loses_nothing(tmp_path: Path) -> None:

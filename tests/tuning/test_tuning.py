@@ -14,7 +14,7 @@ import pytest
 
 import quickswap as qs
 from quickswap import theory
-from quickswap.tuning import Stage
+from quickswap.tuning import Standing, TuningProgress
 from verification.known import FOUR
 
 SMALL = qs.System(
@@ -54,7 +54,7 @@ class TestExact:
         for each in found.rows[1:]:
             if each.exact:
                 near = each.value.value <= 1.01 * best.value
-                assert each.status == ("tied" if near else "worse")
+                assert each.standing is (Standing.ALIKE if near else Standing.WORSE)
 
     def test_without_anything_to_simulate(self) -> None:
         found = qs.tune(qs.load("one-or-all:k=8,rate=3.5"), "msfq:threshold=[0..8]")
@@ -132,26 +132,26 @@ class TestRace:
         assert abs(found.value.value - values[found.winner]) < 2 * found.value.half_width
         for each in found.rows:
             excess = values[each.policy] / values[found.winner] - 1
-            if each.status == "tied":
+            if each.standing is Standing.ALIKE:
                 assert excess <= 0.01
-            elif each.status == "worse":
+            elif each.standing is Standing.WORSE:
                 assert excess > 0
             assert abs(each.value.value - values[each.policy]) < 3 * each.value.half_width
-        worse = [each for each in found.rows if each.status == "worse"]
+        worse = [each for each in found.rows if each.standing is Standing.WORSE]
         assert worse
         assert found.default == "adaptive-quickswap"
         cost = values["adaptive-quickswap"] - values[found.winner]
         assert abs(found.default_cost.value - cost) <= 2 * found.default_cost.half_width
 
-    def test_the_best_one_does_not_drop_out(self) -> None:
+    def test_the_best_one_is_not_eliminated(self) -> None:
         """At most one race in twenty may lose it; it takes luck that one of these does."""
         values = exact_values("weighted_mean_response_time")
         best = min(values, key=values.__getitem__)
         for seed in range(1, 31):
             found = qs.tune(SMALL, POLICIES, jobs=240_000, seed=seed, refine=False)
-            assert row(found, best).status != "worse"
+            assert row(found, best).standing is not Standing.WORSE
 
-    def test_rounds_double_and_the_worse_drop_out(self) -> None:
+    def test_rounds_double_and_the_worse_are_eliminated(self) -> None:
         store = qs.Store()
         found = qs.tune(FOUR.with_load(0.8), RACERS, jobs=3_000_000, refine=False, store=store)
         jobs = sorted({point.inputs.jobs for point in store.points()})
@@ -159,8 +159,8 @@ class TestRace:
         assert all(b <= 2 * a for a, b in pairwise(race))
         assert {point.inputs.engine for point in store.points()} == {"events"}
         assert found.rounds >= 2
-        by_status = {each.status: each.jobs for each in found.rows}
-        assert by_status["worse"] < by_status["best"]
+        by_standing = {each.standing: each.jobs for each in found.rows}
+        assert by_standing[Standing.WORSE] < by_standing[Standing.BEST]
         assert found.jobs == sum(each.completed for each in store) <= found.budget
 
     def test_fresh_jobs_for_the_winner(self) -> None:
@@ -192,15 +192,15 @@ class TestRace:
         assert len(kept.rows) == 2
 
     def test_who_decides_alike_runs_once(self) -> None:
-        """All sizes have one distribution: without a drain long enough, a tiny risk lets nobody
+        """All sizes have one distribution: without a drain long enough, a tiny risk lets no job
         start.
         """
         policies = ["adaptive-quickswap", "adaptive-quickswap:backfill=1e-09", "msf"]
         found = qs.tune(FOUR.with_load(0.7), policies, jobs=2_000_000, refine=False)
         one, other = row(found, policies[0]), row(found, policies[1])
-        assert one.status == "best"
-        assert other.status == "tied"
-        assert other.reason.startswith("decided like Adaptive Quickswap on ")
+        assert one.standing is Standing.BEST
+        assert other.standing is Standing.ALIKE
+        assert other.reason.startswith("took the decisions of Adaptive Quickswap on ")
         assert other.jobs <= one.jobs
 
     def test_the_default_need_not_be_a_candidate(self) -> None:
@@ -214,26 +214,26 @@ class TestStability:
     def test_proven_unstable_ones_are_listed_and_not_run(self) -> None:
         found = qs.tune(FOUR.with_rate(4), ["fcfs", "adaptive-quickswap"], jobs=200_000)
         fcfs = row(found, "fcfs")
-        assert (fcfs.status, fcfs.jobs) == ("unstable", 0)
+        assert (fcfs.standing, fcfs.jobs) == (Standing.UNSTABLE, 0)
         assert "saturated" in fcfs.reason
         assert math.isnan(fcfs.value.value)
 
-    def test_those_found_unstable_drop_out(self) -> None:
+    def test_unstable_candidates_are_eliminated(self) -> None:
         found = qs.tune(FOUR.with_rate(4.4), ["smash:window=2", "msf"], jobs=1_000_000)
         smash = row(found, "smash:window=2")
-        assert smash.status == "unstable"
+        assert smash.standing is Standing.UNSTABLE
         assert "grows" in smash.reason
 
-    def test_nobody_is_stable(self) -> None:
+    def test_no_candidate_is_stable(self) -> None:
         with pytest.raises(qs.UnstableError, match=r"none of the 1 candidate.* FCFS: "):
             qs.tune(FOUR.with_rate(4), "fcfs")
         with pytest.raises(qs.UnstableError, match="no policy is stable"):
             qs.tune(FOUR.with_load(1.0))
 
-    def test_too_short_to_tell(self) -> None:
+    def test_runs_that_are_too_short(self) -> None:
         found = qs.tune("borg-b", ["msf", "adaptive-quickswap"], jobs=60_000)
         assert found.winner is None
-        assert set(found.not_told) == {"MSF", "Adaptive Quickswap"}
+        assert set(found.inconclusive) == {"MSF", "Adaptive Quickswap"}
         assert math.isnan(found.value.value)
         assert "simulate more jobs" in found.rows[0].reason
 
@@ -258,7 +258,7 @@ class TestSameAgain:
         whole = qs.tune(FOUR.with_load(0.7), RACERS, jobs=500_000)
         assert whole.ran == whole.simulations > 0
 
-        def strike(stage: Stage) -> None:
+        def strike(stage: TuningProgress) -> None:
             if stage.round == 2:
                 raise KeyboardInterrupt
 
@@ -279,7 +279,7 @@ class TestSameAgain:
         assert qs.tune(FOUR.with_load(0.7), RACERS, jobs=500_000, store=path).ran == 0
 
     def test_ctrl_c_before_a_round_is_complete(self) -> None:
-        def strike(stage: Stage) -> None:
+        def strike(stage: TuningProgress) -> None:
             raise KeyboardInterrupt
 
         with pytest.raises(qs.Interrupted) as caught:
@@ -291,7 +291,7 @@ class TestSameAgain:
         assert caught.value.result.exact
 
     def test_progress(self) -> None:
-        stages: list[Stage] = []
+        stages: list[TuningProgress] = []
         found = qs.tune(FOUR.with_load(0.7), RACERS, jobs=500_000, progress=stages.append)
         assert stages[0].round == 1
         shares = [each.share for each in stages]

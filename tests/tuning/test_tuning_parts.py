@@ -13,11 +13,11 @@ import quickswap as qs
 from quickswap.cli.tune import _print
 from quickswap.sweeps import Failure, run_points
 from quickswap.tuning.candidates import between, default_policies, distinct, key_of
-from quickswap.tuning.checking import Asked, _rival, tuning_of
+from quickswap.tuning.checking import Request, _rival, tuning_of
 from quickswap.tuning.exact import Exact
 from quickswap.tuning.metrics import excess, gap, measured
-from quickswap.tuning.outcome import Row
-from quickswap.tuning.racing import Race
+from quickswap.tuning.race import Race
+from quickswap.tuning.result import Standing, TuningRow
 from quickswap.tuning.runs import Runs, simulated
 from verification.known import FOUR
 
@@ -211,25 +211,31 @@ class TestMetrics:
         assert gap(one, other, "mean").half_width == pytest.approx(math.hypot(*widths))
 
 
-def row(label: str, status: str, above: float) -> tuple[Row, str]:
+def row(label: str, standing: Standing, above: float) -> tuple[TuningRow, str]:
     value, nothing = qs.Estimate(1 + above, 0.1), qs.Estimate(math.nan, math.nan)
-    difference = nothing if status == "best" else qs.Estimate(above, 0.1)
-    return Row(label, label, status, False, value, difference, 1000, "", (), ""), label
+    difference = nothing if standing is Standing.BEST else qs.Estimate(above, 0.1)
+    return TuningRow(label, label, standing, False, value, difference, 1000, "", (), ""), label
 
 
-@pytest.mark.parametrize("nearest", ["worse", "not told"])
-def test_the_next_one_is_the_nearest_whatever_is_told_of_it(nearest: str) -> None:
-    far = "not told" if nearest == "worse" else "worse"
-    ends = [row("a", "best", 0.0), row("b", "tied", 0.01), row("c", "unstable", math.nan)]
+@pytest.mark.parametrize("nearest", [Standing.WORSE, Standing.INCONCLUSIVE])
+def test_the_next_one_is_the_nearest_conclusive_or_not(nearest: Standing) -> None:
+    far = Standing.INCONCLUSIVE if nearest is Standing.WORSE else Standing.WORSE
+    ends = [
+        row("a", Standing.BEST, 0.0),
+        row("b", Standing.ALIKE, 0.01),
+        row("c", Standing.UNSTABLE, math.nan),
+    ]
     rows = [*ends, row("far", far, 100.0), row("near", nearest, 0.1), row("?", far, math.nan)]
     assert _rival(rows) == "near"
     assert _rival(rows[::-1]) == "near"
     assert _rival(ends) is None
 
 
-@pytest.mark.parametrize(("indifference", "place"), [(0.001, "worse"), (0.15, "tied")])
-def test_fresh_jobs_tell_what_the_race_did_not(
-    indifference: float, place: str, capsys: pytest.CaptureFixture[str]
+@pytest.mark.parametrize(
+    ("indifference", "standing"), [(0.001, Standing.WORSE), (0.15, Standing.ALIKE)]
+)
+def test_fresh_jobs_decide_what_the_race_did_not(
+    indifference: float, standing: Standing, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """With a risk of .1 jobs respond some 4 % later than with one of .2."""
     system, run = FOUR.with_rate(4), partial(run_points, threads=1)
@@ -244,19 +250,19 @@ def test_fresh_jobs_tell_what_the_race_did_not(
         refine=False,
         exact=exact,
     )
-    race.run(run, lambda _: None)
-    asked = Asked(system, "weighted", first, indifference, 1, 20_000)
-    before = tuning_of(asked, race, exact, None)
-    assert before.not_told == (before.next,)
-    after = tuning_of(asked, race, exact, run, 1_000_000)
+    race.run(run, lambda: None)
+    request = Request(system, "weighted", first, indifference, 1, 20_000)
+    before = tuning_of(request, race, exact, None)
+    assert before.inconclusive == (before.next,)
+    after = tuning_of(request, race, exact, run, 1_000_000)
     assert after.next == before.next
-    assert [each.status for each in after.rows] == ["best", place]
-    assert after.rows[1].reason == f"{place} by the fresh jobs; the race did not tell."
+    assert [each.standing for each in after.rows] == [Standing.BEST, standing]
+    assert after.rows[1].fresh
     assert after.rows[1].above == before.rows[1].above
     _print("four-class:rate=4", after, interrupted=False)
     out = capsys.readouterr().out
-    assert f"\n{after.next} is {place} by the fresh jobs; the race did not tell.\n" in out
-    assert (", tied by the fresh jobs\n" in out) == (place == "tied")
+    assert f"\n{after.next} is {standing} on the fresh jobs" in out
+    assert (", not significantly different\n" in out) == (standing is Standing.ALIKE)
 
 
 def test_a_point_that_fails_is_handed_on() -> None:
@@ -276,4 +282,4 @@ def test_what_looks_unstable_runs_to_the_end_before_it_counts() -> None:
     assert first.verdict.status == second.verdict.status == "unstable"
     assert second.inputs.jobs == 2 * first.inputs.jobs
     assert second.stop is qs.Stop.COMPLETED
-    assert next(each for each in found.rows if "smash" in each.policy).status == "unstable"
+    assert next(each for each in found.rows if "smash" in each.policy).standing is Standing.UNSTABLE

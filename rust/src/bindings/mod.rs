@@ -14,7 +14,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
 use serde::de::DeserializeOwned;
 
-use crate::counters::{CLASS_COLUMNS, METRICS, OVERALL, PER_CLASS, PHASE_COLUMNS, PHASES, SYSTEM_COLUMNS};
+use crate::counters::{CLASS_COLUMNS, METRICS, PER_CLASS, PHASE_COLUMNS, PHASES, SYSTEM_COLUMNS};
 use crate::engine::{self, Loop, Run, Signals, Spec, Stop, Trace};
 use crate::error::Error;
 use crate::policy::{NAMES, PolicyVisitor, dispatch};

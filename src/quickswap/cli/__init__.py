@@ -1,6 +1,6 @@
-"""The command line: one module a command, each of which imports what it needs when it runs.
+"""The command line: one module for each command, which imports what it needs when it runs.
 
-To add a command, write its module and put its function in `COMMANDS` in `app.py`.
+To add a command, write its module and add its function to `COMMANDS` in `app.py`.
 """
 
 from __future__ import annotations
@@ -14,16 +14,16 @@ from typing import NoReturn
 __all__ = ["main"]
 
 MISTAKE = 2
-"""Exit code of a mistake of the user."""
+"""Exit code of an input that is not valid."""
 INTERRUPTED = 130
-"""Exit code after Ctrl-C, as of a process that the signal has ended."""
+"""Exit code after Ctrl-C, as of a process that the signal ended."""
 
 
 def main(tokens: Sequence[str] | None = None) -> NoReturn:
     """Run the command line on `tokens` (by default `sys.argv[1:]`) and exit.
 
-    A mistake is told in one sentence on standard error, with exit code 2 and no traceback; Ctrl-C,
-    also while modules are imported, with exit code 130.
+    An input that is not valid prints one sentence on standard error, without a traceback, and the
+    exit code is 2. After Ctrl-C, also while modules are imported, it is 130.
     """
     from quickswap.cli.streams import prepare
 
@@ -32,25 +32,25 @@ def main(tokens: Sequence[str] | None = None) -> NoReturn:
     try:
         try:
             code = _run(tokens)
-        except KeyboardInterrupt as struck:
+        except KeyboardInterrupt as interrupted:
             code = INTERRUPTED
-            shown = getattr(struck, "result", None) is not None
+            shown = getattr(interrupted, "result", None) is not None
             _say(
                 "interrupted",
                 "what had been measured until then is shown" if shown else "nothing more is shown",
             )
-            # Python remembers Ctrl-C in code that was compiled from text, as attrs does, and would
-            # end by the signal in spite of the exit code; the next such code makes it forget.
+            # Python records Ctrl-C in code compiled from text (attrs does so) and would end by the
+            # signal in spite of the exit code; running such code once more resets the record
             exec("pass")
         sys.stdout.flush()
     except BrokenPipeError:
-        _leave()  # the reader has gone, `| head` for one: nothing is left to say
+        _discard_output()  # the reader has closed the pipe, as `| head` does
     except OSError as error:
-        if error.filename is not None:  # not an error of writing to what is open already
+        if error.filename is not None:  # not an error of an open stream
             raise
         _say("error", f"standard output cannot be written: {error.strerror or error}.")
         code = code or MISTAKE
-        _leave()
+        _discard_output()
     sys.exit(code)
 
 
@@ -63,7 +63,7 @@ def _run(tokens: Sequence[str] | None) -> int:
     _plain_warnings()
     try:
         app = build()
-        app.suppress_keyboard_interrupt = False  # else it exits without a word
+        app.suppress_keyboard_interrupt = False  # else it exits without a message
         app(sys.argv[1:] if tokens is None else tokens, exit_on_error=False, print_error=False)
     except (CycloptsError, QuickswapError) as error:
         _say("error", _sentence(error))
@@ -71,8 +71,8 @@ def _run(tokens: Sequence[str] | None) -> int:
     return 0
 
 
-def _leave() -> None:
-    """Let what is left of the output go nowhere: it would fail once more at the end."""
+def _discard_output() -> None:
+    """Send the rest of the output to the null device: flushing it at exit would fail again."""
     with suppress(OSError, ValueError, AttributeError):
         descriptor = os.open(os.devnull, os.O_WRONLY)
         os.dup2(descriptor, sys.stdout.fileno())
@@ -80,21 +80,20 @@ def _leave() -> None:
 
 
 def _sentence(error: Exception) -> str:
-    """Return what was wrong, on one line."""
+    """Return the message of an error on one line, with arguments called as options."""
     from cyclopts import UnknownOptionError, UnusedCliTokensError
 
     from quickswap.cli.reading import as_log_options
-    from quickswap.cli.run import SaidError, as_options
+    from quickswap.cli.run import option
+    from quickswap.errors import QuickswapError
 
     if isinstance(error, UnusedCliTokensError):
         extra = ", ".join(map(repr, error.unused_tokens or []))
         return f"unexpected {extra}; see quickswap --help."
     if isinstance(error, UnknownOptionError) and "-" in (error.token.keyword, error.token.value):
-        return "standard input (-) is not read: write it to a file first, and give that."
-    text = " ".join(str(error).split())
-    if isinstance(error, SaidError):
-        return text
-    text = as_options(text)
+        return "standard input (-) is not an input: write it to a file first, and give the file."
+    message = error.calling(option) if isinstance(error, QuickswapError) else str(error)
+    text = " ".join(message.split())
     return as_log_options(text) if type(error).__module__.startswith("quickswap.logs") else text
 
 
@@ -106,7 +105,7 @@ def _say(kind: str, text: str) -> None:
 
 
 def _plain_warnings() -> None:
-    """Print warnings as sentences, without the line of code that Python adds."""
+    """Print warnings without the line of code that Python adds."""
     import warnings
 
     def show(message: Warning | str, *_: object, **__: object) -> None:

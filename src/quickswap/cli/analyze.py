@@ -1,4 +1,4 @@
-"""`quickswap analyze MODEL`: what theory says about it, on one page."""
+"""`quickswap analyze MODEL`: the results of theory for a model, on one page."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ __all__ = ["analyze"]
 METRICS = ("mean", "weighted")
 DRAINS = ("on_demand", "always")
 MOST_SLOTS = 256
-"""Slots up to which thresholds are compared: some seconds."""
+"""Slots up to which thresholds are compared, which takes some seconds."""
 MOST_PHASES = 128
-"""Servers up to which FCFS and ServerFilling are solved: a second."""
+"""Servers up to which FCFS and ServerFilling are solved, which takes a second."""
 PERCENTILES = (50, 90, 99, 99.9)
 
 
@@ -39,26 +39,26 @@ def analyze(
     plot: Path | None = None,
     json: Annotated[bool, Parameter(negative=())] = False,
 ) -> None:
-    """Compute what is known without simulation: stability, mean response times, thresholds.
+    """Compute without simulation: stability, mean response times, thresholds.
 
     Parameters
     ----------
     model
         A preset (one-or-all, four-class, borg-a, borg-b, kth-sp2, nasa-ipsc), with options as in
-        one-or-all:k=8,p1=.5, or a TOML file. Arrivals must be Poisson and sizes exponential for
-        most of it.
+        one-or-all:k=8,p1=0.5, or a TOML file. Most results require
+        Poisson arrivals and exponential sizes.
     threshold
-        The threshold l of MSFQ; by default k - 1. Other systems: of Static Quickswap, in servers.
+        The threshold l of MSFQ; by default k - 1. On other systems that of Static Quickswap.
     scale
         Changes to the model.
     plot
-        Draw the mean response time against the threshold; the ending, svg, pdf or png, decides
-        the format. For one-or-all systems.
+        Draw the mean response time of a one-or-all system against the threshold, in the format of
+        the ending: svg, pdf or png.
     json
         Print JSON instead of tables.
     """
     from quickswap._words import counted, load_words
-    from quickswap.cli.output import numbers_kept, print_json
+    from quickswap.cli.output import print_json, writing_files
     from quickswap.cli.run import check_writable, progress
     from quickswap.errors import ModelError
     from quickswap.plotting import check_format, plot_thresholds
@@ -70,19 +70,18 @@ def analyze(
         check_format(plot)
         if not is_exclusive(system):
             raise ModelError(
-                "--plot draws the mean response time against the threshold of MSFQ, which "
-                f"{model} has none of: it is not a one-or-all system."
+                f"--plot requires a one-or-all system, and {model} is not one: leave --plot out."
             )
         if system.load >= 1 or system.servers // min(system.needs) > MOST_SLOTS:
             raise ModelError(
-                f"--plot is for loads below 1 and up to {MOST_SLOTS} servers, not for a load of "
+                f"--plot requires a load below 1 and at most {MOST_SLOTS} servers; the load is "
                 f"{load_words(system.load)} on {counted(system.servers, 'server')}."
             )
     with progress("solving"):
         data = analyzed(system, threshold)
     if plot is not None and not data.get("curves"):
-        raise ModelError(f"there is no curve to plot: {data['results'][0]['reason']}")
-    with numbers_kept() as attempt:
+        raise ModelError(f"--plot has no curve to draw: {data['results'][0]['reason']}")
+    with writing_files() as attempt:
         if plot is not None:
             attempt(lambda: plot_thresholds(data["curves"], plot))
         if json:
@@ -99,6 +98,7 @@ def analyzed(system: System, threshold: int | None = None) -> dict[str, Any]:
     systems `heavy` (percentiles), `best` (thresholds) and `curves` (means against the threshold).
     """
     from quickswap.cli.show import described
+    from quickswap.theory import fcfs, server_filling, static_quickswap
     from quickswap.theory.conditions import is_exclusive
     from quickswap.theory.threshold import Thresholds
 
@@ -122,31 +122,18 @@ def analyzed(system: System, threshold: int | None = None) -> dict[str, Any]:
             data["results"] += _msfq(system, scans, level)
             data |= _thresholds(scans, level)
     else:
-        solve = partial(static_quickswap, system, threshold)
+        solve = partial(static_quickswap.approximate, system, threshold=threshold)
         data["results"].append(_row("Static Quickswap (exclusive)", "approximation", solve))
     if system.one_or_all and system.servers <= MOST_PHASES:
-        data["results"] += _one_or_all(system)
+        data["results"] += [
+            _row("FCFS", "exact", partial(fcfs.exact, system)),
+            _row("ServerFilling", "exact", partial(server_filling.exact, system)),
+        ]
     return data
 
 
-def static_quickswap(system: System, threshold: int | None) -> Means:
-    """Approximate Static Quickswap."""
-    from quickswap.theory import static_quickswap as static
-
-    return static.approximate(system, threshold=threshold)
-
-
-def _one_or_all(system: System) -> list[dict[str, Any]]:
-    from quickswap.theory import fcfs, server_filling
-
-    return [
-        _row("FCFS", "exact", partial(fcfs.exact, system)),
-        _row("ServerFilling", "exact", partial(server_filling.exact, system)),
-    ]
-
-
 def _msfq(system: System, scans: Sequence[Thresholds], level: int) -> Iterator[dict[str, Any]]:
-    """Solve MSFQ with both drains, its approximations, and what it is for l = 0 and l = c."""
+    """Solve MSFQ with both drains, its approximations, and its limits l = 0 and l = c."""
     from quickswap.theory import msfq
 
     demand, always = scans
@@ -158,13 +145,13 @@ def _msfq(system: System, scans: Sequence[Thresholds], level: int) -> Iterator[d
         for form in msfq.FORMS if system.one_or_all else ():
             solve = partial(msfq.approximate, system, level, form)
             yield _row(label, f"approximation as {form}", solve, reference)
-    if demand.highest > 1:  # with one slot they are priorities, see `threshold_of`
+    if demand.highest > 1:  # with one slot they are priority rules, see `threshold_of`
         yield _row("MSF", "exact", partial(demand.at, 0))
         yield _row("Adaptive Quickswap", "exact", partial(demand.at, demand.highest))
 
 
 def _or_reason(solve: Callable[[], T]) -> tuple[T | None, str]:
-    """Return a solution, or why there is none; a threshold out of range is the user's mistake."""
+    """Return a solution, or None and the reason."""
     from quickswap.errors import ModelError, UnstableError
 
     try:
@@ -188,7 +175,7 @@ def _row(
 
 
 def _thresholds(scans: Sequence[Thresholds], level: int) -> dict[str, Any]:
-    """Compute percentiles of the heavies, the best thresholds, and the curves of the plot."""
+    """Compute percentiles of the heavy class, the best thresholds, and the curves of the plot."""
     data: dict[str, Any] = {"heavy": {}, "best": [], "curves": []}
     solution, _ = _or_reason(partial(scans[0].at, level))
     if solution is not None:
@@ -240,12 +227,12 @@ def _print(model: str, system: System, data: dict[str, Any]) -> None:
     if solved:
         _print_means(system, solved)
     if data["load"] >= 1:
-        print("\nAt a load of 1 or more no policy has a mean response time.")
+        print("\nAt a load of 1 or above no policy has a mean response time.")
     for reason in dict.fromkeys(each["reason"] for each in data["results"] if each["reason"]):
         print(f"\n{reason[0].upper()}{reason[1:]}")
     if any("error" not in each for each in solved if each["method"] != "exact"):
         print(
-            "\nAn approximation without an error has no exact value beside it: simulate to check."
+            "\nWithout an exact value the error of an approximation is unknown: simulate instead."
         )
     if "best" in data:
         _print_thresholds(data)
@@ -256,7 +243,7 @@ def _print_means(system: System, solved: list[dict[str, Any]]) -> None:
 
     most = 4  # more classes than that make the table too wide
     names = system.names if len(system.names) <= most else ()
-    print("\nMean response times in seconds; exact up to rounding where it says so")
+    print("\nMean response times in seconds; exact values are exact up to rounding")
     columns = ["policy", "method", "mean", "weighted", *names, "error of the mean"]
     rows = [
         [
@@ -278,12 +265,12 @@ def _print_thresholds(data: dict[str, Any]) -> None:
     times = ", ".join(f"{name.upper()} {time:.6g}" for name, time in data["heavy"].items())
     if times:
         print(f"\nResponse time of the larger class under {data['results'][0]['policy']}: {times}")
-        print("(seconds; the shares of jobs are off by about 1e-8)")
+        print("(seconds; the numerical error of the shares of jobs is about 1e-8)")
     if not data["best"]:
-        print(f"\nThresholds are compared for up to {MOST_SLOTS} servers.")
+        print(f"\nThresholds are compared for at most {MOST_SLOTS} servers.")
         return
     print("\nBest thresholds, exact")
-    columns = ["drain", "metric", "best l", "value", "at l = k-1", "lost by l = k-1"]
+    columns = ["drain", "metric", "best l", "value", "at l = k-1", "loss at l = k-1"]
     rows = [
         [
             each["drain"],

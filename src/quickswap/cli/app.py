@@ -1,4 +1,4 @@
-"""The commands, put together."""
+"""The application and its commands."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from quickswap.cli.sweep import sweep
 from quickswap.cli.tune import tune
 
 COMMANDS = (simulate, compare, sweep, plot, tune, show, analyze, fit, replay, reproduce)
-"""The function of each command; its name, parameters and docstring are what the user sees."""
+"""The function of each command; its name, parameters and docstring appear in the help."""
 
 
 def build() -> App:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 __all__ = ["compare", "mark", "numbers"]
 
 JOBS = 15_000_000
-"""Completions at each point by default: five loads and five policies in less than a minute."""
+"""Completions of each run by default: five loads and five policies in less than a minute."""
 
 
 def compare(
@@ -40,14 +40,14 @@ def compare(
     ----------
     model
         A preset (one-or-all, four-class, borg-a, borg-b, kth-sp2, nasa-ipsc), with options as in
-        one-or-all:k=8,p1=.5, or a TOML file.
+        one-or-all:k=8,p1=0.5, or a TOML file.
     policies
         Policies, separated by spaces or semicolons, in quotes: "msf smash:window=10". By default
         MSF, First-Fit, Static Quickswap, and Adaptive Quickswap with and without backfilling.
     loads
-        Loads, separated by commas; by default .5,.6,.7,.8,.9.
+        Loads, separated by commas; by default 0.5,0.6,0.7,0.8,0.9.
     rates
-        Total arrivals per second, separated by commas, in place of loads.
+        Total arrivals per second, separated by commas, instead of loads.
     scale
         Changes to the model; with --rate or --load, compare at that one point.
     settings
@@ -55,13 +55,13 @@ def compare(
     plot
         Draw the mean response times against the load into this file (svg, pdf or png).
     csv
-        Write all quantities to this file, one a line (- for standard output).
+        Write all quantities to this file, one per line (- for standard output).
     json
         Write the whole comparison to this file (- for standard output).
     parquet
         Write all quantities to this file.
     """
-    from quickswap.cli.output import emit, numbers_kept
+    from quickswap.cli.output import emit, writing_files
     from quickswap.errors import Interrupted, QuickswapError
     from quickswap.files import write_with
     from quickswap.plotting import check_format, plot_comparison
@@ -72,7 +72,7 @@ def compare(
     if plot is not None:
         check_format(plot)
     if str(parquet) == "-":
-        raise QuickswapError("--parquet is -, and parquet is not text: give a file.")
+        raise QuickswapError("--parquet is -; Parquet is not text: give a file.")
     chosen_policies = (
         policies.replace(";", " ").split() if policies is not None else DEFAULT_POLICIES
     )
@@ -89,8 +89,8 @@ def compare(
         if interrupted.result is None:
             raise
         comparison, interruption = cast("Comparison", interrupted.result), interrupted
-        note = "interrupted: the last line had not run to its end"
-    with numbers_kept() as attempt:
+        note = "interrupted: the last row is incomplete"
+    with writing_files() as attempt:
         attempt(lambda: emit(csv, lambda: comparison.to_frame().write_csv()))
         attempt(lambda: emit(json, comparison.to_json))
         if parquet is not None:
@@ -98,7 +98,7 @@ def compare(
         if plot is not None:
             attempt(lambda: plot_comparison(comparison, plot))
         if "-" not in {str(csv), str(json)}:
-            _print(comparison, note)  # behind the files, which a reader that leaves must not cost
+            _print(comparison, note)  # after the files, which must be written in any case
         if interruption is not None:
             raise interruption
 
@@ -118,20 +118,20 @@ def _points(scale: Scale | None, loads: str | None, rates: str | None) -> dict[s
     return {"loads": LOADS if loads is None else numbers("--loads", loads), "rates": None}
 
 
-def numbers(option: str, text: str, example: str = ".5,.7,.9") -> tuple[float, ...]:
-    """Read the numbers that an option gives, separated by commas."""
+def numbers(option: str, text: str, example: str = "0.5,0.7,0.9") -> tuple[float, ...]:
+    """Return the numbers of an option, which are separated by commas."""
     from quickswap.errors import QuickswapError
 
     words = text.split() if "," not in text else [word.strip() for word in text.split(",")]
     try:
-        found = tuple(map(float, words))
+        values = tuple(map(float, words))
     except ValueError:
-        found = ()
-    if not found:
+        values = ()
+    if not values:
         raise QuickswapError(
             f"{option} is {text!r}; give numbers separated by commas, as in {example}."
         )
-    return found
+    return values
 
 
 def _print(comparison: Comparison, note: str | None) -> None:
@@ -152,7 +152,7 @@ def _print(comparison: Comparison, note: str | None) -> None:
     servers = counted(system.servers, "server")
     print(f"response times on {servers}, seconds, ± is the 95 % half-width\n")
     print_table(columns, rows[:-1], text=4)
-    print("\nbest: least weighted mean response time; tied: not told apart from it")
+    print("\nbest: least weighted mean response time; tied: not significantly different from it")
     explain_unknown(chain(*rows))
     jobs = counted(sum(each.completed for each in comparison.results), "job", ",")
     print(f"{jobs} in {comparison.seconds:.1f} s")
@@ -161,7 +161,7 @@ def _print(comparison: Comparison, note: str | None) -> None:
 
 
 def mark(label: str, best: tuple[str, ...]) -> str:
-    """Return the word for a policy that is the best, or tied with it."""
+    """Return "best", "tied" or "" for a policy."""
     if label not in best:
         return ""
     return "best" if label == best[0] else "tied"

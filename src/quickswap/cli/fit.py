@@ -1,4 +1,4 @@
-"""`quickswap fit LOG`: a model of a log, and how good it is."""
+"""`quickswap fit LOG`: a model of a log, and its goodness of fit."""
 
 from __future__ import annotations
 
@@ -29,53 +29,49 @@ def fit(
     csv: Output = None,
     reading: Reading | None = None,
 ) -> None:
-    """Make a model of a cluster's log, and tell how well it describes the log.
+    """Fit a model to the log of a cluster, and print how well it describes the log.
 
     Parameters
     ----------
     log
-        The log: SWF, what Slurm's sacct prints, or a table in CSV or Parquet; also compressed.
+        A log in the Standard Workload Format, of Slurm's sacct, or a table in CSV or Parquet;
+        plain, gz or zst.
     output
-        Write the model to this TOML file, for simulate, compare, show and analyze (- for standard
-        output, in place of the tables).
+        Write the model to this TOML file, for the commands that take a MODEL (- for standard
+        output, instead of the tables).
     classes
-        load (groups of needs with about equal loads), need (a class for each need), or the groups,
-        as in 1,2-4,5-16,17-.
+        load (groups of needs with about equal loads), need (a class for each need), or groups, as
+        in 1,2-4,5-16,17-.
     at_most
-        With load, the most groups.
+        Largest number of groups with load.
     size
         best (by AIC), exponential, gamma, hyperexponential, lognormal or empirical.
     csv
-        Write the comparison of model and log to this file, a class a line (- as above).
+        Write the comparison of model and log to this file, one class per line (- as above).
     reading
         How to read the log, and which of its jobs.
     """
-    from quickswap.cli.output import emit, numbers_kept
-    from quickswap.logs import LogError
+    from quickswap.cli.output import emit, writing_files
     from quickswap.logs.fits.fitting import fit as fitted
     from quickswap.logs.fits.goodness import goodness
 
     check_writable(output, csv, sources=[log])
     jobs = read_log(log, reading)
-    try:
-        system = fitted(jobs, classes, size, at_most=at_most)  # type: ignore[arg-type]  # checked
-    except LogError as error:
-        told = str(error).replace("number of groups must", "--at-most must")
-        raise LogError(as_log_options(told)) from None
+    system = fitted(jobs, classes, size, at_most=at_most)  # type: ignore[arg-type]  # checked
     found = goodness(jobs, system)
     options = [f"--classes {classes}", f"--size {size}"]
     options += [f"--at-most {at_most}"] if classes == "load" else []
-    with numbers_kept() as attempt:
+    with writing_files() as attempt:
         attempt(lambda: emit(output, lambda: model_file(jobs, system, [*options, *given(reading)])))
         attempt(lambda: emit(csv, lambda: found.to_frame().write_csv()))
         if "-" not in map(str, (output, csv)):
-            _print(jobs, found)  # behind the files, which a reader that leaves must not cost
+            _print(jobs, found)  # after the files, which must be written even if the pipe is closed
     if output is not None and "-" not in map(str, (output, csv)):
         print(f"\nThe model is in {output}.")
 
 
 def model_file(log: JobLog, system: System, options: list[str]) -> str:
-    """Return a model file, which says in comments what was fitted to what, when and how."""
+    """Return a model file with comments on the log, the date and the options."""
     from datetime import UTC, datetime
     from importlib.metadata import version
 
@@ -84,7 +80,7 @@ def model_file(log: JobLog, system: System, options: list[str]) -> str:
         f"A model of {log.source}, by quickswap fit {version('quickswap')} on {today}.",
         f"{counted(len(log), 'job', ',')}, submitted {_span(log)}; load {log.load:.6g}.",
         f"Options: {' '.join(options)}",
-        "A class is called after the needs of its jobs; sizes are in seconds.",
+        "Each class is named after the needs of its jobs; sizes are in seconds.",
     ]
     return "".join(f"# {_printable(line)}\n" for line in lines) + "\n" + system.to_toml()
 
@@ -102,7 +98,7 @@ def _span(log: JobLog) -> str:
 
 
 def _printable(line: str) -> str:
-    """Return a line without what a comment in TOML must not hold."""
+    """Return a line without characters that TOML does not allow in comments."""
     return "".join(letter if letter.isprintable() else "?" for letter in line)
 
 

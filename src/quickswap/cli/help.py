@@ -1,4 +1,4 @@
-"""How `--help` is laid out: names on the left, what they mean beside them, wrapped once."""
+"""The layout of `--help`: names on the left, their meaning beside them."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ if TYPE_CHECKING:
 __all__ = ["Layout"]
 
 WIDEST = 100
-"""Characters of a line at most: longer ones are hard to read."""
+"""Characters of a line at most: longer lines are hard to read."""
 NAMES = 24
 """Characters of the column of names at most; a third of a narrow terminal."""
 INDENT = 2
 
 
 class Layout:
-    """Prints help as plain text; the protocol is that of cyclopts."""
+    """Prints help as plain text; implements the help formatter of cyclopts."""
 
     def __call__(self, console: Console, options: ConsoleOptions, panel: HelpPanel) -> None:
         """Print a group of commands or options."""
@@ -36,7 +36,7 @@ class Layout:
         _print(console, "\n".join([*title, *lines, ""]))
 
     def render_usage(self, console: Console, options: ConsoleOptions, usage: Any) -> None:
-        """Print how a command is called."""
+        """Print the usage of a command."""
         if usage:
             text = _text(usage)
             self._paragraph(console, text if text.startswith("Usage:") else f"Usage: {text}")
@@ -44,7 +44,7 @@ class Layout:
     def render_description(
         self, console: Console, options: ConsoleOptions, description: Any
     ) -> None:
-        """Print what a command does."""
+        """Print the description of a command."""
         if description:
             self._paragraph(console, _text(description))
 
@@ -59,7 +59,7 @@ def _name(panel: HelpPanel, entry: HelpEntry) -> str:
 
 
 def _meaning(entry: HelpEntry) -> str:
-    """Return what an option means, and its default; a flag is off unless it is given."""
+    """Return the meaning and the default of an option; flags are off by default."""
     words = [_text(entry.description)]
     if entry.default not in (None, "False"):
         value = "on" if entry.default == "True" else entry.default
@@ -70,7 +70,7 @@ def _meaning(entry: HelpEntry) -> str:
 
 
 def _entry(name: str, meaning: str, column: int, width: int) -> Iterator[str]:
-    """Yield the lines of an entry; a name too long for its column has a line of its own."""
+    """Yield the lines of an entry; a name too long for its column has its own line."""
     lines = _wrapped(meaning, width - column)
     start = " " * INDENT + name
     if len(start) + INDENT <= column and lines:
@@ -88,7 +88,7 @@ def _wrapped(text: str, width: int) -> list[str]:
 
 
 def _text(content: Any) -> str:
-    """Return what is to be shown on one line, without the line ends of docstrings."""
+    """Return content on one line, without the line ends of docstrings."""
     from rich.console import Console
 
     wide = Console(file=io.StringIO(), width=10_000, color_system=None, markup=False, emoji=False)

@@ -16,21 +16,21 @@ __all__ = ["Scale", "chosen"]
 @Parameter(name="*")
 @dataclass(frozen=True)
 class Scale:
-    """How to change the model before use."""
+    """Changes to the model."""
 
     rate: float | None = None
-    """Total arrivals per second, all classes scaled alike; by default the model's."""
+    """Total arrivals per second; scales all classes by one factor. By default the model's rate."""
     load: float | None = None
-    """Load, in place of a rate: the share of the servers that the jobs keep busy."""
+    """Load, instead of a rate: the share of the servers that the jobs occupy."""
     servers: int | None = None
-    """Number of servers, in place of the model's."""
+    """Number of servers, instead of the model's."""
 
 
 def chosen(model: str, scale: Scale | None) -> System:
     """Return the system of a preset or a file, changed as the options say.
 
     Raises:
-        ModelError: no such model, a mistake in it, or options that do not suit it.
+        ModelError: the model is unknown or not valid, or the options do not suit it.
     """
     from quickswap.errors import ModelError
     from quickswap.model.files import load
@@ -40,7 +40,7 @@ def chosen(model: str, scale: Scale | None) -> System:
     if scale is None:
         return system
     if scale.rate is not None and scale.load is not None:
-        raise ModelError("give --rate or --load, not both.")
+        raise ModelError("--rate and --load are both given: give one of them.")
     if scale.servers is not None:
         try:
             system = System(scale.servers, system.classes)
@@ -54,13 +54,13 @@ def chosen(model: str, scale: Scale | None) -> System:
 
 
 def _with_hint(message: str, model: str, servers: int, system: System) -> str:
-    """Return what is wrong with a number of servers, and what to do if they are too few."""
+    """Return the message about a number of servers, with advice if they are too few."""
     least = max(system.needs)
     if not 1 <= servers < least:
         return message
     if model.partition(":")[0].strip() == "one-or-all":
         return (
             f"--servers is {servers}, and the heavy jobs of the model need {least}: give "
-            f"one-or-all:k={servers} in place of it, and heavy jobs need {servers} too."
+            f"one-or-all:k={servers} instead, in which heavy jobs need {servers}."
         )
     return f"--servers is {servers}, and a class of the model needs {least}: give {least} or more."

@@ -12,14 +12,14 @@ from pathlib import Path
 from quickswap.cli.streams import as_written
 from quickswap.errors import QuickswapError
 
-__all__ = ["emit", "explain_unknown", "numbers_kept", "print_json", "print_table", "say"]
+__all__ = ["emit", "explain_unknown", "print_json", "print_table", "say", "writing_files"]
 
 PIPE_WIDTH = 1000
-"""Columns of a table that does not go to a terminal: enough that nothing wraps."""
+"""Columns of a table that does not go to a terminal: wide enough that nothing wraps."""
 GAP = 2
 """Blanks between columns."""
 PROSE = 36
-"""Characters from which the cells of a column are sentences, which may be wrapped down to this."""
+"""Characters from which cells are sentences, which may be wrapped to this width."""
 
 Rows = Sequence[Sequence[str]]
 
@@ -27,8 +27,8 @@ Rows = Sequence[Sequence[str]]
 def print_table(columns: Sequence[str], rows: Iterable[Sequence[str]], text: int = 1) -> None:
     """Print a table; the first `text` columns and the last one, if not a number, align left.
 
-    On a terminal that is too narrow headers and sentences wrap; if that is not enough, the columns
-    follow in several tables below each other, each of which begins with the first `text` ones.
+    On a narrow terminal headers and sentences wrap. If that is not enough, the columns are split
+    into several tables, each of which begins with the first `text` columns.
     """
     columns = [as_written(name) for name in columns]
     table = [[as_written(cell) for cell in row] for row in rows]
@@ -50,9 +50,9 @@ def say(kind: str, text: str) -> None:
 
 
 def explain_unknown(cells: Iterable[str]) -> None:
-    """Print a line on intervals of unknown width if there are any."""
+    """Print an explanation of intervals of unknown width if there are any."""
     if any("± ?" in cell for cell in cells):
-        print("± ?: the run was too short to tell how wide the interval is; simulate more jobs")
+        print("± ?: the run was too short to estimate the half-width; simulate more jobs")
 
 
 def _print(
@@ -62,17 +62,17 @@ def _print(
     part: Sequence[int],
     widths: Sequence[int] | None,
 ) -> None:
-    """Print some of the columns; of natural width and without colours unless widths are given."""
+    """Print some of the columns, in natural width unless widths are given."""
     from rich.console import Console
     from rich.table import Table
 
     table = Table(box=None, pad_edge=False, padding=(0, GAP, 0, 0), header_style="bold")
-    for place, position in enumerate(part):
+    for index, position in enumerate(part):
         words = position < text or not all(_numeric(row[position]) for row in rows)
         table.add_column(
             columns[position],
             justify="left" if words else "right",
-            width=None if widths is None else widths[place],
+            width=None if widths is None else widths[index],
             overflow="fold",
         )
     for row in rows:
@@ -87,7 +87,7 @@ def _print(
 def _parts(
     columns: Sequence[str], rows: Rows, text: int, room: int
 ) -> list[tuple[list[int], list[int]]]:
-    """Return the columns of each table, and their widths, so that each table fits the room."""
+    """Return the columns and widths of each table, so that each table fits the terminal."""
     from rich.cells import cell_len
 
     cells = [max([cell_len(row[i]) for row in rows], default=0) for i in range(len(columns))]
@@ -110,11 +110,11 @@ def _parts(
 def _widths(
     part: Sequence[int], natural: Sequence[int], least: Sequence[int], room: int
 ) -> list[int]:
-    """Return the widths of columns: the least, and what room is left for the last ones first."""
+    """Return the widths of columns: the least width, plus spare room from the last column on."""
     widths = [least[i] for i in part]
-    for place in reversed(range(len(part))):
+    for index in reversed(range(len(part))):
         left = room - _total(widths)
-        widths[place] += max(0, min(left, natural[part[place]] - widths[place]))
+        widths[index] += max(0, min(left, natural[part[index]] - widths[index]))
     return widths
 
 
@@ -123,12 +123,12 @@ def _total(widths: Sequence[int]) -> int:
 
 
 def print_json(data: object) -> None:
-    """Print JSON; numbers that JSON has no word for, infinite or not a number, become null."""
+    """Print JSON; non-finite numbers become null."""
     _print_file(json.dumps(_finite(data), indent=2, allow_nan=False, ensure_ascii=False) + "\n")
 
 
 def _print_file(text: str) -> None:
-    """Print what is read by programs: in UTF-8 as files are, whatever the locale."""
+    """Print text for programs: in UTF-8, as in files, whatever the locale."""
     buffer = getattr(sys.stdout, "buffer", None)
     if buffer is None:
         sys.stdout.write(text)
@@ -156,14 +156,14 @@ def _numeric(text: str) -> bool:
 
 
 @contextmanager
-def numbers_kept() -> Iterator[Callable[[Callable[[], object]], bool]]:
-    """Write files so that one that fails costs neither the others nor the table.
+def writing_files() -> Iterator[Callable[[Callable[[], object]], bool]]:
+    """Write several files, so that after a failure the others and the table are still written.
 
-    What the block is given writes one file, and returns whether it could. The first failure is
-    raised once the block has ended, others are printed before it.
+    The function yielded writes one file and returns whether that succeeded. The first failure is
+    raised at the end of the block, after the others have been printed.
 
     Raises:
-        QuickswapError: what the first file that failed raised.
+        QuickswapError: the first failure.
     """
     failures: list[QuickswapError] = []
 

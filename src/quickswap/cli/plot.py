@@ -1,4 +1,4 @@
-"""`quickswap plot STORE ...`: what stores contain, as a figure."""
+"""`quickswap plot STORE ...`: a figure of the results in stores."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 __all__ = ["plot"]
 
 KINDS = ("drawn", "hollow: too short", "cross: unstable", "no value")
-"""What becomes of the places of a policy."""
+"""How the marks of a policy are drawn."""
 
 
 def plot(
@@ -36,29 +36,29 @@ def plot(
     title: str | None = None,
     linear: Annotated[bool, Parameter(negative=())] = False,
 ) -> None:
-    """Draw what the stores of sweeps contain: a line for each policy, with 95 % intervals.
+    """Draw the results of sweeps: a line for each policy, with 95 % intervals.
 
     Parameters
     ----------
     store
-        The store of a sweep, which is only read.
+        The store of a sweep; it is only read.
     stores
-        More stores, read as one with it.
+        Further stores, joined with the first.
     output
-        A file to write, svg, pdf or png by its ending; may be given several times. By default an
+        A file to write, svg, pdf or png by its ending; the option may be repeated. By default an
         svg named after the store.
     metric
-        What to draw, a panel each, separated by commas: weighted, mean, std, p50, p90, p99, p999,
-        wait, slowdown, bounded-slowdown, jain, utilisation, wasted, in-system, waiting, throughput.
-        By default weighted and mean.
+        Metrics to draw, a panel each, separated by commas: weighted, mean, std, p50, p90, p99,
+        p999, wait, slowdown, bounded-slowdown, jain, utilisation, wasted, in-system, waiting,
+        throughput. By default weighted and mean.
     x
-        What to draw against: load, rate, a parameter of policies (threshold, backfill, window ...)
+        The horizontal axis: load, rate, a parameter of policies (threshold, backfill, window ...)
         or a setting. By default the load if there are several, else the parameter that varies.
     per_class
-        A panel for each class; for the lightest and the heaviest if there are more than six.
+        A panel for each class, or for the lightest and heaviest of more than six classes.
     model
-        The model to draw if there are several: a preset, a model file, or the name that the error
-        lists, as a store contains no names. By default the only one.
+        The model to draw if there are several: a preset, a model file, or a name from the error
+        message. By default the only one.
     policies
         The policies to draw, in this order, separated by spaces or semicolons, in quotes. By
         default all.
@@ -67,10 +67,10 @@ def plot(
     title
         Title above the figure; by default none.
     linear
-        Draw times on a linear axis, not on a logarithmic one.
+        Draw times on a linear axis instead of a logarithmic one.
     """
     from quickswap.cli.compare import numbers
-    from quickswap.cli.output import numbers_kept
+    from quickswap.cli.output import writing_files
     from quickswap.plotting import check_format, draw
     from quickswap.plotting.stores import chart_of
 
@@ -89,7 +89,7 @@ def plot(
         title=title,
         linear=linear,
     )
-    with numbers_kept() as attempt:
+    with writing_files() as attempt:
         attempt(lambda: draw(chart, files))
         _print(chart)
     print(f"wrote {', '.join(map(str, files))}")

@@ -1,4 +1,4 @@
-"""What `sweep`, `reproduce` and `tune` share: where points run, and how far they are."""
+"""Executor and progress bar of `sweep`, `reproduce` and `tune`."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from concurrent.futures import Executor
 
-    from quickswap.sweeps.outcomes import Advance
+    from quickswap.sweeps.run import SweepProgress
 
 __all__ = ["bar", "duration", "executor", "points_done"]
 
 
 @contextmanager
 def executor(address: str | None) -> Iterator[Executor | None]:
-    """Connect to a Dask scheduler while the block runs, if there is an address."""
+    """Connect to a Dask scheduler while the block runs, if an address is given."""
     if address is None:
         yield None
         return
@@ -29,34 +29,34 @@ def executor(address: str | None) -> Iterator[Executor | None]:
         import distributed
     except ImportError:
         raise QuickswapError(
-            "--dask needs the package distributed: install quickswap[distributed]."
+            "--dask requires the package distributed: install quickswap[distributed]."
         ) from None
     connect: Callable[..., Any] = distributed.Client  # it has no types
     try:
         client = connect(address, timeout="10s", set_as_default=False)
     except (OSError, ValueError) as error:
-        raise QuickswapError(f"no Dask scheduler answers at {address}: {error}.") from None
+        raise QuickswapError(f"--dask is {address}, where no scheduler answers: {error}.") from None
     with client:
         yield client.get_executor()
 
 
-def points_done(advance: Advance) -> str:
-    """Return how far a sweep is."""
+def points_done(progress: SweepProgress) -> str:
+    """Return the progress of a sweep in words."""
     from quickswap._words import counted
 
-    left = duration(advance.seconds_left)
-    return f"{advance.done:,} of {counted(advance.points, 'point', ',')}, {left}"
+    left = duration(progress.seconds_left)
+    return f"{progress.done:,} of {counted(progress.points, 'point', ',')}, {left}"
 
 
 @contextmanager
 def bar(
     what: str, words: Callable[[Any], str] = points_done
 ) -> Iterator[Callable[[Any], None] | None]:
-    """Show how far it is on standard error, if that is a terminal.
+    """Show a progress bar on standard error, if it is a terminal.
 
     Args:
-        what: is being done.
-        words: from what is reported, which has a share, to what is said beside the bar.
+        what: title of the bar.
+        words: returns the text beside the bar for a `SweepProgress` or `TuningProgress`.
     """
     if not sys.stderr.isatty():
         yield None
@@ -64,21 +64,21 @@ def bar(
     from rich.console import Console
     from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn
 
-    said = TextColumn("{task.fields[said]}")
-    columns = (TextColumn("{task.description}"), BarColumn(), TaskProgressColumn(), said)
+    text = TextColumn("{task.fields[words]}")
+    columns = (TextColumn("{task.description}"), BarColumn(), TaskProgressColumn(), text)
     with Progress(*columns, console=Console(stderr=True), transient=True) as shown:
-        task = shown.add_task(what, total=1.0, said="")
+        task = shown.add_task(what, total=1.0, words="")
 
-        def report(advance: Any) -> None:
-            shown.update(task, completed=advance.share, said=words(advance))
+        def report(progress: Any) -> None:
+            shown.update(task, completed=progress.share, words=words(progress))
 
         yield report
 
 
 def duration(seconds: float) -> str:
-    """Return a time as people say it."""
+    """Return the time left in words."""
     if not seconds >= 0:
-        return "time left unknown yet"
+        return "time left unknown"
     minutes, rest = divmod(round(seconds), 60)
     if minutes >= 60:
         return f"{minutes // 60} h {minutes % 60:02} min left"

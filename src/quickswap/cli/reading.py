@@ -1,4 +1,4 @@
-"""What the commands that take a LOG share: how to read it."""
+"""Options of the commands that take a LOG, and the reading of the log."""
 
 from __future__ import annotations
 
@@ -19,30 +19,32 @@ __all__ = ["Reading", "as_log_options", "given", "read_log"]
 @Parameter(name="*")
 @dataclass(frozen=True)
 class Reading:
-    """How to read the log, and which of its jobs."""
+    """How to read the log, and which jobs to keep."""
 
     format: str | None = None
-    """swf, sacct, csv or parquet; without it the content decides."""
+    """swf, sacct, csv or parquet; by default detected from the content."""
     servers: Whole | None = None
-    """Servers of the machine; by default as many as the log says."""
+    """Servers of the machine; by default the number in the log."""
     unit: str = "cpu"
-    """What a server is: cpu, node or gpu."""
+    """The unit of servers: cpu, node or gpu."""
     partition: str | None = None
-    """The partition to read, or several with commas between them; all by default."""
+    """The partition to read, or several separated by commas; by default all."""
     timezone: str | None = None
-    """Of the times in the log, and of --from and --to, as in Europe/Berlin; by default UTC, and for
-    --from and --to of SWF the zone in its header."""
+    """Time zone of the log and of --from and --to, as in Europe/Berlin.
+
+    By default UTC, and for --from and --to of SWF the zone in its header.
+    """
     start: Annotated[str | None, Parameter(name="--from")] = None
     """The earliest submission: a date, as in 2024-03-01, or seconds after the first job.
 
     By default there is no limit.
     """
     end: Annotated[str | None, Parameter(name="--to")] = None
-    """The first moment that is too late for a submission, likewise; by default there is none."""
+    """The first instant after the last submission, likewise; by default there is no limit."""
     scale_load: float = 1.0
     """Factor of the load: interarrival times are that many times shorter."""
     smallest_need: Whole | None = None
-    """Jobs that need fewer servers are left out; by default none, as with the next three."""
+    """Smallest need, in servers; by default any."""
     largest_need: Whole | None = None
     """Largest need, in servers; by default any."""
     smallest_size: float | None = None
@@ -50,16 +52,16 @@ class Reading:
     largest_size: float | None = None
     """Largest size, in seconds; by default any."""
     sacct_format: str | None = None
-    """Of sacct, the fields: what was given to sacct --format. By default its header."""
+    """Fields of sacct, as given to sacct --format; by default those of its header."""
     delimiter: str | None = None
-    """Of sacct, what separates the fields: what was given to --delimiter. By default its header."""
+    """Separator of the fields of sacct, as given to sacct --delimiter; by default detected."""
     columns: str | None = None
-    """Of tables, their names of the columns, as in need=cpus,size=runtime.
+    """Names of the columns of a table, as in need=cpus,size=runtime.
 
     By default the names that the documentation lists.
     """
     time_unit: str | None = None
-    """Of tables, the unit of times that are plain numbers: s, ms, us or ns; by default s."""
+    """Unit of numeric times in a table: s, ms, us or ns; by default s."""
     strict: Annotated[bool, Parameter(negative=())] = False
     """Refuse a log with a row that would be dropped or repaired."""
 
@@ -68,7 +70,7 @@ def read_log(path: str, reading: Reading | None = None) -> JobLog:
     """Read the log as the options say.
 
     Raises:
-        LogError: what `quickswap.logs.read` refuses, with options called as on the command line.
+        LogError: as `quickswap.logs.read`, with arguments called as options.
     """
     from quickswap.logs import LogError, read
 
@@ -81,7 +83,7 @@ def read_log(path: str, reading: Reading | None = None) -> JobLog:
 
 
 def given(options: object | None) -> list[str]:
-    """Return the options that are not as by default, as they are written: `--unit node`.
+    """Return the options that differ from their defaults, as written: `--unit node`.
 
     `options` is a `Reading`, or another dataclass of options with defaults, or None.
     """
@@ -89,20 +91,20 @@ def given(options: object | None) -> list[str]:
 
     if options is None:
         return []
-    defaults, found = vars(type(options)()), []
+    defaults, words = vars(type(options)()), []
     for name, value in vars(options).items():
         if value != defaults[name]:
             option = _option(name)
-            found.append(option if value is True else f"{option} {shlex.quote(str(value))}")
-    return found
+            words.append(option if value is True else f"{option} {shlex.quote(str(value))}")
+    return words
 
 
 _NAMES = {"start": "from", "end": "to"}
-"""Options that have another name than the argument of `read`."""
+"""Options whose name differs from the argument of `read`."""
 
 
 def as_log_options(text: str) -> str:
-    """Return what the readers say with their arguments called as on the command line."""
+    """Return a message of the readers with their arguments called as options."""
     names = vars(Reading())
     any_, compound = "|".join(names), "|".join(name for name in names if "_" in name)
     text = re.sub(r'\bcolumns=\{"(\w+)": ([^}]*)\}', r"--columns \1=\2", text)
@@ -134,7 +136,7 @@ def _keywords(reading: Reading) -> dict[str, Any]:
 
 
 def _instant(text: str | None) -> float | str | None:
-    """Return a number if the text is one, else the date as it is."""
+    """Return the text as a number if it is one, else unchanged."""
     try:
         return None if text is None else float(text)
     except ValueError:
@@ -142,7 +144,7 @@ def _instant(text: str | None) -> float | str | None:
 
 
 def _columns(text: str | None) -> dict[str, str] | None:
-    """Return the names of columns that the text gives."""
+    """Return the columns of the table by their names in quickswap."""
     from quickswap.logs import LogError
 
     found: dict[str, str] = {}
@@ -151,7 +153,7 @@ def _columns(text: str | None) -> dict[str, str] | None:
         name, equals, own = (each.strip() for each in word.partition("="))
         if not (name and equals and own):
             raise LogError(
-                f"--columns is {text!r}; give the column meant and the table's name of it, as in "
+                f"--columns is {text!r}; give each column as NAME=NAME_IN_TABLE, as in "
                 "need=cpus,size=runtime."
             )
         if name in found:
@@ -161,12 +163,14 @@ def _columns(text: str | None) -> dict[str, str] | None:
 
 
 def _listed(option: str, text: str | None) -> list[str] | None:
-    """Return what stands between commas, none of it empty."""
+    """Return the items of a list separated by commas, none of them empty."""
     from quickswap.logs import LogError
 
     if text is None:
         return None
     words = text.split(",")
     if not all(map(str.strip, words)):
-        raise LogError(f"{option} is {text!r}, with nothing before, between or after commas.")
+        raise LogError(
+            f"{option} is {text!r}; give a list separated by commas, without empty items."
+        )
     return words

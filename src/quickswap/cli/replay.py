@@ -1,15 +1,12 @@
-"""`quickswap replay LOG`: what other policies would have done for the jobs of a log."""
+"""`quickswap replay LOG`: the jobs of a log under other policies."""
 
 from __future__ import annotations
 
 import math
-import re
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, cast
 
 from cyclopts import Parameter
 
@@ -24,26 +21,26 @@ if TYPE_CHECKING:
 __all__ = ["replay"]
 
 REPORT_LOADS = (1.0, 1.1, 1.2)
-"""Factors of the load by default where a report is written."""
+"""Default factors of the load for a report."""
 
 
 @Parameter(name="*")
 @dataclass(frozen=True)
 class Serving:
-    """How to replay it."""
+    """How to replay the log."""
 
     estimate: str = "logged"
-    """What EASY, Conservative and backfilling believe of sizes: logged, exact, or a factor."""
+    """Size estimates for EASY, Conservative and backfilling: logged, exact, or a factor."""
     classes: str = "need"
-    """need: each need is a class; load: groups of about equal load; or as in 1,2-4,5-16,17-."""
+    """need (a class for each need), load (groups of about equal load), or as in 1,2-4,5-16,17-."""
     warmup: float = 0.05
-    """Share of the log's duration at its beginning whose jobs are not measured."""
+    """Share of the log's duration, at its start, whose jobs are not measured."""
     cooldown: float = 0.05
-    """Share of the log's duration at its end whose jobs are not measured."""
+    """Share of the log's duration, at its end, whose jobs are not measured."""
     slowdown_bound: float = 10.0
-    """Sizes below this count as this in the bounded slowdown, seconds."""
+    """Least size in the bounded slowdown, in seconds; smaller sizes are raised to it."""
     seed: Whole = 1
-    """Of the draws that give the intervals."""
+    """Seed of the bootstrap for the intervals."""
     debug: Annotated[bool, Parameter(negative=())] = False
     """Check every event."""
 
@@ -63,7 +60,7 @@ def replay(
     json: Output = None,
     parquet: Output = None,
 ) -> None:
-    """Serve the jobs of a log again under several policies; print a table, the best marked.
+    """Replay the jobs of a log under several policies; print a table, the best marked.
 
     Parameters
     ----------
@@ -74,27 +71,27 @@ def replay(
         Policies, separated by spaces or semicolons, in quotes: "easy adaptive-quickswap". By
         default EASY, Conservative, First-Fit, Static Quickswap and Adaptive Quickswap.
     load_factors
-        Factors of the load to replay at, separated by commas: interarrival times are that many
-        times shorter. By default 1; with --report 1,1.1,1.2.
+        Factors of the load, separated by commas, by which interarrival times are divided. By
+        default 1; with --report 1,1.1,1.2.
     reading
-        How to read the log, and which of its jobs.
+        How to read the log, and which jobs to keep.
     serving
-        How to replay it.
+        How to replay the log.
     report
         Write a report to this file: one HTML page for readers who did not run the replays.
     groups
-        With --report, the column of the log that groups the users: user, group, queue, partition
-        or class. By default group where there are 2 to 30 of them, else user.
+        With --report, the column of the log that groups the jobs: user, group, queue, partition or
+        class. By default group if there are 2 to 30 groups, else user.
     outcomes
-        Write what became of each job under each policy to this file, in Parquet.
+        Write the start and end of each job under each policy to this file, in Parquet.
     csv
-        Write all quantities to this file, one a line (- for standard output).
+        Write all quantities to this file, one per line (- for standard output).
     json
-        Write all quantities and how the log was read to this file (- for standard output).
+        Write all quantities and the report on the log to this file (- for standard output).
     parquet
         Write all quantities to this file.
     """
-    from quickswap.cli.output import emit, numbers_kept
+    from quickswap.cli.output import emit, writing_files
     from quickswap.errors import Interrupted, QuickswapError
     from quickswap.files import write_with
     from quickswap.replays import replay_all
@@ -105,36 +102,37 @@ def replay(
     check_writable(report, outcomes, csv, json, parquet, sources=[log])
     for option, path in (("report", report), ("outcomes", outcomes), ("parquet", parquet)):
         if str(path) == "-":
-            raise QuickswapError(f"--{option} is -, which is standard output: give a file.")
+            raise QuickswapError(f"--{option} is -; it cannot be standard output: give a file.")
         if str(path).startswith("--"):
-            raise QuickswapError(f"--{option} lacks its file: {path} stands in its place.")
+            raise QuickswapError(f"--{option} is {path}, which is another option: give a file.")
     if groups is not None and report is None:
-        raise QuickswapError("--groups is for the report: give --report too.")
-    with _as_options():
-        check_column(groups)
-    factors = _factors(load_factors, REPORT_LOADS if report is not None else (1.0,))
+        raise QuickswapError("--groups requires --report: give both.")
+    check_column(groups)
+    factors: tuple[float, ...] = REPORT_LOADS if report is not None else (1.0,)
+    if load_factors is not None:
+        factors = numbers("--load-factors", load_factors, "1,1.1,1.2")
     names = policies.replace(";", " ").split() if policies is not None else DEFAULT_POLICIES
     if not names:
         raise QuickswapError(
             f'--policies is {policies!r}; give at least one policy, as in "easy first-fit".'
         )
     read = read_log(log, reading)
-    with _as_options():
-        check_filled(read.jobs, groups)
+    check_filled(read.jobs, groups)
     interruption: KeyboardInterrupt | None = None
     try:
-        with progress("replaying") as shown, _as_options():
+        with progress("replaying") as shown:
             comparison = replay_all(
                 read, names, load_factors=factors, progress=shown, **_keywords(serving)
             )
     except Interrupted as interrupted:
         if interrupted.result is None:
             raise
-        comparison, interruption = _partly(interrupted.result), interrupted
+        comparison = cast("ReplayComparison", interrupted.result)
+        interruption = interrupted
     if not any(each.jobs for each in comparison.results):
         raise QuickswapError(_nothing(comparison))
-    note = "interrupted: the replays that had ended are shown" if interruption else ""
-    with numbers_kept() as attempt:
+    note = "interrupted: the table has the replays that had ended" if interruption else ""
+    with writing_files() as attempt:
         attempt(lambda: emit(csv, lambda: comparison.to_frame().write_csv()))
         attempt(lambda: emit(json, comparison.to_json))
         if parquet is not None:
@@ -148,12 +146,12 @@ def replay(
                     lambda: write_report(comparison, report, groups=groups, command=command)
                 ):
                     note = f"\nreport: {report}"
-            except KeyboardInterrupt as struck:
-                interruption, note = struck, "interrupted"
+            except KeyboardInterrupt as interrupted:
+                interruption, note = interrupted, "interrupted"
         if interruption is not None and report is not None:
-            note += "; the report is not written"
+            note += "; the report was not written"
         if "-" not in {str(csv), str(json)}:
-            _print(comparison, note)  # behind the files, which a reader that leaves must not cost
+            _print(comparison, note)  # after the files, which must be written in any case
         if interruption is not None:
             raise interruption
 
@@ -167,7 +165,7 @@ def _command(
     reading: Reading | None,
     serving: Serving | None,
 ) -> str:
-    """Return the command with which a report is made, as the report shows it."""
+    """Return the command that writes a report, as the report shows it."""
     import shlex
 
     options = [*given(reading), *given(serving)]
@@ -176,30 +174,6 @@ def _command(
     options += [f"--report {shlex.quote(report.name)}"]
     options += [] if groups is None else [f"--groups {groups}"]
     return " ".join(["quickswap replay", shlex.quote(Path(log).name), *options])
-
-
-@contextmanager
-def _as_options() -> Iterator[None]:
-    """Let a mistake be told with the settings called as on the command line."""
-    from quickswap.errors import QuickswapError
-
-    names = "|".join(["groups", "servers", *vars(Serving())])
-    try:
-        yield
-    except QuickswapError as error:
-        text = re.sub(rf"^({names})\b(?= (is|and|must)\b)", _option, str(error))
-        raise type(error)(re.sub(rf"(?<=^--warmup and )({names})\b", _option, text)) from None
-
-
-def _option(found: re.Match[str]) -> str:
-    return "--" + found[1].replace("_", "-")
-
-
-def _partly(result: object) -> ReplayComparison:
-    from quickswap.replays import ReplayComparison
-
-    assert isinstance(result, ReplayComparison)
-    return result
 
 
 def _keywords(serving: Serving | None) -> dict[str, Any]:
@@ -212,17 +186,13 @@ def _keywords(serving: Serving | None) -> dict[str, Any]:
 
 
 def _nothing(comparison: ReplayComparison) -> str:
-    """Return why no job was measured, and what to do."""
+    """Return the message for a replay in which no job was measured."""
     first = comparison.results[0]
     head, tail = (f"{100 * each:g} %" for each in (first.inputs.warmup, first.inputs.cooldown))
     return (
         f"no job is measured: all were submitted in the first {head} or the last {tail} of the "
-        "log's time; give --warmup 0 --cooldown 0, or a longer log."
+        "duration; give --warmup 0 --cooldown 0, or a longer log."
     )
-
-
-def _factors(text: str | None, default: tuple[float, ...]) -> tuple[float, ...]:
-    return default if text is None else numbers("--load-factors", text, "1,1.1,1.2")
 
 
 def _print(comparison: ReplayComparison, note: str) -> None:
@@ -243,7 +213,7 @@ def _print(comparison: ReplayComparison, note: str) -> None:
         print(f"  {fact}")
     too_large = max(each.too_large for each in comparison.results)
     if too_large:
-        print(f"  left out: {counted(too_large, 'job', ',')} that need more than {servers}")
+        print(f"  dropped: {counted(too_large, 'job', ',')} that need more than {servers}")
     pieces, piece = first.resampled
     unit = common_unit(comparison)
     width = f"± is the 95 % half-width over {counted(pieces, piece)} of the log"
@@ -268,15 +238,15 @@ def _print(comparison: ReplayComparison, note: str) -> None:
         rows.append([""] * len(columns))
     print_table(columns, rows[:-1], text=3)
     print(f"\n{_window(first)}")
-    print("best: least mean bounded slowdown; tied: not told apart from it")
+    print("best: least mean bounded slowdown; tied: not significantly different from it")
     if any("± ?" in cell for cell in chain(*rows)):
-        print("± ?: the log is too short, or the jobs too few, to tell how wide the interval is")
+        print("± ?: the log is too short, or the jobs too few, to estimate the half-width")
     if any(row[-1] == "falls behind" for row in rows):
-        print("falls behind: the queue grows, so that waits tell the length of the log")
+        print("falls behind: the queue grows, so that waits depend on the length of the log")
     if any(row[-1] == "persistent backlog" for row in rows):
         print(
-            "persistent backlog: for more than a quarter of the log, or two months, without a "
-            "break, at least a day's work of the whole machine waited"
+            "persistent backlog: at least a day's work of the whole machine waited for more than a "
+            "quarter of the log, or two months, without a break"
         )
     print(f"{counted(len(comparison.results), 'replay')} in {comparison.seconds:.1f} s")
     if note:
@@ -284,10 +254,10 @@ def _print(comparison: ReplayComparison, note: str) -> None:
 
 
 def _window(first: ReplayResult) -> str:
-    """Return why the servers in use are not the load."""
+    """Return the explanation of the difference between utilisation and load."""
     head, tail = first.inputs.warmup, first.inputs.cooldown
     if head == tail == 0:
-        return "utilisation: from the first submission to the last; what ends later is in the load"
+        return "utilisation: from the first submission to the last; the load includes later work"
     return (
         f"utilisation: without the first {100 * head:g} % and last {100 * tail:g} % of the time, "
         "which the load includes"
@@ -307,5 +277,5 @@ def _row(each: ReplayResult, best: tuple[str, ...], unit: Unit) -> list[str]:
     rest = (overall.bounded_slowdown.mean, each.utilisation)
     label = each.policy_label
     load = "-" if math.isnan(each.load) else load_words(each.load)
-    verdict = "" if label == AS_LOGGED else each.verdict  # it is no schedule of this machine
+    verdict = "" if label == AS_LOGGED else each.verdict  # not a schedule of this machine
     return [load, label, mark(label, best), *cells, *map(str, rest), verdict]

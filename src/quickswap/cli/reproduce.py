@@ -26,28 +26,28 @@ def reproduce(
     dask: str | None = None,
     list_: Annotated[bool, Parameter(name="--list", negative=())] = False,
 ) -> None:
-    """Simulate what the paper's figures show; write data, figures and verdicts on its claims.
+    """Reproduce the figures of the paper; write data, figures and verdicts on its claims.
 
     Parameters
     ----------
     figures
-        fig1 to fig8 of the paper, those beyond it (--list names all), or all; or JSON files that
-        an earlier run has written.
+        fig1 to fig8 of the paper, further figures (--list prints all names), all, or JSON files of
+        an earlier run.
     output
-        The folder to write into. Run an interrupted command again to continue it.
+        The output folder. Repeat an interrupted command to continue it.
     quick
         Simulate for minutes on two cores, with wide intervals, instead of hours.
     precision
-        Relative half-width to reach; by default 2 % (Borg 10 %).
+        Relative half-width to reach; by default 2 %, for Borg 10 %.
     jobs
-        Completions of each point at most; by default as many as each figure needs.
+        Completions of each point at most; by default those of each figure.
     threads
         Threads to use, one a point; all cores by default. Does not change the results.
     dask
         Run the points on the workers of this Dask scheduler, as in tcp://host:8786. By
         default on this machine.
     list_
-        Only list the figures.
+        List the figures and exit.
     """
     from quickswap.errors import Interrupted, QuickswapError
     from quickswap.paper.run import EXPERIMENTS
@@ -60,7 +60,7 @@ def reproduce(
         return
     if not figures:
         raise QuickswapError(
-            "name the figures to reproduce, as in quickswap reproduce fig3; --list names all."
+            "no figures are given: name them, as in quickswap reproduce fig3; --list names all."
         )
     try:
         with executor(dask) as chosen, bar("reproducing") as report:
@@ -75,7 +75,7 @@ def reproduce(
                 progress=report,
             )
     except Interrupted:
-        print(f"interrupted: results are kept in {output}; run the command again to continue it")
+        print(f"interrupted: results so far are in {output}; repeat the command to continue")
         raise KeyboardInterrupt from None
     _print(found)
     if found.not_drawn:
@@ -100,7 +100,7 @@ def _print(found: Reproduction) -> None:
         rows.append(
             [name, *(str(count) if count else "-" for count in counts), figure.experiment.title]
         )
-    columns = ["figure", "points", "unstable", "too short", "budget ended", "what it shows"]
+    columns = ["figure", "points", "unstable", "too short", "budget ended", "title"]
     print_table(columns, rows, text=1)
     if found.findings:
         print()

@@ -1,14 +1,13 @@
-"""What `simulate` and `compare` share: settings, progress, files to write."""
+"""Settings of a simulation, progress and output files, for several commands."""
 
 from __future__ import annotations
 
 import math
 import os
-import re
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -18,13 +17,12 @@ from quickswap.errors import QuickswapError
 
 __all__ = [
     "Output",
-    "SaidError",
     "Settings",
     "Whole",
-    "as_options",
     "check_writable",
     "files_of_stores",
     "keywords",
+    "option",
     "progress",
     "share_or_name",
 ]
@@ -40,7 +38,7 @@ def whole(_: Any, tokens: Sequence[Any]) -> int:
     except ValueError:
         number = math.nan
     if not number.is_integer():
-        raise ValueError(f"{text!r} is no whole number: give one as in 100 or 1e6")
+        raise ValueError(f"{text!r} is not a whole number: write it as in 100 or 1e6")
     return int(number)
 
 
@@ -60,28 +58,28 @@ class Settings:
     By default 1,000,000, of compare 15,000,000, and with --precision 100,000,000.
     """
     precision: float | None = None
-    """Simulate until the relative half-width is at most this and the run no longer too short.
+    """Simulate until the relative half-width is at most this and the run is long enough.
 
     By default until all --jobs have completed.
     """
     precision_of: str = "mean"
-    """The half-width of what: mean, weighted (that as well) or classes (those and every class)."""
+    """The half-widths that count: mean, weighted (both means) or classes (all means)."""
     seed: Whole = 1
     """Equal seeds give equal results, byte by byte."""
     engine: str = "auto"
     """auto, jumps (exponential sizes, Poisson arrivals: fastest) or events (anything)."""
     replications: Whole = 4
-    """Independent runs that each simulation consists of."""
+    """Independent runs of each simulation."""
     threads: Whole | None = None
     """Threads to use; all cores by default. Does not change the result."""
     warmup: str = "0.1"
-    """Share of each replication that is cut off, or mser5."""
+    """Share of each replication that is discarded at its start, or mser5."""
     slowdown_bound: float = 10.0
-    """Sizes below this count as this in the bounded slowdown, seconds."""
+    """Least size in the bounded slowdown, in seconds; smaller sizes are raised to it."""
     max_in_system: Whole = 1_000_000
-    """A replication with more jobs in the system is ended."""
+    """A replication with more jobs in the system terminates."""
     allow_unstable: Annotated[bool, Parameter(negative=())] = False
-    """Simulate even where no policy can be stable, and to the end."""
+    """Simulate to the end even where no policy is stable."""
     debug: Annotated[bool, Parameter(negative=())] = False
     """Check every event: servers, conservation of jobs, order in class, Little's law."""
 
@@ -93,7 +91,7 @@ def keywords(settings: Settings | None) -> dict[str, Any]:
 
 
 def share_or_name(text: str) -> float | str:
-    """Return a number if the text is one."""
+    """Return the text as a number if it is one."""
     try:
         return float(text)
     except ValueError:
@@ -102,7 +100,7 @@ def share_or_name(text: str) -> float | str:
 
 @contextmanager
 def progress(what: str) -> Iterator[Callable[[int, int], None] | None]:
-    """Show a progress bar on standard error while the block runs, if that is a terminal."""
+    """Show a progress bar on standard error while the block runs, if it is a terminal."""
     if not sys.stderr.isatty():
         yield None
         return
@@ -126,26 +124,16 @@ def progress(what: str) -> Iterator[Callable[[int, int], None] | None]:
         yield lambda done, total: bar.update(task, completed=done, total=total)
 
 
-class SaidError(QuickswapError):
-    """A mistake whose sentence calls all as the user does: nothing in it is to be renamed."""
-
-
-def as_options(text: str, given: Iterable[str] | None = None) -> str:
-    """Return a sentence with the settings called what the command line calls them.
-
-    `given` are the settings that options gave; None is all of them.
-    """
-    text = re.sub(r"\bload_factors?\b", "--load-factors", text)
-    known = [field.name for field in fields(Settings) if "_" in field.name]
-    names = "|".join(known if given is None else set(known) & set(given)) or r"\b\B"
-    return re.sub(rf"\b({names})(=True)?\b", lambda m: "--" + m[1].replace("_", "-"), text)
+def option(argument: str) -> str:
+    """Return the option that sets an argument of a function."""
+    return "--" + argument.replace("_", "-") if argument.isidentifier() else argument
 
 
 def check_writable(*paths: Path | None, sources: Iterable[str | Path | None]) -> None:
-    """Refuse files that cannot be written, before any long work is done.
+    """Refuse files that cannot be written, before any long work.
 
-    `sources` is what the command reads, and its store: files, which need not exist yet, or as text
-    files and names of presets.
+    `sources` are the inputs and the store of the command: paths, which need not exist yet, or
+    text, which may be the name of a preset.
     """
     from quickswap.files import check_file, same_file
 
@@ -154,14 +142,14 @@ def check_writable(*paths: Path | None, sources: Iterable[str | Path | None]) ->
     for path in filter(None, paths):
         stream = str(path) == "-"
         if not stream and any(same_file(path, each) for each in read):
-            raise QuickswapError(f"{path} is what is read: give an output a file of its own.")
+            raise QuickswapError(f"{path} is an input: give the output another file.")
         if any(path == each or (not stream and same_file(path, each)) for each in taken):
-            raise QuickswapError(f"two outputs are to go to {path}: give each a file of its own.")
+            raise QuickswapError(f"{path} is given for two outputs: give each its own file.")
         taken.append(path)
         if not stream:
             check_file(path)
 
 
 def files_of_stores(*stores: Path | None) -> list[Path]:
-    """Return the files of stores: each has a journal beside it while it is written."""
+    """Return the files of stores: each one and its journal, which exists during a write."""
     return [file for each in stores if each for file in (each, Path(f"{each}-journal"))]

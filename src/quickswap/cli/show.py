@@ -1,4 +1,4 @@
-"""`quickswap show MODEL`: what a model is, and what is known about it without simulation."""
+"""`quickswap show MODEL`: a model, its load and capacity, and the limits of the policies."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def show(
     ----------
     model
         A preset (one-or-all, four-class, borg-a, borg-b, kth-sp2, nasa-ipsc), with options as in
-        one-or-all:k=8,p1=.5, or a TOML file.
+        one-or-all:k=8,p1=0.5, or a TOML file.
     scale
         Changes to the model.
     json
@@ -128,8 +128,10 @@ def _print(model: str, system: System, data: dict[str, Any]) -> None:
         columns, [*rows, ["all", "", f"{data['arrival_rate']:.6g}", "", "", "", "100%", "100%"]]
     )
     load = load_words(data["load"], 6)
-    print(f"\nload      {load}   share of the servers that the jobs keep busy")
-    print(f"capacity  {data['capacity']:.6g}   arrivals per second that some policy can carry\n")
+    print(f"\nload      {load}   share of the servers that the jobs occupy")
+    print(
+        f"capacity  {data['capacity']:.6g}   arrivals per second; some policy is stable below it\n"
+    )
     columns = [
         "policy",
         "stable below",

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 __all__ = ["simulate"]
 
 POINTS = 2000
-"""Most points of a trajectory."""
+"""Points of a trajectory at most."""
 
 
 def simulate(
@@ -36,7 +36,7 @@ def simulate(
     ----------
     model
         A preset (one-or-all, four-class, borg-a, borg-b, kth-sp2, nasa-ipsc), with options as in
-        one-or-all:k=8,p1=.5, or a TOML file.
+        one-or-all:k=8,p1=0.5, or a TOML file.
     policy
         A policy, with parameters as in msfq:threshold=31,drain=always.
     scale
@@ -44,13 +44,13 @@ def simulate(
     settings
         How to simulate.
     json
-        Write the whole result to this file (- for standard output); it can be rerun from it.
+        Write the whole result to this file (- for standard output), from which it can be rerun.
     csv
-        Write all quantities to this file, one a line (- for standard output).
+        Write all quantities to this file, one per line (- for standard output).
     trajectory
         Write the number in system per class against time to this CSV file (- for standard output).
     """
-    from quickswap.cli.output import emit, numbers_kept
+    from quickswap.cli.output import emit, writing_files
     from quickswap.errors import Interrupted
     from quickswap.simulation.simulate import simulate as run
 
@@ -66,12 +66,12 @@ def simulate(
         if interrupted.result is None:
             raise
         result, interruption = cast("Result", interrupted.result), interrupted
-    with numbers_kept() as attempt:
+    with writing_files() as attempt:
         attempt(lambda: emit(json, result.to_json))
         attempt(lambda: emit(csv, lambda: result.to_frame().write_csv()))
         attempt(lambda: emit(trajectory, lambda: _trajectory(result)))
         if "-" not in map(str, (json, csv, trajectory)):
-            _print(result)  # behind the files, which a reader that leaves must not cost
+            _print(result)  # after the files, which must be written even if the pipe is closed
         if interruption is not None:
             raise interruption
 
@@ -79,7 +79,6 @@ def simulate(
 def _print(result: Result) -> None:
     from quickswap._words import counted, load_words
     from quickswap.cli.output import explain_unknown, print_table
-    from quickswap.cli.run import as_options
 
     system = result.system
     print(
@@ -87,7 +86,7 @@ def _print(result: Result) -> None:
         f"{counted(system.arrival_rate, 'job', '.6g')} per second, load {load_words(system.load)}: "
         f"{result.verdict.status}"
     )
-    print(f"({as_options(result.verdict.reason)})\n")
+    print(f"({result.verdict.reason})\n")
     columns = ["class", "need", "jobs", "mean response", "P50", "P90", "P99", "P99.9", "mean wait"]
     columns += ["P99 slowdown", "in system"]
     rows = [_row(each) for each in (*result.classes, result.overall)]
@@ -99,7 +98,7 @@ def _print(result: Result) -> None:
     rate = result.events / result.seconds / 1e6
     jobs = counted(result.completed, "job", ",")
     print(f"\n{jobs} in {result.seconds:.2f} s ({rate:.3g} million events/s)")
-    print(f"{as_options(result.stop.value)}; times in seconds, ± is the 95 % half-width")
+    print(f"{result.stop.value}; times in seconds, ± is the 95 % half-width")
     explain_unknown(chain(lines, *rows))
 
 

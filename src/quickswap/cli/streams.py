@@ -1,4 +1,4 @@
-"""Standard output and error: closed, full, or of an encoding that lacks letters."""
+"""Standard output and error streams that are closed, full, or limited in their encoding."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ INSTEAD = {
     "\N{EN DASH}": "-",
     "\N{HORIZONTAL ELLIPSIS}": "...",
 }
-"""What stands for the letters that our own sentences use, where an encoding lacks them."""
+"""Replacements of letters in messages and tables, where an encoding lacks them."""
 _POLICY = "quickswap"
 
 
 class _Closed(io.TextIOBase):
-    """Standard output that was closed before the command began: a write fails as on a full disk."""
+    """Standard output that was closed before the command started: writing fails."""
 
     encoding = "utf-8"
 
@@ -31,10 +31,10 @@ class _Closed(io.TextIOBase):
 
 
 def prepare() -> None:
-    """Make standard output and error take every text.
+    """Make standard output and error accept every text.
 
-    A letter that the encoding lacks becomes one like it, or an escape as in Python. Output to a
-    closed descriptor is an error once there is some; error messages then go nowhere.
+    A letter that the encoding lacks is replaced by a similar one, or by an escape as in Python.
+    Writing to a closed standard output is an error; a closed standard error discards messages.
     """
     _fill_descriptors()
     if sys.stdout is None:
@@ -47,13 +47,13 @@ def prepare() -> None:
 
 
 def as_written(text: str) -> str:
-    """Return a text as standard output will show it, so that tables can be aligned by it."""
+    """Return a text as standard output shows it, for the alignment of tables."""
     encoding = getattr(sys.stdout, "encoding", None) or "utf-8"
     return text.encode(encoding, _POLICY).decode(encoding)
 
 
 def _fill_descriptors() -> None:
-    """Open the null device in place of closed descriptors: else a file would get their numbers."""
+    """Open the null device for closed descriptors, whose numbers a file would get otherwise."""
     while True:
         descriptor = os.open(os.devnull, os.O_RDWR)
         if descriptor > 2:

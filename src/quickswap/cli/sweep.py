@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from collections.abc import Callable
+from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, cast
@@ -13,11 +13,10 @@ from cyclopts import Parameter
 from quickswap.cli.points import bar, executor
 from quickswap.cli.run import (
     Output,
-    SaidError,
     Whole,
-    as_options,
     check_writable,
     files_of_stores,
+    option,
     share_or_name,
 )
 
@@ -26,17 +25,17 @@ if TYPE_CHECKING:
 
     from polars import DataFrame
 
-    from quickswap.sweeps.grid import Spot
+    from quickswap.sweeps.grid import GridPoint
+    from quickswap.sweeps.run import Sweep
     from quickswap.sweeps.store import Store
-    from quickswap.sweeps.sweeping import Sweep
 
 __all__ = ["sweep"]
 
 
-@Parameter(name="*", group="In place of what the grid says, which is the default")
+@Parameter(name="*", group="Overrides of the grid, which has the defaults")
 @dataclass(frozen=True)
 class Overrides:
-    """What takes the place of what the grid says."""
+    """Values that override those of the grid."""
 
     models: str | None = None
     """Presets or model files, separated by spaces or semicolons."""
@@ -45,7 +44,7 @@ class Overrides:
     loads: str | None = None
     """Loads, separated by commas."""
     rates: str | None = None
-    """Total arrivals per second, separated by commas, in place of loads."""
+    """Total arrivals per second, separated by commas, instead of loads."""
     seeds: str | None = None
     """Seeds, separated by commas."""
     jobs: Whole | None = None
@@ -53,19 +52,19 @@ class Overrides:
     precision: float | None = None
     """Simulate until the relative half-width of the mean response time is at most this."""
     precision_of: str | None = None
-    """What that is asked of: mean, weighted (that as well) or classes (those and every class)."""
+    """The half-widths that count: mean, weighted (both means) or classes (all means)."""
     engine: str | None = None
     """events (all policies see the same jobs), jumps, or auto."""
     replications: Whole | None = None
-    """Independent runs that each point consists of."""
+    """Independent runs of each point."""
     warmup: str | None = None
-    """Share of each replication that is cut off, or mser5."""
+    """Share of each replication that is discarded at its start, or mser5."""
     slowdown_bound: float | None = None
-    """Sizes below this count as this in the bounded slowdown, seconds."""
+    """Least size in the bounded slowdown, in seconds; smaller sizes are raised to it."""
     max_in_system: Whole | None = None
-    """A replication with more jobs in the system is ended."""
+    """A replication with more jobs in the system terminates."""
     allow_unstable: Annotated[bool, Parameter(negative=())] = False
-    """Simulate even where no policy can be stable, and to the end."""
+    """Simulate to the end even where no policy is stable."""
 
 
 @Parameter(name="*")
@@ -74,21 +73,21 @@ class Where:
     """Where the points run."""
 
     threads: Whole | None = None
-    """Threads to use, one a point; all cores by default."""
+    """Threads to use, one for each point; by default all cores."""
     dask: str | None = None
     """Run the points on the workers of this Dask scheduler, as in tcp://host:8786.
 
     By default on this machine.
     """
     shard: str | None = None
-    """Run one part, as in 3/10 for the third of ten; each with a store of its own.
+    """Run one part, as in 3/10 for the third of ten; give each part its own store.
 
     By default all points.
     """
     budget: Whole | None = None
-    """Jobs of all points together, shared out by expected need; for grids with a precision.
+    """Jobs of all points together, divided by expected need; requires a precision.
 
-    By default each point has the jobs that the grid allows it.
+    By default only the jobs of the grid limit each point.
     """
 
 
@@ -104,27 +103,26 @@ def sweep(
     csv: Output = None,
     parquet: Path | None = None,
 ) -> None:
-    """Run all points of a grid that a store does not hold; print a table, the best marked.
+    """Run the points of a grid that a store does not contain; print a table, the best marked.
 
     Parameters
     ----------
     grid
         A TOML file with models, policies, loads or rates, seeds and settings.
     store
-        Keep the results in this file, made if it is not there. A sweep that was ended, by whatever,
-        goes on where it was if it is run again.
+        Keep the results in this file, created if it does not exist. A sweep that was stopped
+        continues if the command is repeated.
     merge
-        First take the results of these stores into --store; without a grid, do no more than that.
+        First copy the results of these stores into --store; without a grid, only that.
     overrides
-        What takes the place of what the grid says.
+        Values that override those of the grid.
     where
         Where the points run.
     against
-        A policy: print for each other one whether it is better, yes, no or undecided. By default
-        none.
+        A policy with which each other one is compared. By default none.
     csv
-        Write all quantities of the grid's points to this file, one a line (- for standard output);
-        without a grid, of all that --store holds.
+        Write all quantities of the grid's points to this file, one per line (- for standard
+        output); without a grid, those of all results in --store.
     parquet
         Write all quantities of the grid's points to this file; without a grid, as --csv.
     """
@@ -135,11 +133,11 @@ def sweep(
 
     overrides, where = overrides or Overrides(), where or Where()
     if grid is None and not merge:
-        raise QuickswapError("give a grid, a TOML file, or --merge and --store.")
+        raise QuickswapError("no grid is given: give a TOML file, or --merge and --store.")
     if merge and store is None:
-        raise QuickswapError("--merge puts stores together in --store: give its file.")
+        raise QuickswapError("--merge requires --store: give the file for the results.")
     if str(parquet) == "-":
-        raise QuickswapError("--parquet is -, and parquet is not text: give a file.")
+        raise QuickswapError("--parquet is -; Parquet is not text: give a file.")
     sources = [grid, *files_of_stores(store, *(merge or ()))]
     check_writable(csv, parquet, sources=sources)
     if grid is None:
@@ -150,13 +148,13 @@ def sweep(
     with ExitStack() as opened, executor(where.dask) as chosen:
         for each in merge or ():
             check_store(each)
-        kept = opened.enter_context(Store(store))  # made once nothing else can be wrong
+        kept = opened.enter_context(Store(store))  # created after all checks
         if merge:
             added = kept.merge(*merge)
             if str(csv) != "-":
                 verb = "is" if added == 1 else "are"
                 print(
-                    f"{counted(added, 'row', ',')} {verb} new in {store}, which holds "
+                    f"{counted(added, 'row', ',')} {verb} new in {store}, which contains "
                     f"{counted(len(kept), 'result', ',')}"
                 )
         if plan is not None:
@@ -167,48 +165,52 @@ def sweep(
 
 @dataclass(frozen=True)
 class Plan:
-    """What is to be run, once all of it has been checked."""
+    """A sweep whose arguments have been checked."""
 
-    spots: list[Spot]
+    grid_points: list[GridPoint]
     models: list[Path]
-    """Files that the grid names."""
+    """Model files of the grid."""
     against: str | None
     threads: int | None
 
 
 def _planned(grid: Path, overrides: Overrides, where: Where, against: str | None) -> Plan:
-    """Read a grid and check all that can be wrong with it."""
+    """Read a grid and check it, with settings called as they were given: as options or as keys."""
     from quickswap.cli.sweep_tables import spelling_of
+    from quickswap.errors import QuickswapError
     from quickswap.sweeps.grid import model_files, read_grids
-    from quickswap.sweeps.running import check_where
-    from quickswap.sweeps.sweeping import spots_of
+    from quickswap.sweeps.run import check_where, grid_points_of
 
     changes = _given(overrides)
-    with _as_written(changes):
+    try:
         grids = read_grids(grid, changes)
         models = model_files(grid, changes)
         spelling = None if against is None else spelling_of(against, grids)
-        spots = spots_of(grids, where.budget, where.shard)
-        return Plan(spots, models, spelling, check_where(None, where.threads))
+        grid_points = grid_points_of(grids, where.budget, where.shard)
+        return Plan(grid_points, models, spelling, check_where(None, where.threads))
+    except QuickswapError as error:
+        if error.argument not in changes and error.argument not in vars(where):
+            error.argument = ""
+        raise
 
 
 def _run(
     plan: Plan, store: Store, chosen: Executor | None, csv: Path | None, parquet: Path | None
 ) -> None:
-    from quickswap.cli.output import numbers_kept
+    from quickswap.cli.output import writing_files
     from quickswap.cli.sweep_tables import frame_of, print_sweep
     from quickswap.errors import Interrupted
-    from quickswap.sweeps.sweeping import run_spots
+    from quickswap.sweeps.run import run_grid_points
 
     interruption = None
     try:
         with bar("sweeping") as report:
-            found = run_spots(
-                plan.spots, store, executor=chosen, threads=plan.threads, progress=report
+            found = run_grid_points(
+                plan.grid_points, store, executor=chosen, threads=plan.threads, progress=report
             )
     except Interrupted as interrupted:
         found, interruption = cast("Sweep", interrupted.result), interrupted
-    with numbers_kept() as attempt:
+    with writing_files() as attempt:
         attempt(lambda: _write(lambda: frame_of(found), csv, parquet))
         if str(csv) != "-":
             print_sweep(found, plan.against, interrupted=interruption is not None)
@@ -226,31 +228,16 @@ def _write(frame: Callable[[], DataFrame], csv: Path | None, parquet: Path | Non
 
 
 def _check_only_merge(options: dict[str, Any]) -> None:
-    """Refuse options that change how a grid runs where there is none."""
+    """Refuse options that require a grid."""
     from quickswap.errors import QuickswapError
 
     for name, value in options.items():
         if _is_given(value):
-            option = "--" + name.replace("_", "-")
-            raise QuickswapError(
-                f"{option} is for a grid, and without one stores are only merged: give a grid too, "
-                f"or leave {option} out."
-            )
-
-
-@contextmanager
-def _as_written(changes: dict[str, Any]) -> Iterator[None]:
-    """Call settings in a sentence as they were given: as options, or as keys of the grid."""
-    from quickswap.errors import QuickswapError
-
-    try:
-        yield
-    except QuickswapError as error:
-        raise SaidError(as_options(str(error), changes)) from error
+            raise QuickswapError(f"{option(name)} requires a grid: give one, or leave it out.")
 
 
 def _is_given(value: object) -> bool:
-    """Whether an option was given, be it as nothing or as 0."""
+    """Whether an option was given, also as an empty text or as 0."""
     return value is not None and value is not False
 
 
@@ -282,11 +269,11 @@ def _seeds(text: str) -> list[int]:
     from quickswap.errors import QuickswapError
 
     try:
-        found = [int(word) for word in text.replace(",", " ").split()]
+        seeds = [int(word) for word in text.replace(",", " ").split()]
     except ValueError:
-        found = []
-    if not found:
+        seeds = []
+    if not seeds:
         raise QuickswapError(
             f"--seeds is {text!r}; give whole numbers separated by commas, as in 1,2,3."
         )
-    return found
+    return seeds

@@ -9,28 +9,27 @@ from itertools import chain
 from typing import TYPE_CHECKING
 
 from quickswap.cli.compare import mark
-from quickswap.cli.run import as_options
 
 if TYPE_CHECKING:
     import polars
 
+    from quickswap.sweeps.cells import Cell
     from quickswap.sweeps.grid import Grid
-    from quickswap.sweeps.places import Place
-    from quickswap.sweeps.sweeping import Sweep
+    from quickswap.sweeps.run import Sweep
 
 __all__ = ["frame_of", "print_sweep", "spelling_of"]
 
 MOST = 200
-"""Lines of a table of all policies; beyond it there is one line a place."""
+"""Lines of a table of all policies; beyond it there is one line a cell."""
 WIDE = ", wide"
-"""Behind the verdict of a policy that is not as precise as was asked for."""
+"""Suffix of the verdict of a run that did not reach its precision."""
 
 
 def spelling_of(policy: str, grids: Sequence[Grid]) -> str:
     """Return the spelling of a policy of the grids.
 
     Raises:
-        PolicyError: none of them has it.
+        PolicyError: no grid contains it.
     """
     from quickswap.errors import PolicyError
     from quickswap.policies import parse, spell
@@ -39,165 +38,163 @@ def spelling_of(policy: str, grids: Sequence[Grid]) -> str:
     spelling = spell(parse(policy))
     if spelling not in known:
         raise PolicyError(
-            f"--against is {policy!r}, which is not in the grid: its policies are "
-            f"{', '.join(known)}."
+            f"--against is {policy!r}; it must be a policy of the grid: {', '.join(known)}."
         )
     return spelling
 
 
 def frame_of(found: Sweep) -> polars.DataFrame:
-    """Return all quantities of the points of a sweep, one a row."""
+    """Return all quantities of the points of a sweep, one per row."""
     from quickswap.sweeps.frames import frame_of as frame
 
     return frame(found.outcomes.results)
 
 
 def print_sweep(found: Sweep, against: str | None, *, interrupted: bool) -> None:
-    """Print what a sweep has found: all policies side by side, or if that is long, the best.
+    """Print the outcome of a sweep: all policies of each cell, or in a long table the best.
 
     Args:
-        found: by the sweep.
-        against: spelling of the policy that the others are compared with.
-        interrupted: whether it was ended by Ctrl-C.
+        found: the sweep.
+        against: spelling of the policy with which the others are compared.
+        interrupted: whether Ctrl-C ended it.
     """
     from quickswap._words import counted
     from quickswap.cli.output import explain_unknown, print_table
+    from quickswap.simulation.result import Stop
 
-    places = found.places
-    labels = {spot.point.inputs.policy: spot.label for spot in found.spots}
+    cells = found.cells
+    labels = {each.point.inputs.policy: each.label for each in found.grid_points}
     baseline = None if against is None else labels.get(against, against)
-    lines = sum(len(place.policies) + len(place.failures) for place in places)
-    models = len({place.model for place in places}) > 1
+    lines = sum(len(cell.policies) + len(cell.failures) for cell in cells)
+    models = len({cell.model for cell in cells}) > 1
     print("response times, seconds, ± is the 95 % half-width\n")
     if lines <= MOST:
-        columns, rows = _long(places, models, baseline)
+        columns, rows = _long(cells, models, baseline)
     else:
-        columns, rows = _short(places, models, baseline)
-    words = len(_where_columns(places[0], models)) + 2 if places else 1
+        columns, rows = _short(cells, models, baseline)
+    words = len(_where_columns(cells[0], models)) + 2 if cells else 1
     print_table(columns, rows, text=words)
-    print("\nbest: least weighted mean response time; tied: not told apart from it")
+    print("\nbest: least weighted mean response time; tied: not significantly different from it")
     explain_unknown(chain(*rows))
-    _tell_wide(found)
+    wide = sum(each.stop is Stop.BUDGET for each in found.outcomes.results)
+    if wide:
+        print(
+            f"wide: {counted(wide, 'point', ',')} of {len(found.grid_points):,} used all jobs "
+            "allowed before the precision was reached; allow more with --budget or --jobs"
+        )
     failures = list(found.outcomes.failures.values())
     reasons = Counter(
-        (spot.model, failure.message)
-        for spot in found.spots
-        if (failure := found.outcomes.failures.get(spot.point.key)) and not failure.not_run
+        (each.model, failure.message)
+        for each in found.grid_points
+        if (failure := found.outcomes.failures.get(each.point.key)) and not failure.not_run
     )
     for (model, message), number in reasons.items():
-        whose = f"{model}: " if models else ""
-        print(f"{counted(number, 'point')} without a result: {whose}{as_options(message)}")
-    ran, points = found.outcomes.ran, len(found.spots)
+        prefix = f"{model}: " if models else ""
+        print(f"{counted(number, 'point')} without a result: {prefix}{message}")
+    ran, points = found.outcomes.ran, len(found.grid_points)
     others = ", the others were in the store" if ran < points and not interrupted else ""
     print(f"{ran:,} of {counted(points, 'point', ',')} run now{others}")
     waiting = sum(each.not_run for each in failures)
     if waiting:
-        print(f"not run: {counted(waiting, 'point', ',')}; where a policy has not run none is best")
-    if interrupted:
-        print("interrupted: with --store, run it again and it goes on where it was")
-
-
-def _tell_wide(found: Sweep) -> None:
-    """Print how many points ended before they were as precise as was asked for, if any did."""
-    from quickswap._words import counted
-    from quickswap.simulation.result import Stop
-
-    wide = sum(each.stop is Stop.BUDGET for each in found.outcomes.results)
-    if wide:
         print(
-            f"wide: {counted(wide, 'point', ',')} of {len(found.spots):,} used all jobs allowed "
-            "before the precision asked for was reached; allow more with --budget or --jobs"
+            f"not run: {counted(waiting, 'point', ',')}; without one of the policies none is best"
         )
+    if interrupted:
+        print("interrupted: with --store, repeat the command to continue")
 
 
-def _not_run(place: Place) -> list[str]:
-    """Return the policies that have no result for want of time."""
-    return [policy for policy, each in place.failures.items() if each.not_run]
+def _not_run(cell: Cell) -> list[str]:
+    """Return the policies that had not run at Ctrl-C."""
+    return [policy for policy, each in cell.failures.items() if each.not_run]
 
 
-def _where_columns(place: Place, models: bool) -> list[str]:
+def _where_columns(cell: Cell, models: bool) -> list[str]:
     precise = any(
-        each.inputs.precision is not None for found in place.results.values() for each in found
+        each.inputs.precision is not None for found in cell.results.values() for each in found
     )
     names = {"jobs": "jobs at most"} if precise else {}
-    settings = (names.get(name, name) for name in place.settings)
+    settings = (names.get(name, name) for name in cell.settings)
     return [*(["model"] if models else []), "load", "rate", *settings]
 
 
-def _where(place: Place, models: bool) -> list[str]:
+def _where(cell: Cell, models: bool) -> list[str]:
     from quickswap._words import load_words
 
-    system = place.system
+    system = cell.system
     numbers = [load_words(system.load), f"{system.arrival_rate:.4g}"]
-    return [*([place.model] if models else []), *numbers, *map(str, place.settings.values())]
+    return [*([cell.model] if models else []), *numbers, *map(str, cell.settings.values())]
 
 
 def _long(
-    places: Sequence[Place], models: bool, baseline: str | None
+    cells: Sequence[Cell], models: bool, baseline: str | None
 ) -> tuple[list[str], list[list[str]]]:
-    """Return columns and rows of a table with a line for each policy at each place."""
-    columns = [*(_where_columns(places[0], models) if places else []), "policy", ""]
+    """Return columns and rows of a table with a line for each policy of each cell."""
+    columns = [*(_where_columns(cells[0], models) if cells else []), "policy", ""]
     columns += ["weighted mean", "mean", "lightest", "heaviest", "Jain", "utilisation", "verdict"]
-    columns += [] if baseline is None else [f"less {baseline}", f"better than {baseline}"]
+    if baseline is not None:
+        columns += [f"difference from {baseline}", f"compared with {baseline}"]
     rows = []
-    for place in places:
-        best = place.best()
-        for policy in (*place.policies, *place.failures):
-            cells = [*_where(place, models), policy, mark(policy, best), *_values(place, policy)]
-            cells.append(_verdict(place, policy))
-            rows.append(cells + ([] if baseline is None else _against(place, policy, baseline)))
+    for cell in cells:
+        best = cell.best()
+        for policy in (*cell.policies, *cell.failures):
+            row = [*_where(cell, models), policy, mark(policy, best), *_values(cell, policy)]
+            row.append(_verdict(cell, policy))
+            rows.append(row + ([] if baseline is None else _against(cell, policy, baseline)))
         rows.append([""] * len(columns))
     return columns, rows[:-1]
 
 
-def _verdict(place: Place, policy: str) -> str:
-    """Return the verdict, and what is to be known about it."""
+def _verdict(cell: Cell, policy: str) -> str:
+    """Return the verdict, marked if the interval is wide or seeds have not run."""
     from quickswap._words import counted
 
-    words = place.verdict(policy) + ("" if place.reached(policy) else WIDE)
-    ran, waiting = len(place.results.get(policy, ())), place.not_run.get(policy, 0)
+    words = cell.verdict(policy) + ("" if cell.reached(policy) else WIDE)
+    ran, waiting = len(cell.results.get(policy, ())), cell.not_run.get(policy, 0)
     return f"{words}, {ran} of {counted(ran + waiting, 'seed')}" if ran and waiting else words
 
 
-def _values(place: Place, policy: str) -> list[str]:
-    if policy in place.failures:
+def _values(cell: Cell, policy: str) -> list[str]:
+    if policy in cell.failures:
         return ["-"] * 6
-    needs = place.system.needs
+    needs = cell.system.needs
     light = min(range(len(needs)), key=needs.__getitem__)
     heavy = max(range(len(needs)), key=needs.__getitem__)
     estimates = [
-        place.estimate(policy, "weighted_mean_response_time"),
-        place.estimate(policy, "mean_response_time"),
-        place.estimate(policy, "mean_response_time", light),
-        place.estimate(policy, "mean_response_time", heavy),
-        place.estimate(policy, "jain_index"),
-        place.estimate(policy, "utilisation"),
+        cell.estimate(policy, "weighted_mean_response_time"),
+        cell.estimate(policy, "mean_response_time"),
+        cell.estimate(policy, "mean_response_time", light),
+        cell.estimate(policy, "mean_response_time", heavy),
+        cell.estimate(policy, "jain_index"),
+        cell.estimate(policy, "utilisation"),
     ]
     return ["-" if math.isnan(each.value) else str(each) for each in estimates]
 
 
-def _against(place: Place, policy: str, baseline: str) -> list[str]:
-    """Return the difference to a policy in the weighted mean, and whether it is better."""
+def _against(cell: Cell, policy: str, baseline: str) -> list[str]:
+    """Return the difference of the weighted means from a policy, and the outcome."""
     if policy == baseline:
         return ["", ""]
-    if policy in place.failures or baseline not in place.policies:
-        return ["-", "undecided"]
-    return [str(place.difference(policy, baseline)), place.better(policy, baseline)]
+    if not {policy, baseline} <= cell.results.keys() | cell.failures.keys():
+        return ["-", "-"]
+    both = {policy, baseline} <= cell.results.keys()
+    difference = str(cell.difference(policy, baseline)) if both else "-"
+    return [difference, cell.outcome(policy, baseline).value]
 
 
 def _short(
-    places: Sequence[Place], models: bool, baseline: str | None
+    cells: Sequence[Cell], models: bool, baseline: str | None
 ) -> tuple[list[str], list[list[str]]]:
-    """Return columns and rows of a table with a line for each place."""
-    columns = [*_where_columns(places[0], models), "best", "tied with", "weighted mean", "mean"]
-    columns += [] if baseline is None else [f"less {baseline}", f"better than {baseline}"]
+    """Return columns and rows of a table with a line for each cell."""
+    columns = [*_where_columns(cells[0], models), "best", "tied with", "weighted mean", "mean"]
+    if baseline is not None:
+        columns += [f"difference from {baseline}", f"compared with {baseline}"]
     rows = []
-    for place in places:
-        best = place.best()
-        none = f"- ({len(waiting)} not run)" if (waiting := _not_run(place)) else "-"
-        cells = [*_where(place, models), best[0] if best else none, ", ".join(best[1:])]
-        cells += _values(place, best[0])[:2] if best else ["-", "-"]
+    for cell in cells:
+        best = cell.best()
+        none = f"- ({len(waiting)} not run)" if (waiting := _not_run(cell)) else "-"
+        row = [*_where(cell, models), best[0] if best else none, ", ".join(best[1:])]
+        row += _values(cell, best[0])[:2] if best else ["-", "-"]
         if baseline is not None:
-            cells += _against(place, best[0], baseline) if best else ["-", "undecided"]
-        rows.append(cells)
+            row += _against(cell, best[0], baseline) if best else ["-", "-"]
+        rows.append(row)
     return columns, rows

@@ -1,4 +1,4 @@
-"""`quickswap tune MODEL`: the policy, and its parameters, that serves a workload best."""
+"""`quickswap tune MODEL`: the best policy for a workload, and its parameters."""
 
 from __future__ import annotations
 
@@ -17,33 +17,33 @@ from quickswap.cli.run import Output, Whole, check_writable, files_of_stores
 
 if TYPE_CHECKING:
     from quickswap.statistics.estimates import Estimate
-    from quickswap.tuning import Row, Stage, Tuning
+    from quickswap.tuning import Tuning, TuningProgress, TuningRow
 
 __all__ = ["tune"]
 
 MOST = 40
-"""Lines of the table."""
+"""Rows of the table at most."""
 LONG = 60
-"""Characters of a label from which on an order of classes is cut short."""
+"""Characters from which the order of classes in a label is shortened."""
 
 
 @Parameter(name="*")
 @dataclass(frozen=True)
 class How:
-    """How to search, and where."""
+    """How to search, and where to run."""
 
     indifference: float = 0.01
-    """Relative difference that does not matter: what is surely within it of the best is tied."""
+    """Relative difference that does not matter."""
     jobs: Whole = 200_000_000
-    """Budget: completions of all simulations together; fewer are used if the race is decided."""
+    """Budget: completions of all simulations together; the race may end before it is spent."""
     seed: Whole = 1
     """Equal seeds give equal results, byte by byte."""
     refine: bool = True
     """Try parameters between those of the best policies and their neighbours."""
     store: Path | None = None
-    """Keep simulations in this file, made if it is not there; run it again and it goes on."""
+    """Keep results in this file, created if it does not exist; repeat the command to continue."""
     threads: Whole | None = None
-    """Threads to use, one a simulation; all cores by default. Does not change the result."""
+    """Threads to use, one for each simulation; by default all cores. Does not change the result."""
     dask: str | None = None
     """Simulate on the workers of this Dask scheduler, as in tcp://host:8786.
 
@@ -62,29 +62,30 @@ def tune(
     csv: Output = None,
     json: Output = None,
 ) -> None:
-    """Find the best policy and its parameters; print by how much, and what the default costs.
+    """Find the best policy and its parameters; print its margin and the cost of the default.
 
     Parameters
     ----------
     model
         A preset (one-or-all, four-class, borg-a, borg-b, kth-sp2, nasa-ipsc), with options as in
-        one-or-all:k=8,p1=.5, or a TOML file.
+        one-or-all:k=8,p1=0.5, or a TOML file.
     metric
-        What to keep small: weighted or mean response time, p99, or max-class, the largest of the
-        mean response times of the classes.
+        The metric to minimise: weighted or mean response time, p99, or max-class, the largest of
+        the mean response times of the classes.
     policies
-        Policies to choose from, separated by spaces or semicolons, in quotes; a parameter may be a
-        list, as in "msf; msfq:threshold=[0..31]". By default nonpreemptive ones without estimates.
+        Candidates, separated by spaces or semicolons, in quotes; a parameter may be a
+        list, as in "msf; msfq:threshold=[0..31]". By default nonpreemptive policies without
+        estimates.
     scale
         Changes to the model.
     how
-        How to search, and where.
+        How to search, and where to run.
     csv
         Write the table to this file (- for standard output).
     json
-        Write all that was found to this file (- for standard output).
+        Write the whole result to this file (- for standard output).
     """
-    from quickswap.cli.output import emit, numbers_kept
+    from quickswap.cli.output import emit, writing_files
     from quickswap.errors import Interrupted
     from quickswap.tuning import tune as search
 
@@ -94,7 +95,7 @@ def tune(
     given = None if policies is None else policies.replace(";", " ").split()
     interruption = None
     try:
-        with executor(how.dask) as where, bar("tuning", _said) as report:
+        with executor(how.dask) as where, bar("tuning", _progress_words) as report:
             found = search(
                 system,
                 given,
@@ -112,7 +113,7 @@ def tune(
         if interrupted.result is None:
             raise
         found, interruption = cast("Tuning", interrupted.result), interrupted
-    with numbers_kept() as attempt:
+    with writing_files() as attempt:
         attempt(lambda: emit(csv, lambda: found.to_frame().write_csv()))
         attempt(lambda: emit(json, found.to_json))
         if "-" not in {str(csv), str(json)}:
@@ -121,17 +122,17 @@ def tune(
             raise interruption
 
 
-def _said(stage: Stage) -> str:
-    """Return what is said beside the bar."""
-    left = f"round {stage.round}, {stage.left} of {stage.candidates} candidates left"
-    return f"{left}, at most {duration(stage.seconds_left)}"
+def _progress_words(progress: TuningProgress) -> str:
+    """Return the text beside the progress bar."""
+    left = f"round {progress.round}, {progress.left} of {progress.candidates} candidates left"
+    return f"{left}, at most {duration(progress.seconds_left)}"
 
 
 def _print(model: str, found: Tuning, *, interrupted: bool) -> None:
     from quickswap._words import counted, load_words
     from quickswap.cli.output import explain_unknown, print_table
     from quickswap.tuning.metrics import METRICS
-    from quickswap.tuning.outcome import FRESH
+    from quickswap.tuning.result import Standing
 
     system = found.system
     rate = counted(system.arrival_rate, "arrival", ".6g")
@@ -142,51 +143,53 @@ def _print(model: str, found: Tuning, *, interrupted: bool) -> None:
     print(f"{METRICS[found.metric]}, seconds, ± is the 95 % half-width\n")
     for line in _headline(found):
         print(line)
-    columns = ["policy", "", "value", "above the best", "jobs"]
+    columns = ["policy", "compared with the best", "value", "above the best", "jobs"]
     alike = Counter(each.alike for each in found.rows if each.alike)
     leading = [each for each in found.rows if not each.alike]
     rows = [_cells(each, alike[each.label]) for each in leading[:MOST]]
     print()
     print_table(columns, rows, text=2)
     if len(leading) > MOST:
-        print(f"and {len(leading) - MOST} more, see --csv")
-    print(f"\ntied: surely at most {_percent(found.indifference)} above the best")
-    if found.not_told:
-        print("not told: not sure whether it is; more --jobs would tell")
+        print(f"and {len(leading) - MOST} more: see --csv")
+    share = f"{100 * found.indifference:g} %"
+    print(f"\nnot significantly different: significantly less than {share} above the best")
+    if found.inconclusive:
+        print("inconclusive: the jobs do not suffice to decide this; allow more --jobs")
     if alike:
-        print("+ 2 alike: two more decided alike on all jobs and left the race, see --csv")
+        print("+ 2 alike: two more candidates took the same decisions on all jobs, see --csv")
     if found.checked and not found.exact:
         print("the values in the table are from the race, those above it from fresh jobs")
     explain_unknown(cell for row in rows for cell in row)
     for each in found.rows:
-        if each.status == "unstable":
-            print(f"{_short(each.label)} is unstable: {each.reason}")
-        elif each.status == "not told" and each.reason and not each.alike:
-            print(f"{_short(each.label)} has run too short: {each.reason}")
-        elif each.reason == FRESH.format(each.status) and not each.alike:
-            print(f"{_short(each.label)} is {each.reason}")
+        label = _short(each.label)
+        if each.standing is Standing.UNSTABLE:
+            print(f"{label} is unstable: {each.reason}")
+        elif each.standing is Standing.INCONCLUSIVE and each.reason and not each.alike:
+            print(f"the runs of {label} are too short: {each.reason}")
+        elif each.fresh and not each.alike:
+            print(f"{label} is {each.standing} on the fresh jobs; the race was inconclusive")
     print(_used(found))
     if interrupted:
-        print("interrupted: with --store, run it again and it goes on where it was")
+        print("interrupted: with --store, repeat the command to continue")
 
 
 def _headline(found: Tuning) -> list[str]:
-    """Return what there is to know, in some lines."""
+    """Return the lines above the table."""
     if found.winner is None:
-        return ["undecided: what looks best has run too short to be trusted; allow more --jobs"]
+        return ["undecided: the runs of the apparent best are too short; allow more --jobs"]
     kind = " (exact)" if found.exact else "" if found.checked else " (on the jobs of the race)"
     lines = [("best", f"{found.winner_label}: {found.value}{kind}"), ("write it as", found.winner)]
-    if found.tied:
-        lines.append(("tied with it", ", ".join(_few(found.tied))))
-    if found.not_told:
-        lines.append(("not told", ", ".join(_few(found.not_told))))
+    if found.alike:
+        lines.append(("no different", ", ".join(_few(found.alike))))
+    if found.inconclusive:
+        lines.append(("inconclusive", ", ".join(_few(found.inconclusive))))
     if found.doubt:
         lines.append(("doubt", found.doubt))
     if found.next is not None:
-        tied = ", tied by the fresh jobs" if found.next in found.tied else ""
-        lines.append(("next", f"{_short(found.next)}: {_signed(found.margin)}{tied}"))
+        alike = ", not significantly different" if found.next in found.alike else ""
+        lines.append(("next", f"{_short(found.next)}: {_signed(found.margin)}{alike}"))
     if (found.default_cost.value, found.default_cost.half_width) == (0, 0):
-        lines.append(("simple default", f"{found.default_label}, the best itself"))
+        lines.append(("simple default", f"{found.default_label}, which is the best"))
     else:
         cost = "unstable, or not measured"
         if not math.isnan(found.default_cost.value):
@@ -204,35 +207,34 @@ def _few(labels: tuple[str, ...], most: int = 4) -> list[str]:
 
 
 def _signed(estimate: Estimate) -> str:
-    """Return an estimate with its sign, and fewer digits than theory has."""
+    """Return an estimate with its sign; an exact one with three digits."""
     if estimate.half_width == 0:
         return f"{estimate.value:+.3g}"
     return f"+{estimate}" if estimate.value > 0 else str(estimate)
 
 
-def _cells(row: Row, alike: int) -> list[str]:
+def _cells(row: TuningRow, alike: int) -> list[str]:
+    from quickswap.tuning.result import Standing
+
     value = "-" if math.isnan(row.value.value) else f"{row.value}"
-    above = "" if row.status == "best" or math.isnan(row.above.value) else _signed(row.above)
+    best = row.standing is Standing.BEST
+    above = "" if best or math.isnan(row.above.value) else _signed(row.above)
     label = _short(row.label) + (f" + {alike} alike" if alike else "")
-    return [label, row.status, value, above, "exact" if row.exact else f"{row.jobs:,}"]
+    return [label, row.standing, value, above, "exact" if row.exact else f"{row.jobs:,}"]
 
 
 def _short(label: str) -> str:
-    """Return a label; of a long order of classes only the ends."""
+    """Return a label, with a long order of classes shortened to its ends."""
     if len(label) <= LONG:
         return label
     return re.sub(r"(order \w+\+\w+\+)[^,)]*(\+\w+)(?=[,)])", r"\1...\2", label)
-
-
-def _percent(share: float) -> str:
-    return f"{100 * share:g} %"
 
 
 def _used(found: Tuning) -> str:
     from quickswap._words import counted
 
     if not found.simulations:
-        return "all values are exact: nothing was simulated"
+        return "all values are exact; no simulation was needed"
     old = found.simulations - found.ran
     kept = f", {old:,} of which were in the store" if old > 0 else ""
     return (

@@ -33,13 +33,16 @@ CUSTOM = "custom:"
 """Prefix of the name of a custom policy in the inputs of a result."""
 
 
+def _invalid(argument: str, given: object, allowed: str) -> QuickswapError:
+    message = f"{argument} is {shown(given)}; it must be {allowed}."
+    return QuickswapError(message, argument=argument, given=given, allowed=allowed)
+
+
 def whole(value: object, argument: str, least: int, most: int = MOST_JOBS) -> int:
     """Return a whole number from `least` to `most`."""
     number = integer(value)
     if number is None or not least <= number <= most:
-        raise QuickswapError(
-            f"{argument} is {shown(value)}; it must be a whole number from {least} to {most}."
-        )
+        raise _invalid(argument, value, f"a whole number from {least} to {most}")
     return number
 
 
@@ -48,26 +51,22 @@ def between(value: object, argument: str, low: float, high: float) -> float:
     number = real(value)
     if number is None or not low < number < high:
         kind = "a number " if number is None else ""
-        raise QuickswapError(
-            f"{argument} is {shown(value)}; it must be {kind}above {low} and below {high}."
-        )
+        raise _invalid(argument, value, f"{kind}above {low} and below {high}")
     return number
 
 
 def flag(value: object, argument: str) -> bool:
     """Return True or False."""
     if not boolean(value):
-        raise QuickswapError(f"{argument} is {shown(value)}; it must be True or False.")
+        raise _invalid(argument, value, "True or False")
     return bool(value)
 
 
 def check_progress(progress: object) -> None:
     """Refuse an object that cannot be called."""
     if progress is not None and not callable(progress):
-        raise QuickswapError(
-            f"progress is {shown(progress)}; it must be a function of the completions so far and "
-            "those intended."
-        )
+        allowed = "a function of the completions so far and those intended"
+        raise _invalid("progress", progress, allowed)
 
 
 def check_settings(given: Mapping[str, Any], known: type, verb: str) -> None:
@@ -83,16 +82,14 @@ def _warmup(value: object, argument: str) -> float | str:
         return "mser5"
     share = real(value)
     if share is None or not 0 <= share < 1:
-        raise QuickswapError(
-            f'{argument} is {shown(value)}; it must be "mser5" or a share from 0 to below 1.'
-        )
+        raise _invalid(argument, value, '"mser5" or a share from 0 to below 1')
     return share
 
 
 def _one_of(*known: str) -> Callable[[object, str], str]:
     def check(value: object, argument: str) -> str:
         if not isinstance(value, str) or value not in known:
-            unknown(argument, value, known, QuickswapError)
+            unknown(argument, value, known, QuickswapError, argument=argument)
         return value
 
     return check
@@ -177,7 +174,8 @@ class Settings:
         if self.precision_of != "mean" and self.precision is None:
             raise QuickswapError(
                 f"precision_of is {self.precision_of}, and no precision is given: give one, as in "
-                "precision=0.01."
+                "precision=0.01.",
+                argument="precision_of",
             )
 
     @property
@@ -217,7 +215,9 @@ def _loop(engine: str, system: System, policy: Policy | CustomPolicy) -> str:
     """Return the loop to use; raise if the one asked for does not apply."""
     obstacle = _no_jumps(system, policy)
     if engine == "jumps" and obstacle:
-        raise QuickswapError(f'engine "jumps" does not apply: {obstacle}; use "events" or "auto".')
+        raise QuickswapError(
+            f'engine "jumps" does not apply: {obstacle}; use "events" or "auto".', argument="engine"
+        )
     if engine != "auto":
         return engine
     return "events" if obstacle else "jumps"

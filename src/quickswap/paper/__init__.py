@@ -1,1 +1,1 @@
-"""The paper's figures as data, others of their kind, and the verdicts on the paper's claims."""
+"""The paper's figures as data, further figures, and the findings on the paper's claims."""

@@ -1,4 +1,4 @@
-"""Figures of the same kind that are not in the paper."""
+"""Further figures, which are not in the paper."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ ORDERS = Experiment(
     values=(2.0, 3.0, 4.0, 4.5),
     series=tuple(
         Series(
-            "15, " + ", ".join(str((1, 3, 5)[place]) for place in rest),
+            "15, " + ", ".join(str((1, 3, 5)[position]) for position in rest),
             "static-quickswap:order=" + "+".join(map(str, (3, *rest))),
         )
         for rest in permutations((2, 1, 0))

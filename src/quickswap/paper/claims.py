@@ -18,12 +18,12 @@ CLAIMS: tuple[Claim, ...] = (
 
 
 def judge(figures: Mapping[str, Rows]) -> tuple[Finding, ...]:
-    """Return the verdict on each claim for which all figures are given."""
+    """Return the finding on each claim for which all figures are given."""
     return tuple(claim.judge(figures) for claim in CLAIMS if set(claim.figures) <= figures.keys())
 
 
 def as_markdown(findings: Sequence[Finding]) -> str:
-    """Return the verdicts as a table in Markdown."""
+    """Return the findings as a table in Markdown."""
     lines = ["| claim | where | measured | verdict | why |", "|---|---|---|---|---|"]
     lines += [
         f"| {each.claim} | {each.where} | {each.measured} | **{each.verdict}** | {each.why} |"

@@ -5,17 +5,18 @@ from __future__ import annotations
 import math
 from collections import Counter
 
-from quickswap.paper.comparing import Curve, contrasts, ratio, summary
+from quickswap.paper.comparing import UNDECIDED, Curve, contrasts, ratio, summary
 from quickswap.paper.judging import (
     MEAN,
     WEIGHTED,
     Better,
     Claim,
     Figures,
+    Judgement,
     Measured,
     Pair,
-    Verdict,
 )
+from quickswap.statistics.paired import Outcome
 from quickswap.theory import stability
 
 __all__ = ["CLAIMS"]
@@ -24,11 +25,11 @@ OURS = ("Adaptive Quickswap", "Static Quickswap")
 RIVALS = ("MSF", "First-Fit")
 FILLING = "ServerFilling (preemptive)"
 MEDIUM = 3.5
-"""Rate, of 4.96, up to which the load is called light to medium."""
+"""Rate up to which the load is light to medium; the capacity is 4.96."""
 HIGH = 3
-"""Rates, from the highest down, that are called high."""
+"""Number of rates, from the highest down, that are high."""
 HEAVY_SHARE = 0.858
-"""Of the load, which the paper says 0.34 % of the jobs carry."""
+"""Share of the load that, in the paper, comes from 0.34 % of the jobs."""
 
 
 def _numbers(figures: Figures) -> Measured:
@@ -48,9 +49,9 @@ def _numbers(figures: Figures) -> Measured:
         f"the heaviest class needs {max(system.needs)} of {system.servers} servers"
     )
     if abs(system.capacity - 4.94) < 0.005 and abs(jobs - 0.0034) < 0.0005:
-        return measured, Verdict.HOLDS
+        return measured, Judgement.HOLDS
     near = abs(system.capacity - 4.94) < 0.05 and jobs > 0.0034 / 2
-    return measured, Verdict.CONDITION if near else Verdict.FAILS
+    return measured, Judgement.CONDITION if near else Judgement.FAILS
 
 
 def _stable(figures: Figures) -> Measured:
@@ -70,22 +71,22 @@ def _stable(figures: Figures) -> Measured:
             words.append(f"proven below {known.limit:.4g}")
         parts.append(f"{series}: {', '.join(words)}")
     if every["unstable"]:
-        return "; ".join(parts), Verdict.FAILS
-    return "; ".join(parts), Verdict.UNDECIDED if every["too short"] else Verdict.HOLDS
+        return "; ".join(parts), Judgement.FAILS
+    return "; ".join(parts), Judgement.UNDECIDED if every["too short"] else Judgement.HOLDS
 
 
 def _two_orders(figures: Figures) -> Measured:
-    parts, largest, unsure = [], [], False
+    parts, largest, inconclusive = [], [], False
     for ours in OURS:
         for rival in RIVALS:
             found = contrasts(figures["fig6"], Curve(ours, WEIGHTED), Curve(rival, WEIGHTED))
             parts.append(f"{ours} against {rival}: {summary(found)}")
-            ratios = [each.ratio.value for each in found if each.outcome == "better"]
+            ratios = [each.ratio.value for each in found if each.outcome is Outcome.BETTER]
             largest.append(max((each for each in ratios if math.isfinite(each)), default=0.0))
-            unsure |= all(each.outcome == "undecided" for each in found[-HIGH:])
+            inconclusive |= all(each.outcome in UNDECIDED for each in found[-HIGH:])
     if min(largest) >= 100:
-        return ". ".join(parts), Verdict.HOLDS
-    return ". ".join(parts), Verdict.UNDECIDED if unsure else Verdict.FAILS
+        return ". ".join(parts), Judgement.HOLDS
+    return ". ".join(parts), Judgement.UNDECIDED if inconclusive else Judgement.FAILS
 
 
 def _five_times(figures: Figures) -> Measured:
@@ -99,13 +100,13 @@ def _five_times(figures: Figures) -> Measured:
         if status == "stable":
             known.append(found.value >= 5)
     if not parts:
-        return "no rate from 4 on at which both have a value", Verdict.UNDECIDED
+        return "no rate from 4 on at which both have a value", Judgement.UNDECIDED
     measured = f"weighted mean, MSF over Static: {', '.join(parts)}"
     if not known:
-        return measured, Verdict.UNDECIDED
+        return measured, Judgement.UNDECIDED
     if all(known):
-        return measured, Verdict.HOLDS
-    return measured, Verdict.CONDITION if any(known) else Verdict.FAILS
+        return measured, Judgement.HOLDS
+    return measured, Judgement.CONDITION if any(known) else Judgement.FAILS
 
 
 def _equitable(figures: Figures) -> Measured:
@@ -115,18 +116,18 @@ def _equitable(figures: Figures) -> Measured:
         for series in (*OURS, *RIVALS)
     ]
     if not (everywhere := set.intersection(*stable)):
-        return "no rate at which all policies could be judged", Verdict.UNDECIDED
+        return "no rate at which all policies could be judged", Judgement.UNDECIDED
     x = max(everywhere)
     parts, index = [], {}
     for series in (*OURS, *RIVALS):
         index[series] = rows.of(series, "jain_index")[x].estimate
         light, heavy = (rows.of(series, MEAN, cls)[x] for cls in ("need 1", "need 2000"))
-        spread = ratio(heavy.estimate, light.estimate)
-        parts.append(f"{series}: index {index[series]}, heaviest over lightest {spread}")
+        unfairness = ratio(heavy.estimate, light.estimate)
+        parts.append(f"{series}: index {index[series]}, heaviest over lightest {unfairness}")
     fair = min(index[each].low for each in OURS) > max(index[each].high for each in RIVALS)
     return (
         f"at rate {x:g}, the highest at which all could be judged. " + "; ".join(parts),
-        Verdict.HOLDS if fair else Verdict.FAILS,
+        Judgement.HOLDS if fair else Judgement.FAILS,
     )
 
 

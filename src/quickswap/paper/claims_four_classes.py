@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 
 from quickswap.paper.comparing import Curve
-from quickswap.paper.judging import WEIGHTED, Better, Claim, Figures, Measured, Pair, Verdict
+from quickswap.paper.judging import WEIGHTED, Better, Claim, Figures, Judgement, Measured, Pair
 
 __all__ = ["CLAIMS"]
 
@@ -24,8 +24,8 @@ def _stability_of_static(figures: Figures) -> Measured:
         + f", below the capacity of {odd.experiment.system.capacity:.4g} (exact)"
     )
     if counts["unstable"]:
-        return measured, Verdict.FAILS
-    return measured, Verdict.UNDECIDED if counts["too short"] else Verdict.HOLDS
+        return measured, Judgement.FAILS
+    return measured, Judgement.UNDECIDED if counts["too short"] else Judgement.HOLDS
 
 
 CLAIMS = (

@@ -11,9 +11,9 @@ from quickswap.paper.judging import (
     Better,
     Claim,
     Figures,
+    Judgement,
     Measured,
     Pair,
-    Verdict,
 )
 from quickswap.simulation.result import Result
 
@@ -21,16 +21,16 @@ __all__ = ["CLAIMS"]
 
 MSFQ, ALWAYS = "MSFQ(31)", "MSFQ(31), always draining"
 ACCURATE = 0.05
-"""Relative error up to which we call an approximation highly accurate."""
+"""Relative error up to which an approximation is highly accurate."""
 INSENSITIVE = 1.1
-"""Ratio of the worst to the best threshold up to which we call the mean insensitive to it."""
+"""Ratio of the worst to the best mean up to which it is insensitive to the threshold."""
 
 
 def _trajectories(figures: Figures) -> Measured:
     parts, peaks, seconds, short = [], [], 0.0, False
     for (series, _), result in figures["fig1"].results.items():
         if not isinstance(result, Result) or result.trajectory is None:
-            return "no trajectory", Verdict.UNDECIDED
+            return "no trajectory", Judgement.UNDECIDED
         seconds = result.trajectory.times[-1]
         short |= not result.stable
         light, heavy = map(max, zip(*result.trajectory.counts, strict=True))
@@ -39,8 +39,8 @@ def _trajectories(figures: Figures) -> Measured:
     gain = min(above / below for above, below in zip(*peaks, strict=True))
     measured = f"one path of {seconds:,.0f} s each: {'; '.join(parts)}"
     if gain > 2:
-        return measured, Verdict.HOLDS
-    return measured, Verdict.UNDECIDED if short else Verdict.FAILS
+        return measured, Judgement.HOLDS
+    return measured, Judgement.UNDECIDED if short else Judgement.FAILS
 
 
 def _throughput_optimal(figures: Figures) -> Measured:
@@ -56,8 +56,8 @@ def _throughput_optimal(figures: Figures) -> Measured:
         "finite at every rate below the capacity"
     )
     if counts["unstable"]:
-        return measured, Verdict.FAILS
-    return measured, Verdict.UNDECIDED if counts["too short"] else Verdict.HOLDS
+        return measured, Judgement.FAILS
+    return measured, Judgement.UNDECIDED if counts["too short"] else Judgement.HOLDS
 
 
 def _insensitive(figures: Figures) -> Measured:
@@ -78,7 +78,7 @@ def _insensitive(figures: Figures) -> Measured:
             f", and {cost[max(cost)].value - 1:.2%} at {max(cost):g}"
         )
     insensitive = max(max(rest) / min(rest), *costs) <= INSENSITIVE
-    return "exact: " + "; ".join(parts), Verdict.HOLDS if insensitive else Verdict.CONDITION
+    return "exact: " + "; ".join(parts), Judgement.HOLDS if insensitive else Judgement.CONDITION
 
 
 def _two_orders(figures: Figures) -> Measured:
@@ -98,7 +98,7 @@ def _two_orders(figures: Figures) -> Measured:
             found = contrasts(rows, Curve(MSFQ, quantity), Curve(rival, quantity))
             others.append(f"{rival}, {name}: {summary(found)}")
     measured = "exact: " + "; ".join(parts) + ". Simulated, " + ". ".join(others)
-    return measured, Verdict.HOLDS if min(largest) >= 100 else Verdict.FAILS
+    return measured, Judgement.HOLDS if min(largest) >= 100 else Judgement.FAILS
 
 
 def _accurate(figures: Figures) -> Measured:
@@ -125,7 +125,7 @@ def _accurate(figures: Figures) -> Measured:
         f"draining always, which it describes, against on demand: {gap[5.0]:+.1%} at 5, "
         f"{gap[max(gap)]:+.1%} at {max(gap):g}"
     )
-    return "exact: " + "; ".join(parts), Verdict.HOLDS if accurate else Verdict.CONDITION
+    return "exact: " + "; ".join(parts), Judgement.HOLDS if accurate else Judgement.CONDITION
 
 
 PHASES = Better(

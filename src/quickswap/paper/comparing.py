@@ -5,13 +5,16 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Literal
 
 from quickswap._words import counted
 from quickswap.paper.rows import Row, Rows
 from quickswap.statistics.estimates import Estimate
+from quickswap.statistics.paired import Outcome, independent_difference, outcome_of
 
-__all__ = ["Contrast", "Curve", "contrasts", "ratio", "summary"]
+__all__ = ["UNDECIDED", "Contrast", "Curve", "contrasts", "ratio", "summary"]
+
+UNDECIDED = (Outcome.ALIKE, Outcome.INCONCLUSIVE)
+"""Outcomes without a significant difference."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,16 +28,16 @@ class Curve:
 
 @dataclass(frozen=True, slots=True)
 class Contrast:
-    """Two policies at one value of the axis; the smaller value is the better one.
+    """Two policies at one value of the axis; less is better.
 
     Attributes:
         x: value of the axis.
-        outcome: of the first policy.
+        outcome: how the first policy compares with the second.
         ratio: the second over the first; infinite where only the first is stable.
     """
 
     x: float
-    outcome: Literal["better", "worse", "undecided"]
+    outcome: Outcome
     ratio: Estimate
 
 
@@ -48,8 +51,8 @@ def ratio(above: Estimate, below: Estimate) -> Estimate:
 def contrasts(rows: Rows, first: Curve, second: Curve) -> list[Contrast]:
     """Compare two curves of a figure wherever both have been simulated.
 
-    Exact values replace simulated ones where the figure has them. Nothing is decided by a run too
-    short to judge or by a value of 0; an unstable policy is worse than a stable one.
+    Exact values replace simulated ones where the figure has them. A comparison with a run that is
+    too short, or with a value of 0, is inconclusive; an unstable policy is worse than a stable one.
     """
     here, there = (_best_known(rows, curve) for curve in (first, second))
     return [_contrast(x, here[x], there[x]) for x in sorted(here.keys() & there.keys())]
@@ -66,28 +69,27 @@ def _best_known(rows: Rows, curve: Curve) -> dict[float, Row]:
 
 
 def _contrast(x: float, first: Row, second: Row) -> Contrast:
-    verdicts = (first.verdict, second.verdict)
-    if verdicts == ("stable", "unstable"):
-        return Contrast(x, "better", Estimate(math.inf, 0.0))
-    if verdicts == ("unstable", "stable"):
-        return Contrast(x, "worse", Estimate(0.0, 0.0))
-    if verdicts != ("stable", "stable") or not first.value or not second.value:
-        return Contrast(x, "undecided", Estimate(math.nan, math.nan))
-    quotient = ratio(second.estimate, first.estimate)
-    gap = abs(second.value - first.value)
-    if not gap > math.hypot(first.half_width, second.half_width):  # nor where one is nan
-        return Contrast(x, "undecided", quotient)
-    return Contrast(x, "better" if second.value > first.value else "worse", quotient)
+    statuses = first.verdict, second.verdict
+    if statuses == ("stable", "unstable"):
+        quotient = Estimate(math.inf, 0.0)
+    elif statuses == ("unstable", "stable"):
+        quotient = Estimate(0.0, 0.0)
+    elif statuses == ("stable", "stable") and first.value and second.value:
+        quotient = ratio(second.estimate, first.estimate)
+    else:
+        return Contrast(x, Outcome.INCONCLUSIVE, Estimate(math.nan, math.nan))
+    difference = independent_difference(first.estimate, second.estimate)
+    return Contrast(x, outcome_of(difference, *statuses), quotient)
 
 
 def summary(found: Sequence[Contrast]) -> str:
-    """Return at how many values the first is better, where it is not, and the largest ratio."""
-    better = [each for each in found if each.outcome == "better"]
+    """Return where the first is better, where it is not, and the largest ratio."""
+    better = [each for each in found if each.outcome is Outcome.BETTER]
     words = [f"better at {len(better)} of {counted(len(found), 'rate')}"]
-    for outcome in ("worse", "undecided"):
-        where = [f"{each.x:g}" for each in found if each.outcome == outcome]
+    for word, outcomes in (("worse", (Outcome.WORSE,)), ("undecided", UNDECIDED)):
+        where = [f"{each.x:g}" for each in found if each.outcome in outcomes]
         if where:
-            words.append(f"{outcome} at {', '.join(where)}")
+            words.append(f"{word} at {', '.join(where)}")
     finite = [each for each in better if math.isfinite(each.ratio.value)]
     if finite:
         most = max(finite, key=lambda each: each.ratio.value)

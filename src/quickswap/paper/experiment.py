@@ -1,4 +1,4 @@
-"""An experiment as data: what is simulated, what is varied, what is drawn, and for how long."""
+"""An experiment as data: the simulations, their axis, the panels and the effort."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ AXES: dict[Axis, str] = {
     "factor": "factor by which mean sizes are misjudged",
     "scv": "squared coefficient of variation of the sizes",
 }
-"""What can be varied, with the label of the axis.
+"""The axes, with their labels.
 
 `rate` and `load` scale the arrivals. `threshold`, `risk` and `overrun` replace {x} in the spelling
 of a policy. With `factor`, {draw 3} in a spelling stands for the third random choice of believed
@@ -60,7 +60,7 @@ class Series(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Effort(Struct, frozen=True, forbid_unknown_fields=True):
-    """How long each point is simulated.
+    """The length of the simulations.
 
     Attributes:
         jobs: completions at most, or exactly where there is no precision.
@@ -77,12 +77,12 @@ class Experiment(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
 
     Attributes:
         name: as on the command line, and of its files.
-        title: what it shows, in a line.
+        title: one line.
         source: the paper's figure, or `BEYOND`.
         system: simulated, except for what the axis changes.
         axis: a key of `AXES`.
         values: of the axis.
-        series, panels: what is drawn.
+        series, panels: of the figure.
         quick, full: efforts.
         precision_of: as in `simulate`.
         settings: of `simulate`, for all points.
@@ -117,8 +117,8 @@ class Experiment(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     def policy_at(self, series: Series, x: float) -> str:
         """Return the spelling of a series' policy at a value of the axis."""
 
-        def believed(found: re.Match[str]) -> str:
-            coin = random.Random(int(found[1]))
+        def believed(match: re.Match[str]) -> str:
+            coin = random.Random(int(match[1]))
             factors = (x if coin.random() < 0.5 else 1 / x for _ in self.system.classes)
             return "+".join(f"{factor:g}" for factor in factors)
 
@@ -135,16 +135,16 @@ class Experiment(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     def points(self, effort: Effort) -> dict[tuple[Series, float], Point]:
         """Return the simulations, by series and value of the axis."""
         simulated = [each for each in self.series if each.method == "simulated"]
-        found = {}
+        named = {}
         for x in self.values if simulated else ():
             points = {each.inputs.policy: each for each in self.grid(x, effort).points()}
             for each in simulated:
-                found[each, x] = points[spell(parse(self.policy_at(each, x)))]
-        return found
+                named[each, x] = points[spell(parse(self.policy_at(each, x)))]
+        return named
 
 
 class Saved(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """What the JSON file of an experiment contains.
+    """The content of the JSON file of an experiment.
 
     Attributes:
         quickswap_experiment: version of the format.
@@ -169,7 +169,7 @@ class Saved(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
         """Read what `to_json` wrote.
 
         Raises:
-            QuickswapError: it is something else, with the place of the mistake.
+            QuickswapError: the text is not an experiment; the message locates the error.
         """
         try:
             data = msgspec.json.decode(text)

@@ -1,7 +1,7 @@
 """The figures of the paper, each as an `Experiment`.
 
-The systems are those of the paper's text. The text gives the ends of an axis only in places, so
-the values between are ours.
+The systems are those of the paper's text. The text gives only some ends of the axes; the values are
+our choice.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ def mean_of_class(cls: str, title: str) -> Panel:
 
 ONE_OR_ALL_RATES = (1.0, 2.0, 3.0, 4.0, 5.0, 5.5, 6.0, 6.5, 7.0, 7.25, 7.5, 7.7)
 FINE_RATES = tuple(sorted({*ONE_OR_ALL_RATES, *(rate / 5 for rate in range(3, 39))}))
-"""Where curves are computed."""
+"""Rates at which curves are computed."""
 THRESHOLDS = tuple(map(float, range(32)))
 QUICK, FULL = Effort(20_000_000, 0.02), Effort(500_000_000, 0.02)
 

@@ -1,4 +1,4 @@
-"""What a claim is, and the verdict on it."""
+"""Claims of the paper and the judgement on them."""
 
 from __future__ import annotations
 
@@ -8,8 +8,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 
-from quickswap.paper.comparing import Curve, contrasts, summary
+from quickswap.paper.comparing import UNDECIDED, Curve, contrasts, summary
 from quickswap.paper.rows import Rows
+from quickswap.statistics.paired import Outcome
 
 __all__ = [
     "MEAN",
@@ -18,19 +19,19 @@ __all__ = [
     "Claim",
     "Figures",
     "Finding",
+    "Judgement",
     "Measured",
     "Pair",
-    "Verdict",
-    "verdict",
+    "judgement",
 ]
 
 MEAN, WEIGHTED = "mean_response_time", "weighted_mean_response_time"
 FEW = 0.1
-"""Share of the points that may be undecided where all others are good."""
+"""Share of undecided points that a claim may have that holds at all others."""
 
 
-class Verdict(StrEnum):
-    """The verdict on a claim; "undecided" where the runs were too short."""
+class Judgement(StrEnum):
+    """The judgement on a claim; "undecided" where the runs are too short."""
 
     HOLDS = "holds"
     CONDITION = "holds with a condition"
@@ -40,13 +41,13 @@ class Verdict(StrEnum):
 
 Figures = Mapping[str, Rows]
 """By name."""
-Measured = tuple[str, Verdict]
-"""Numbers with 95 % intervals, or said to be exact, and the verdict that they give."""
+Measured = tuple[str, Judgement]
+"""Numbers with 95 % intervals, or exact numbers, and the judgement that follows."""
 
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """A claim with its verdict; the attributes are those of `Claim` and `Measured`."""
+    """A claim with its judgement; the attributes are those of `Claim` and `Measured`."""
 
     claim: str
     where: str
@@ -57,14 +58,14 @@ class Finding:
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """A claim of the paper, and how it is judged.
+    """A claim of the paper and its check.
 
     Attributes:
-        claim: what the paper says, in our words.
+        claim: the statement, in our words.
         where: in the paper.
         figures: that the check needs.
         check: a comparison or a function that measures the figures.
-        why: a sentence that explains what is found.
+        why: a sentence that explains the finding.
     """
 
     claim: str
@@ -74,9 +75,9 @@ class Claim:
     why: str
 
     def judge(self, figures: Figures) -> Finding:
-        """Return the verdict; `figures` contains those that the claim names."""
-        measured, found = self.check(figures)
-        return Finding(self.claim, self.where, measured, found, self.why)
+        """Return the finding; `figures` contains those that the claim names."""
+        measured, judgement = self.check(figures)
+        return Finding(self.claim, self.where, measured, judgement, self.why)
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,7 +118,7 @@ class Better:
 
     def __call__(self, figures: Figures) -> Measured:
         """Compare the pairs."""
-        parts, counts = [], Counter[str]()
+        parts, counts = [], Counter[Outcome]()
         for pair in self.pairs:
             found = contrasts(figures[self.figure], pair.first, pair.second)
             if self.present:
@@ -125,17 +126,18 @@ class Better:
             counts.update(
                 each.outcome
                 for each in found
-                if each.x <= self.up_to and (pair.counts or each.outcome != "better")
+                if each.x <= self.up_to and (pair.counts or each.outcome is not Outcome.BETTER)
             )
             parts.append(f"{pair.title}: {summary(found)}".replace("better", self.word))
         measured = self.intro + ". ".join(parts)
-        return measured, verdict(counts["better"], counts["worse"], counts["undecided"])
+        undecided = sum(counts[each] for each in UNDECIDED)
+        return measured, judgement(counts[Outcome.BETTER], counts[Outcome.WORSE], undecided)
 
 
-def verdict(good: int, bad: int, unsure: int) -> Verdict:
-    """Return the verdict on what should hold at every point, from the points of each outcome."""
+def judgement(good: int, bad: int, undecided: int) -> Judgement:
+    """Return the judgement on a claim about every point, from the number of each outcome."""
     if bad:
-        return Verdict.CONDITION if good else Verdict.FAILS
-    if unsure > FEW * (good + unsure):
-        return Verdict.CONDITION if good > unsure else Verdict.UNDECIDED
-    return Verdict.HOLDS if good else Verdict.UNDECIDED
+        return Judgement.CONDITION if good else Judgement.FAILS
+    if undecided > FEW * (good + undecided):
+        return Judgement.CONDITION if good > undecided else Judgement.UNDECIDED
+    return Judgement.HOLDS if good else Judgement.UNDECIDED

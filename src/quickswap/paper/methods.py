@@ -1,4 +1,4 @@
-"""Values that theory gives for a series of an experiment, named as the quantities of a result."""
+"""Values of theory for a series of an experiment, named as the quantities of a result."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ __all__ = ["Method", "computed"]
 
 Method = Literal["simulated", "exact", "printed", "corrected", "approximation", "best thresholds"]
 """How a series is obtained: "printed" and "corrected" are the two forms of the paper's analysis,
-"approximation" is ours of Static Quickswap, "best thresholds" compares them with l = k - 1."""
+"approximation" is our own of Static Quickswap, "best thresholds" compares thresholds with k - 1."""
 
 
 def computed(method: Method, system: System, policy: Policy) -> dict[tuple[str, str], Estimate]:
@@ -75,4 +75,4 @@ def _means(method: Method, system: System, policy: Policy) -> Means:
             return msfq.approximate(system, threshold, form)
         case "approximation", StaticQuickswap(drain="exclusive"):
             return static_quickswap.approximate(system, threshold=policy.threshold)
-    raise PolicyError(f"policy: {policy.label}, for which theory has no values ({method}).")
+    raise PolicyError(f"policy: {policy.label} has no values of theory ({method}).")

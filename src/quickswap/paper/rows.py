@@ -1,4 +1,4 @@
-"""The numbers of an experiment, one in a row, and their chart."""
+"""The numbers of an experiment, one per row, and their chart."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class Row:
         x: value of the axis.
         rate, load: of the system.
         cls, quantity: as in `Result.quantities`.
-        value: nan where there is none.
+        value: nan if there is none.
         half_width: of the 95 % interval; 0 for exact values, nan where it is unknown.
         verdict: of the simulation; "" for computed values.
         reached: whether the precision asked for is reached; true where none was asked for.
@@ -70,7 +70,7 @@ class Row:
 
 @dataclass(frozen=True)
 class Rows(Sequence[Row]):
-    """All rows of an experiment, and the results behind them, by series and value of the axis."""
+    """All rows of an experiment, and the results, by series and value of the axis."""
 
     experiment: Experiment
     rows: tuple[Row, ...]
@@ -115,7 +115,7 @@ class Rows(Sequence[Row]):
 def rows_of(
     experiment: Experiment, results: Mapping[tuple[Series, float], Result | Failure]
 ) -> Rows:
-    """Return the rows of an experiment: what was simulated, and what theory gives.
+    """Return the rows of an experiment, from simulations and from theory.
 
     Args:
         experiment: the record.
@@ -199,8 +199,8 @@ def _mark(x: float, found: Mapping[tuple[str, str], Row], rows: Rows) -> Mark:
 
 def _path(result: Result, trajectory: Trajectory, experiment: Experiment) -> tuple[Mark, ...]:
     """Return the number of jobs of each panel's class along the trajectory."""
-    places = [result.system.names.index(panel.cls) for panel in experiment.panels]
+    classes = [result.system.names.index(panel.cls) for panel in experiment.panels]
     return tuple(
-        Mark(time, tuple(Estimate(float(counts[place]), 0.0) for place in places))
+        Mark(time, tuple(Estimate(float(counts[each]), 0.0) for each in classes))
         for time, counts in zip(trajectory.times, trajectory.counts, strict=True)
     )

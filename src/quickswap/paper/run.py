@@ -22,9 +22,8 @@ from quickswap.paper.experiment import Effort, Experiment, Saved, Series
 from quickswap.paper.judging import Finding
 from quickswap.paper.rows import Rows, chart_of_rows, rows_of
 from quickswap.plotting.drawing import draw
-from quickswap.sweeps.outcomes import Advance, Outcomes
 from quickswap.sweeps.point import Point
-from quickswap.sweeps.running import check_where, run_points
+from quickswap.sweeps.run import Outcomes, SweepProgress, check_where, run_points
 from quickswap.sweeps.store import Store
 
 __all__ = ["EXPERIMENTS", "Reproduction", "reproduce"]
@@ -36,15 +35,15 @@ FORMATS = ("pdf", "svg", "png")
 
 @dataclass(frozen=True)
 class Reproduction:
-    """What was reproduced.
+    """The files and findings of a reproduction.
 
     Attributes:
         folder: with NAME.parquet, NAME.csv, NAME.pdf, NAME.svg, NAME.png and NAME.json of each
             figure, `claims.md` and `claims.json`, and the store of all results, `results.db`.
         figures: the numbers of each figure, by its name.
-        findings: verdicts on the claims for which there are figures.
-        ran: points that were simulated now; the others were in the store.
-        not_drawn: why a figure was not drawn, by its name; its numbers are written nevertheless.
+        findings: judgements on the claims whose figures are there.
+        ran: points that this call simulated; the others were in the store.
+        not_drawn: reasons of figures that could not be drawn, by name; their numbers are written.
     """
 
     folder: Path
@@ -63,29 +62,29 @@ def reproduce(
     jobs: int | None = None,
     executor: Executor | None = None,
     threads: int | None = None,
-    progress: Callable[[Advance], object] | None = None,
+    progress: Callable[[SweepProgress], object] | None = None,
 ) -> Reproduction:
-    """Simulate what the paper's figures show, and write data, figures and verdicts into a folder.
+    """Reproduce the paper's figures: write data, figures and findings into a folder.
 
-    Results are stored in the folder as they come, so an interrupted run continues where it
-    stopped, and no point is simulated twice.
+    Results are stored in the folder as they arrive, so that an interrupted run can be continued and
+    no point is simulated twice.
 
     Args:
-        figures: names out of `fig1` to `fig8` and those beyond the paper, "all", or JSON files that
-            an earlier run has written.
+        figures: names, `fig1` to `fig8` or of a figure beyond the paper, "all", or JSON files of an
+            earlier run.
         folder: created if it does not exist.
         quick: simulate for minutes, with wide intervals, instead of hours.
-        precision: relative half-width to reach, instead of that of each figure.
-        jobs: completions of a point at most, instead of those of each figure.
+        precision: relative half-width to reach; by default that of each figure.
+        jobs: completions of a point at most; by default those of each figure.
         executor, threads, progress: as in `run_points`.
 
     Raises:
         QuickswapError: an unknown figure, a setting out of range, or files that cannot be written.
-        Interrupted: Ctrl-C; figures whose points are all in the store have been written.
+        Interrupted: Ctrl-C; figures whose points are all in the store are written.
     """
     names = [figures] if isinstance(figures, str) else list(figures)
     if not names or not all(isinstance(name, str) for name in names):
-        raise QuickswapError(f"figures are given by their names, not by {shown(figures)}.")
+        raise QuickswapError(f"figures is {shown(figures)}; it must be a name or a list of names.")
     flag(quick, "quick")
     plan: dict[str, tuple[Experiment, Effort]] = {}
     for saved in (each for name in names for each in _chosen(name)):
@@ -99,7 +98,7 @@ def reproduce(
     for name in names:
         if name.endswith(".json") and any(same_file(name, each) for each in outputs):
             raise QuickswapError(
-                f"{name} is an input, and would be overwritten: give another output folder."
+                f"{name} is an input that would be overwritten: give another output folder."
             )
     points = {name: record.points(effort) for name, (record, effort) in plan.items()}
     try:
@@ -122,7 +121,7 @@ def reproduce(
                 _write_figures(folder, plan, points, interrupted.result)
             raise
         found, not_drawn = _write_figures(folder, plan, points, outcomes)
-    # a record that a user has changed is not the paper's
+    # the claims are about the paper's experiments, not about edited ones
     findings = judge(
         {name: rows for name, rows in found.items() if plan[name][0] == EXPERIMENTS.get(name)}
     )
@@ -132,7 +131,7 @@ def reproduce(
 
 
 def _chosen(name: str) -> list[Saved]:
-    """Return experiments by name; "all" is all, a JSON file of an earlier run is its own."""
+    """Return the experiments of a name: "all", one experiment, or the JSON file of a run."""
     if name == "all":
         return [Saved(experiment=record) for record in EXPERIMENTS.values()]
     if name in EXPERIMENTS:
@@ -152,7 +151,7 @@ def _chosen(name: str) -> list[Saved]:
 
 
 def _limited(effort: Effort, precision: float | None, jobs: int | None) -> Effort:
-    """Return an effort with the precision and the jobs asked for, where it has a precision."""
+    """Return an effort with another precision, if it has one, and another number of jobs."""
     if precision is not None:
         reached = between(precision, "precision", 0, 1)
         effort = replace(effort, precision=effort.precision and reached)
@@ -171,7 +170,7 @@ def _write_figures(
     """Write data and figures of the experiments whose points have all ended.
 
     Returns:
-        their rows, and why a figure was not drawn, each by name.
+        their rows, and the reasons of figures that could not be drawn, by name.
     """
     found, not_drawn = {}, {}
     for name, (record, effort) in plan.items():
@@ -179,8 +178,8 @@ def _write_figures(
         if any(each is not None and each.not_run for each in failures):
             continue
         ended = {
-            place: failure or outcomes.store[point]
-            for (place, point), failure in zip(points[name].items(), failures, strict=True)
+            key: failure or outcomes.store[point]
+            for (key, point), failure in zip(points[name].items(), failures, strict=True)
         }
         rows = found[name] = rows_of(record, ended)
         frame = rows.to_frame()
@@ -196,18 +195,18 @@ def _write_figures(
 
 
 class _Claims(Struct):
-    """What `claims.json` contains."""
+    """The content of `claims.json`."""
 
     quickswap: str = VERSION
     claims: list[Finding] = []
 
 
 def _write_claims(folder: Path, findings: Sequence[Finding]) -> None:
-    """Write the verdicts; those of earlier runs on other claims remain."""
+    """Write the findings; those of earlier runs on other claims remain."""
     path = folder / "claims.json"
     try:
         earlier = msgspec.json.decode(path.read_bytes(), type=_Claims).claims
-    except (OSError, msgspec.MsgspecError):  # none, or damaged: it is written anew
+    except (OSError, msgspec.MsgspecError):  # none, or damaged
         earlier = []
     known = {each.claim: each for each in (*earlier, *findings)}
     every = [known[claim.claim] for claim in CLAIMS if claim.claim in known]

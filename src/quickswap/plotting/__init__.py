@@ -1,4 +1,4 @@
-"""Figures. Nothing but this package and the report imports a plotting library."""
+"""Figures. Only this package and the report import a plotting library."""
 
 from __future__ import annotations
 

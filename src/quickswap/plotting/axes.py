@@ -13,7 +13,7 @@ from quickswap.policies import Policy, spell
 __all__ = ["Variable", "is_parameter", "variable_of"]
 
 WIDE = 30.0
-"""Ratio of the largest to the least value from which an axis is logarithmic."""
+"""Ratio of the largest to the least value above which an axis is logarithmic."""
 SETTINGS = ("jobs", "precision", "replications", "warmup", "slowdown_bound", "max_in_system")
 """Settings that are numbers."""
 LABELS = {
@@ -31,7 +31,7 @@ LABELS = {
 
 @dataclass(frozen=True, slots=True)
 class Variable:
-    """What the points of a store are drawn against.
+    """The variable on the horizontal axis.
 
     Attributes:
         name: "load", "rate" (of arrivals), or that of a parameter or setting.
@@ -45,7 +45,7 @@ class Variable:
 
     @property
     def label(self) -> str:
-        """What a figure calls it."""
+        """The label of the axis."""
         return LABELS.get(self.name, self.name.replace("_", " "))
 
     def value(self, point: StoredPoint) -> float | None:
@@ -69,17 +69,17 @@ class Variable:
 
 
 def is_parameter(given: str | None) -> bool:
-    """Whether what was asked for as an axis can only be a parameter of policies."""
+    """Whether the axis that was asked for can only be a parameter of policies."""
     return given is not None and _plain(given) not in ("load", "rate", *SETTINGS)
 
 
 def variable_of(given: str | None, points: Sequence[StoredPoint]) -> Variable:
-    """Return the axis that was asked for, or the one on which there is most to see.
+    """Return the axis that was asked for, or the default one.
 
-    That is the load if there are several, else the parameter of policies with most values.
+    The default is the load if there are several, else the parameter of policies with most values.
 
     Raises:
-        QuickswapError: there is no such axis.
+        QuickswapError: the axis is unknown or has a single value.
     """
     if given is None:
         return _best(points)
@@ -103,13 +103,13 @@ def variable_of(given: str | None, points: Sequence[StoredPoint]) -> Variable:
 
 
 def _constant(name: str, value: float, points: Sequence[StoredPoint]) -> str:
-    """Return the sentence for an axis on which there is a single value."""
+    """Return the message for an axis with a single value."""
     varied = ["load", "rate"] if len({each.load for each in points}) > 1 else []
     kinds = [(each, "parameter") for each in _parameters(points)]
     kinds += [(each, "setting") for each in SETTINGS]
     varied += [each for each, kind in kinds if len(_values(each, kind, points)) > 1]
-    cure = f"draw against {' or '.join(varied)}" if varied else "leave the axis out"
-    return f"there is no axis to draw: {name} is {value:g} at all points that have one; {cure}."
+    advice = f"draw against {' or '.join(varied)}" if varied else "leave the axis out"
+    return f"{name} is {value:g} at all points that have a value: {advice}."
 
 
 def _plain(given: object) -> str:
@@ -138,14 +138,14 @@ def _values(name: str, kind: str, points: Sequence[StoredPoint]) -> set[float]:
 
 
 def _parameters(points: Sequence[StoredPoint]) -> list[str]:
-    """Return the names of the parameters of the policies, "rate" left out."""
+    """Return the names of the parameters of the policies, except "rate"."""
     kinds: dict[type[Policy], None] = dict.fromkeys(type(each.policy) for each in points)
     names = (field.name for kind in kinds for field in fields(kind))  # type: ignore[arg-type]  # all are dataclasses
     return [name for name in dict.fromkeys(names) if name != "rate"]
 
 
 def _parameter(point: StoredPoint, name: str) -> float | None:
-    """Return a parameter of a policy, with the default worked out; None if it is no number."""
+    """Return a parameter of a policy, with its default resolved; None if it is not a number."""
     if not hasattr(point.policy, name):
         return None
     value = getattr(point.policy, name)

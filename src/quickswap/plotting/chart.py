@@ -1,4 +1,4 @@
-"""A chart as data, which sweeps, comparisons and the figures of the paper share."""
+"""A chart as data, for sweeps, comparisons and the figures of the paper."""
 
 from __future__ import annotations
 
@@ -21,17 +21,17 @@ TICKS = 8
 
 Look = Literal["marks", "curve", "path", "exact", "dashed", "dotted"]
 """How a line is drawn: simulations with intervals, a curve without marks, a sample path, or one of
-three uncoloured curves for what is computed beside simulations."""
+three uncoloured curves for computed values."""
 
 
 class Panel(Struct, frozen=True, forbid_unknown_fields=True):
-    """One picture of a chart.
+    """One panel of a chart.
 
     Attributes:
         title: above it.
         quantity: as `Result.quantities` names it.
         cls: name of a class, or "all".
-        label: of the vertical axis; "" for the name of the metric with its unit.
+        label: of the vertical axis; "" for the name of the metric and its unit.
         log: whether the vertical axis is logarithmic.
     """
 
@@ -48,13 +48,13 @@ class Panel(Struct, frozen=True, forbid_unknown_fields=True):
 
     @property
     def share(self) -> bool:
-        """Whether it shows numbers from 0 to 1."""
+        """Whether its values are from 0 to 1."""
         return quantity_of(self.quantity).share
 
 
 @dataclass(frozen=True, slots=True)
 class Axis:
-    """The horizontal axis; `ticks` is empty where the drawer chooses them."""
+    """The horizontal axis; with empty `ticks` they are chosen when it is drawn."""
 
     label: str
     scale: Literal["linear", "log", "symlog"] = "linear"
@@ -75,14 +75,14 @@ class Axis:
 
 @dataclass(frozen=True, slots=True)
 class Mark:
-    """What one line shows at one place.
+    """The mark of a line at one value of the axis.
 
     Attributes:
         x: on the horizontal axis; nan where the policy has no value on it.
         estimates: one for each panel.
-        verdict: status of the simulation, the worst one over the seeds; "" for computed values.
+        verdict: worst status of the simulations over the seeds; "" for computed values.
         reached: whether the precision asked for, if any, was reached with every seed.
-        seeds: how many simulations the estimates are the mean of.
+        seeds: number of simulations that were averaged.
     """
 
     x: float
@@ -95,11 +95,11 @@ class Mark:
     def of(cls, x: float, result: Result, panels: Sequence[Panel]) -> Self:
         """Return the mark of one simulation."""
         positions = {name: position for position, name in enumerate(result.system.names)}
-        found = [value_of(result, each.quantity, positions.get(each.cls)) for each in panels]
+        values = [value_of(result, each.quantity, positions.get(each.cls)) for each in panels]
         unstable = result.verdict.status == "unstable"
         return cls(
             x,
-            tuple(MISSING if unstable or each is None else each for each in found),
+            tuple(MISSING if unstable or each is None else each for each in values),
             result.verdict.status,
             result.stop is not Stop.BUDGET,
         )
@@ -111,7 +111,7 @@ class Line:
 
     Attributes:
         label: in the legend, where lines with the same label have one entry.
-        marks: a line whose only mark has no x is level.
+        marks: if they have no x, the line is level.
         look: how it is drawn.
         best: position of the mark that a curve emphasises, if any.
     """
@@ -123,22 +123,22 @@ class Line:
 
     @property
     def level(self) -> bool:
-        """Whether it has no value on the axis, so that it is drawn from end to end."""
+        """Whether it has no value on the axis, so that it is drawn across the panel."""
         return all(math.isnan(mark.x) for mark in self.marks)
 
 
 @dataclass(frozen=True)
 class Chart:
-    """What a figure shows.
+    """The content of a figure.
 
     Attributes:
         axis: the horizontal one.
         panels: from left to right and top to bottom.
         lines: in the order of their colours.
-        limit: of the axis, from which on no policy is stable, if there is one.
+        limit: value of the axis from which on no policy is stable, if there is one.
         title: above the figure; "" for none.
         model: name of the model, if it has one.
-        left_out: why points of a store are not shown, and how many.
+        left_out: numbers of points of a store that are left out, by reason.
     """
 
     axis: Axis

@@ -1,4 +1,4 @@
-"""The drawer: a chart becomes a figure, fit for print, in grey as well."""
+"""Figures of charts, for print in colour or grey."""
 
 from __future__ import annotations
 
@@ -29,11 +29,11 @@ WIDTH, HEIGHT = 7.0, 2.6
 ROW = 0.17
 """Inches: the height of a row of the legend."""
 LETTERS, HANDLE = 120, 9
-"""Characters of a legend that fit the width of a page, and the width of what is beside a label."""
+"""Characters of a legend that fit the width of a page, and the width of a legend handle."""
 NEAR = 0.7
-"""Share of the limit that the points must reach for it to be shown."""
-APART = 0.06
-"""Share of the axis that two labelled values must be apart."""
+"""Share of the limit that the points must reach for the limit to be drawn."""
+GAP = 0.06
+"""Least distance of two labelled values, as a share of the axis."""
 EVEN = 0.5
 """Powers of ten below which a logarithmic axis has ticks at equal distances."""
 SUPERSCRIPT = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
@@ -49,18 +49,17 @@ UNCOLOURED: dict[Look, dict[str, Any]] = {
 def draw(chart: Chart, paths: Sequence[str | Path] = ()) -> Figure:
     """Draw a chart; write it into files, each whole or not at all.
 
-    Marks are simulations with their 95 % intervals, without a bar where the interval is unknown.
-    They are hollow where the run was too short to judge, and ringed where the budget ended before
-    the precision was reached; a cross at the upper edge is an unstable point. The dotted vertical
-    line is the capacity.
+    Marks are simulations with their 95 % intervals; a mark without a bar has an unknown interval. A
+    hollow mark is a run that is too short, a ringed one did not reach its precision, and a cross at
+    the upper edge is an unstable point. The dotted vertical line is the capacity.
 
     Args:
         chart: what is drawn.
         paths: files, each in the format of its ending: svg, pdf or png.
 
     Raises:
-        QuickswapError: an ending of another kind, a file that cannot be written, or the plotting
-            library fails.
+        QuickswapError: the ending is unknown, a file cannot be written, or the plotting library
+            fails.
     """
     for path in paths:
         check_format(path)
@@ -98,10 +97,10 @@ def draw_legend(
     title: str | None = None,
     place: Literal["outside upper center", "outside upper left"] = "outside upper center",
 ) -> None:
-    """Put one entry for each label above the panels, in the order of the labels.
+    """Draw a legend above the panels, with one entry for each label.
 
-    Matplotlib leaves out labels with a leading underscore, which the name of a policy may have, so
-    the texts are set afterwards.
+    Matplotlib drops labels with a leading underscore, which the name of a policy may have;
+    therefore the texts are set afterwards.
     """
     artists: dict[str, Any] = {}
     for axes in panels:
@@ -121,7 +120,7 @@ def draw_legend(
 
 
 def _across(labels: Sequence[str], letters: float) -> int:
-    """Return how many columns of labels a legend has: at most four, as far as they fit."""
+    """Return the number of columns of a legend: at most four, as far as they fit."""
     for columns in range(min(4, len(labels)), 1, -1):
         rows = -(-len(labels) // columns)
         parts = [labels[start : start + rows] for start in range(0, len(labels), rows)]
@@ -131,12 +130,12 @@ def _across(labels: Sequence[str], letters: float) -> int:
 
 
 def _explanations(chart: Chart) -> Iterator[str]:
-    """Yield what the marks mean that are in the chart."""
+    """Yield the meaning of the marks in the chart."""
     marks = {(mark.verdict, mark.reached) for line in chart.lines for mark in line.marks}
     if any(verdict == "too short" for verdict, _ in marks):
-        yield "hollow: too short to judge"
+        yield "hollow: too short"
     if ("stable", False) in marks:
-        yield "ringed: wider interval than asked for"
+        yield "ringed: precision not reached"
     if any(verdict == "unstable" for verdict, _ in marks):
         yield "cross: unstable"
     if _limit(chart) is not None:
@@ -144,7 +143,7 @@ def _explanations(chart: Chart) -> Iterator[str]:
 
 
 def _limit(chart: Chart) -> float | None:
-    """Return the limit if the points come near it."""
+    """Return the limit if the points are close to it."""
     largest = max(_xs(chart), default=0.0)
     return chart.limit if chart.limit is not None and largest >= NEAR * chart.limit else None
 
@@ -198,7 +197,7 @@ def _draw_panel(axes: Axes, chart: Chart, number: int) -> None:
 
 
 def _draw_level(axes: Axes, line: Line, number: int, look: dict[str, Any]) -> None:
-    """Draw a policy that has no value on the axis from end to end, its interval as a band."""
+    """Draw a policy without a value on the axis as a level line, its interval as a band."""
     estimate = line.marks[0].estimates[number]
     plain = {name: look[name] for name in ("color", "linestyle")}
     axes.axhline(estimate.value, label=line.label, linewidth=1.0, **plain)
@@ -299,10 +298,10 @@ def _scale_horizontally(axes: Axes, axis: Axis, values: Sequence[float]) -> None
     if axis.scale != "linear":
         _label_powers(axes.xaxis)
     ticks: dict[float, float] = {}
-    places = axes.xaxis.get_transform().transform(list(axis.ticks))
-    for tick, place in zip(axis.ticks, places, strict=True):
-        if not ticks or place - max(ticks.values()) >= APART * (places[-1] - places[0]):
-            ticks[tick] = place
+    positions = axes.xaxis.get_transform().transform(list(axis.ticks))
+    for tick, position in zip(axis.ticks, positions, strict=True):
+        if not ticks or position - max(ticks.values()) >= GAP * (positions[-1] - positions[0]):
+            ticks[tick] = position
     if ticks:
         axes.set_xticks(list(ticks), [f"{value:g}" for value in ticks])
         axes.xaxis.set_minor_locator(NullLocator())

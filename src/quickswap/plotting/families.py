@@ -18,20 +18,20 @@ from quickswap.model.system import System
 __all__ = ["chosen_model", "loads_of", "model_names", "shape"]
 
 DIGITS = 9
-"""Significant digits to which rates that were scaled back and forth are compared."""
+"""Significant digits in which shapes are compared, as scaling rounds the rates."""
 FEW = 6
 """Classes whose needs are listed one by one."""
 
 
 def shape(system: System) -> str:
-    """Return text that is equal for systems that differ in their arrival rate alone."""
+    """Return a text that is equal for systems that differ only in their arrival rate."""
     return json.dumps(_rounded(system.with_load(1.0).to_dict()), sort_keys=True)
 
 
 def model_names(systems: Iterable[System]) -> dict[str, str]:
-    """Return a name for each shape: of the preset, or the servers and needs.
+    """Return a name for each shape: the preset, or the servers and needs.
 
-    Equal names are extended by what differs: mean sizes, shares of the jobs, or distributions.
+    Equal names are extended by mean sizes, shares of the jobs or distributions, if these differ.
     """
     named = {shape(load(name)): name for name in presets()}
     known: dict[str, System] = {}
@@ -51,7 +51,7 @@ def model_names(systems: Iterable[System]) -> dict[str, str]:
 
 
 def loads_of(systems: Iterable[System]) -> dict[str, str]:
-    """Return for each shape from which load to which its systems are: "load 0.5 to 0.9"."""
+    """Return the range of loads of each shape, as in "load 0.5 to 0.9"."""
     found: dict[str, list[float]] = {}
     for system in systems:
         found.setdefault(shape(system), []).append(system.load)
@@ -67,12 +67,12 @@ def chosen_model(given: Any, names: dict[str, str], loads: dict[str, str]) -> st
         loads: by shape, as `loads_of` gives them.
 
     Raises:
-        QuickswapError: there are several and none was asked for, or it is not there.
+        QuickswapError: there are several and none was asked for, or there are no points of it.
     """
     if given is None:
         if len(names) > 1:
             raise QuickswapError(
-                f"a figure shows one model, and here are points of {len(names)}: choose the model "
+                f"a figure shows one model, and the store contains {len(names)}: give the model "
                 f"{_listed(names, loads)}, by that name, its preset or its file."
             )
         return next(iter(names))
@@ -85,7 +85,7 @@ def chosen_model(given: Any, names: dict[str, str], loads: dict[str, str]) -> st
         unknown("model in the store", given, names.values(), QuickswapError)
     if key not in names:
         raise QuickswapError(
-            f"there are no points of the model {given!s}, whatever the rate: there are those of "
+            f"the store has no points of the model {given!s} at any rate: it contains "
             f"{_listed(names, loads)}."
         )
     return key
@@ -117,15 +117,15 @@ def _distributions(system: System) -> str:
 
 
 DETAILS = (_mean_sizes, _shares, _distributions)
-"""What distinguishes models with the same servers and needs."""
+"""Details that distinguish models with the same servers and needs."""
 
 
 def _by_need(system: System, texts: Sequence[str]) -> str:
-    """Return what each class has, the smallest need first; of many classes those that differ."""
-    found = [texts[place] for place in sorted(range(len(texts)), key=system.needs.__getitem__)]
-    if len(found) > FEW:
-        found = list(dict.fromkeys(found))
-    return ", ".join(found if len(found) <= FEW else [*found[:FEW], "..."])
+    """Return the texts of the classes by need; of many classes the distinct ones."""
+    by_need = [texts[i] for i in sorted(range(len(texts)), key=system.needs.__getitem__)]
+    if len(by_need) > FEW:
+        by_need = list(dict.fromkeys(by_need))
+    return ", ".join(by_need if len(by_need) <= FEW else [*by_need[:FEW], "..."])
 
 
 def _range(loads: Sequence[float]) -> str:

@@ -1,4 +1,4 @@
-"""The charts of a comparison and of the exact means against a threshold."""
+"""The charts of a comparison, and of exact means against the threshold."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def plot_comparison(comparison: Comparison, path: str | Path) -> None:
     """Draw weighted and plain mean response time against the load, with intervals, on log axes.
 
     Args:
-        comparison: what is drawn.
+        comparison: the comparison.
         path: file, whose ending decides the format.
     """
     marks: dict[str, list[Mark]] = {policy: [] for policy in comparison.policies}

@@ -1,4 +1,4 @@
-"""The points of stores that a chart shows, chosen before their results are read."""
+"""The points of stores that a chart shows, selected before their results are read."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ from quickswap.files import checked_path
 from quickswap.model.system import System
 from quickswap.plotting.families import chosen_model, loads_of, model_names, shape
 from quickswap.policies import POLICIES, Policy, parse, spell
+from quickswap.sweeps.parameters import expand_parameters
 from quickswap.sweeps.point import Point
 from quickswap.sweeps.record import Failure
-from quickswap.sweeps.spread import spread
 from quickswap.sweeps.store import Store
 
 __all__ = ["Selection", "StoredPoint", "opened", "select"]
@@ -32,7 +32,7 @@ FIRST = ("msf", "first-fit", "nmsr", "msfq", "static-quickswap", "adaptive-quick
 """Policies in the order of the paper's figures; the others follow in that of `POLICIES`."""
 ORDER = tuple(dict.fromkeys((*FIRST, *(kind.name for kind in POLICIES))))
 CLOSE = 1e-9
-"""Relative difference of loads that count as equal."""
+"""Relative tolerance of equal loads."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +41,7 @@ class StoredPoint:
 
     Attributes:
         key: of the point.
-        failure: why it has no result; None if it has one.
+        failure: the reason why it has no result; None if it has one.
     """
 
     key: str
@@ -68,7 +68,7 @@ class Selection:
     Attributes:
         points: in the order of their policies.
         model: its name.
-        left_out: why points are left out, and how many.
+        left_out: numbers of points that are left out, by reason.
     """
 
     points: list[StoredPoint]
@@ -76,7 +76,7 @@ class Selection:
     left_out: Counter[str] = field(default_factory=Counter)
 
     def keep(self, wanted: Callable[[StoredPoint], bool], reason: str) -> None:
-        """Keep the points that are wanted; count the others under the reason."""
+        """Keep the points that are wanted; count the others by the reason."""
         kept = [each for each in self.points if wanted(each)]
         if len(kept) < len(self.points):
             self.left_out[reason] += len(self.points) - len(kept)
@@ -92,7 +92,7 @@ def opened(given: object) -> Iterator[Store]:
     """
     several = [given] if isinstance(given, Store | str | Path) else items(given)
     if not several:
-        raise QuickswapError(f"stores is {shown(given)}: give a Store, its file, or several.")
+        raise QuickswapError(f"stores is {shown(given)}; give a Store, its file, or several.")
     with ExitStack() as stack:
         stores = [
             each
@@ -118,18 +118,18 @@ def select(
 ) -> Selection:
     """Return the points of a store that are asked for, of one model and one version.
 
-    The version is this one, or that of the last point if the store has none of this one.
+    The version is this one, or that of the last point if the store has no points of this one.
 
     Args:
-        store: whose points they are.
+        store: contains the points.
         model: as `chosen_model` takes it.
-        policies: policies or spellings, in the order wanted; a name alone is all policies of it
-            if the plain one is not there. None for all.
+        policies: policies or spellings, in order; a name alone stands for all policies of that name
+            if the store has none without parameters. None for all.
         loads: those to keep; None for all.
-        every: whether a name alone is all policies of it in any case.
+        every: whether a name alone always stands for all policies of that name.
 
     Raises:
-        QuickswapError: the store is empty, or something is asked for that is not there.
+        QuickswapError: the store is empty, or has no points that were asked for.
     """
     systems = cache(lambda text: System.from_dict(json.loads(text)))
     parsed = cache(parse)
@@ -169,8 +169,8 @@ def _keep_loads(found: Selection, loads: Sequence[float]) -> None:
     for load in loads:
         if not any(math.isclose(load, each, rel_tol=CLOSE) for each in present):
             raise QuickswapError(
-                f"there are no points of {found.model} at load {load_words(load, 6)}: there are "
-                f"those at {', '.join(load_words(each, 6) for each in present)}."
+                f"the store has no points of {found.model} at load {load_words(load, 6)}: give "
+                f"some of {', '.join(load_words(each, 6) for each in present)}."
             )
     found.keep(
         lambda point: any(math.isclose(point.load, each, rel_tol=CLOSE) for each in loads),
@@ -179,7 +179,7 @@ def _keep_loads(found: Selection, loads: Sequence[float]) -> None:
 
 
 def _ranks(points: Sequence[StoredPoint], asked: object, every: bool) -> dict[str, int]:
-    """Return the spellings to draw, each with its place in the order of the lines."""
+    """Return the spellings to draw, each with its rank in the order of the lines."""
     there = {spell(each.policy): each.policy for each in points}
     in_order = sorted(there, key=lambda spelling: _rank(there[spelling]))
     if asked is None:
@@ -187,7 +187,7 @@ def _ranks(points: Sequence[StoredPoint], asked: object, every: bool) -> dict[st
     several = [asked] if isinstance(asked, str | Policy) else items(asked)
     if not several:
         raise QuickswapError(
-            f"policies is {shown(asked)}: give one or several, or leave it out for all."
+            f"policies is {shown(asked)}; give one or several, or leave it out for all."
         )
     ranks: dict[str, int] = {}
     for policy in (each for given in several for each in _wanted(given)):
@@ -197,7 +197,7 @@ def _ranks(points: Sequence[StoredPoint], asked: object, every: bool) -> dict[st
             chosen = [each for each in in_order if there[each].name == exact]
         if not chosen:
             raise QuickswapError(
-                f"there are no points of policy {exact}: there are those of {', '.join(in_order)}."
+                f"the store has no points of policy {exact}: give some of {', '.join(in_order)}."
             )
         for spelling in chosen:
             ranks.setdefault(spelling, len(ranks))
@@ -205,13 +205,13 @@ def _ranks(points: Sequence[StoredPoint], asked: object, every: bool) -> dict[st
 
 
 def _wanted(given: object) -> Sequence[Policy | str]:
-    """Return the policies that a description stands for; a name alone needs no parameters."""
+    """Return the policies that a description expands to; a name alone is kept as it is."""
     name = given.strip().lower().replace("_", "-") if isinstance(given, str) else None
-    return [name] if name in ORDER else spread(given)
+    return [name] if name in ORDER else expand_parameters(given)
 
 
 def _rank(policy: Policy) -> tuple[Any, ...]:
-    """Return what orders policies: their names as in the figures, then defaults before others."""
+    """Return a sort key: by name in the order of the figures, then defaults before others."""
 
     def comparable(value: object) -> tuple[int, float, str]:
         number = real(value)

@@ -1,4 +1,4 @@
-"""The chart of what stores contain: a metric against the load, or a parameter of policies."""
+"""The chart of the results in stores: a metric against the load, or a parameter of policies."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from quickswap.plotting.selection import Selection, StoredPoint, opened, select
 from quickswap.plotting.style import check_format
 from quickswap.policies import spell
 from quickswap.statistics.quantities import Quantity, quantity_of
-from quickswap.sweeps.places import mean_of, worst
+from quickswap.sweeps.cells import mean_of, worst
 from quickswap.sweeps.store import Store
 
 if TYPE_CHECKING:
@@ -30,9 +30,9 @@ if TYPE_CHECKING:
 __all__ = ["chart_of", "plot_store"]
 
 LINES = 14
-"""Lines that a figure may have: as many can be distinguished."""
+"""Lines that can be distinguished in a figure."""
 CLASSES = 6
-"""Classes that have a panel each; of more, the lightest and the heaviest have one."""
+"""Classes at most that have a panel each; of more classes the lightest and the heaviest."""
 
 
 def plot_store(
@@ -48,37 +48,35 @@ def plot_store(
     title: str | None = None,
     linear: bool = False,
 ) -> Figure:
-    """Draw what one or several stores contain: a line for each policy, with 95 % intervals.
+    """Draw the results in stores: a line for each policy, with 95 % intervals.
 
-    The estimates of several seeds are averaged. A mark without a bar belongs to a run too short to
-    estimate the interval. Marks are hollow where a run was too short to judge, and
-    ringed where the budget ended before the precision was reached; a cross at the upper edge is an
-    unstable point. The dotted vertical line is the capacity: no policy is stable from there on.
-    Policies without the parameter on the horizontal axis are level lines with a band.
+    The estimates of several seeds are averaged. A mark without a bar has an unknown interval. A
+    hollow mark is a run that is too short, a ringed one did not reach its precision, and a cross at
+    the upper edge is an unstable point. The dotted vertical line is the capacity, from which on no
+    policy is stable. Policies without the parameter on the axis are level lines with a band.
 
     Args:
-        stores: a store, its file, or several that are read as one; files are not changed.
+        stores: a store, its file, or several, which are joined; files are not changed.
         paths: files to write, each in the format of its ending (svg, pdf, png).
-        metrics: one or several, a panel each: weighted, mean, std, p50, p90, p99, p999 (of the
+        metrics: one or several, a panel for each: weighted, mean, std, p50, p90, p99, p999 (of the
             response time), wait, slowdown, bounded-slowdown, jain, utilisation, wasted, in-system,
             waiting, throughput, or a quantity as `Result.quantities` names it. By default weighted
             and mean; with `per_class`, mean.
         x: "load", "rate" (of arrivals), a parameter of policies such as "threshold", or a setting
-            that is a number. By default the load if there are several, else the parameter that has
+            that is a number. By default the load if there are several, else the parameter with
             most values.
-        per_class: a panel for each class; if there are more than six, for the lightest and the
-            heaviest.
-        model: the one to draw if there are several: a System, a preset or model file, or the name
-            that the error lists.
-        policies: those to draw, in this order; a name alone is all policies of it if the plain one
-            is not there. By default all, in the order of the paper's figures.
+        per_class: a panel for each class, or for the lightest and heaviest of more than six.
+        model: the one to draw if there are several: a System, a preset, a model file, or a name
+            from the error message.
+        policies: those to draw, in this order; a name alone stands for all policies of that name if
+            there is none without parameters. By default all, in the order of the paper's figures.
         loads: those to draw; by default all.
         title: above the figure.
         linear: times on a linear axis instead of a logarithmic one.
 
     Raises:
-        QuickswapError: a file that is not a store, an unknown name, several models, nothing to
-            draw, more lines than can be distinguished, or a file that cannot be written.
+        QuickswapError: a file is not a store or cannot be written, a name is unknown, there are
+            several models, nothing to draw, or too many lines.
     """
     files = [paths] if isinstance(paths, str | Path) else list(paths)
     for path in files:
@@ -109,10 +107,10 @@ def chart_of(
     title: str | None = None,
     linear: bool = False,
 ) -> Chart:
-    """Return what `plot_store` draws, as data; see there for the arguments.
+    """Return the chart that `plot_store` draws; the arguments are the same.
 
     Raises:
-        QuickswapError: a file that is not a store, an unknown name, nothing to draw, or too much.
+        QuickswapError: as `plot_store`.
     """
     wanted = _metrics(metrics, per_class)
     with opened(stores) as store:
@@ -126,8 +124,8 @@ def chart_of(
             for cls, text in (_classes(system) if per_class else {"all": ""}).items()
         )
         lines = _lines(store, selection, variable, panels)
-    found = {mark.x for line in lines for mark in line.marks if not math.isnan(mark.x)}
-    axis = Axis.of(variable.label, sorted(found), log=variable.log)
+    values = {mark.x for line in lines for mark in line.marks if not math.isnan(mark.x)}
+    axis = Axis.of(variable.label, sorted(values), log=variable.log)
     limit = None
     if variable.kind == "rate":
         scale = 1.0 if variable.name == "rate" else system.load / system.arrival_rate
@@ -144,19 +142,19 @@ def _metrics(given: object, per_class: bool) -> list[Quantity]:
         given = ["mean"] if per_class else ["weighted", "mean"]
     several = [given] if isinstance(given, str) else items(given)
     if not several:
-        raise QuickswapError(f"metrics is {shown(given)}: give one or several, as in 'mean'.")
+        raise QuickswapError(f"metrics is {shown(given)}; give one or several, as in 'mean'.")
     found = list({each.name: each for each in map(quantity_of, several)}.values())
     for each in found:
         if per_class and not each.by_class:
             raise QuickswapError(
-                f"metric {each.short or each.name} is of all jobs together: per class there are "
-                "mean, p50, p90, p99, wait, slowdown and others."
+                f"metric {each.short or each.name} applies to all jobs together: per class there "
+                "are mean, p50, p90, p99, wait, slowdown and others."
             )
     return found
 
 
 def _classes(system: System) -> dict[str, str]:
-    """Return the classes that have a panel, each with its title, the least need first."""
+    """Return the classes with a panel and their titles, the smallest need first."""
     order = [
         name for _, name in sorted(zip(system.needs, system.names, strict=True), key=itemgetter(0))
     ]
@@ -181,10 +179,10 @@ def _lines(
         label = f"{label}, load {load_words(point.load)}" if several else label
         grouped.setdefault(label, {}).setdefault(value, []).append(point)
     if len(grouped) > LINES:
-        cure = "choose loads" if several else "draw against a parameter of theirs"
+        advice = "choose loads" if several else "draw against one of their parameters"
         raise QuickswapError(
-            f"{len(grouped)} lines against {variable.name} cannot be distinguished, at most "
-            f"{LINES} can: choose some of the policies, or {cure}."
+            f"{len(grouped)} lines against {variable.name} cannot be distinguished; at most "
+            f"{LINES} can: choose some of the policies, or {advice}."
         )
     lines = []
     for label, by_value in grouped.items():
@@ -199,7 +197,7 @@ def _lines(
 
 
 def _labels(points: Sequence[StoredPoint], variable: Variable) -> dict[str, str]:
-    """Return the label of each policy's line, by its spelling; where two share one, spellings."""
+    """Return the label of each policy's line, by spelling; equal labels become spellings."""
     labels = {spell(each.policy): variable.line(each) for each in points}
     if variable.kind == "parameter":
         return labels
@@ -214,7 +212,7 @@ def _mark(
     panels: Sequence[Panel],
     left_out: Counter[str],
 ) -> Mark | None:
-    """Average the seeds at one place; of runs with different settings take the longest."""
+    """Average the seeds at one value; of runs with different settings take the longest."""
     variants: dict[str, list[tuple[int, Mark]]] = {}
     for point in points:
         if point.failure is None:
@@ -232,7 +230,7 @@ def _mark(
         return None
     longest = max(variants.values(), key=lambda parts: sum(completed for completed, _ in parts))
     if shorter := sum(map(len, variants.values())) - len(longest):
-        left_out["of shorter runs at a place that is drawn"] += shorter
+        left_out["of shorter runs at a value that is drawn"] += shorter
     marks = [mark for _, mark in longest]
     verdict = worst(mark.verdict for mark in marks)
     if verdict == "unstable" and math.isnan(x):
@@ -252,9 +250,9 @@ def _check_values(chart: Chart, metrics: Sequence[Quantity]) -> None:
         of_metric = [n for n, each in enumerate(chart.panels) if each.quantity == metric.name]
         if not any(chart.values(number) for number in of_metric):
             short = sum(mark.verdict == "too short" for mark in marks)
-            where = f"; of {counted(len(marks), 'place', ',')} {short:,} ran too short"
-            cure = f"{where}: simulate more jobs at each, or draw another metric" if short else ""
+            where = f"; {short:,} of {counted(len(marks), 'mark', ',')} are too short"
+            advice = f"{where}: simulate more jobs, or draw another metric" if short else ""
             raise QuickswapError(
                 "there is nothing to draw: no point has a value of "
-                f"{metric.short or metric.name}{cure}."
+                f"{metric.short or metric.name}{advice}."
             )

@@ -1,4 +1,4 @@
-"""Colours, fonts and file formats that all figures share."""
+"""Colours, fonts and file formats of all figures."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ __all__ = [
 ]
 
 MISSING = re.compile(r"Glyph (\d+) .*missing from")
-"""Matplotlib's warning about a letter that the font lacks."""
+"""The warning of Matplotlib about a letter that is missing from the font."""
 FORMATS = (".svg", ".pdf", ".png")
 STYLE: Any = {
     "font.size": 9,
@@ -50,7 +50,7 @@ DASHES = ("-", "--", "-.", ":", (0, (5, 1)), (0, (3, 1, 1, 1)), (0, (1, 1)))
 
 
 def look_of(number: int) -> dict[str, Any]:
-    """Return colour, marker and dash of a line; beyond the colours they are combined anew."""
+    """Return colour, marker and dash of a line; beyond the colours in new combinations."""
     again = number // len(COLOURS)
     return {
         "color": COLOURS[number % len(COLOURS)],
@@ -63,7 +63,7 @@ def check_format(path: str | Path) -> None:
     """Refuse a file whose ending is not a format of figures.
 
     Raises:
-        QuickswapError: with the endings that are.
+        QuickswapError: lists the endings that are.
     """
     ending = Path(path).suffix.lower()
     if ending not in FORMATS:
@@ -73,17 +73,17 @@ def check_format(path: str | Path) -> None:
 
 @contextmanager
 def own_settings(changes: Mapping[str, Any]) -> Iterator[None]:
-    """Draw with the settings of this package alone while the block runs.
+    """Draw with the settings of this package while the block runs.
 
-    A matplotlibrc, the styles of a notebook and MPLBACKEND have no effect.
+    They override a matplotlibrc, the styles of a notebook and MPLBACKEND.
 
     Args:
-        changes: settings beside `STYLE`.
+        changes: settings besides `STYLE`.
 
     Raises:
         QuickswapError: the plotting library fails.
     """
-    # a notebook sets MPLBACKEND for every command it starts, even where that backend is missing
+    # a notebook sets MPLBACKEND for every command it starts, even if that backend is missing
     backend = os.environ.pop("MPLBACKEND", None)
     try:
         import matplotlib
@@ -112,18 +112,18 @@ def save(figure: Figure, path: Path) -> None:
 
 @contextmanager
 def report_missing_letters() -> Iterator[None]:
-    """Warn in one sentence of letters that the font lacks."""
+    """Warn once about letters that are missing from the font."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         yield
     missing: dict[str, None] = {}
     for each in caught:
-        if found := MISSING.match(str(each.message)):
-            missing[chr(int(found[1]))] = None
+        if match := MISSING.match(str(each.message)):
+            missing[chr(int(match[1]))] = None
         else:
             warnings.warn_explicit(each.message, each.category, each.filename, each.lineno)
     if missing:
         letters = ", ".join(missing)
         warnings.warn(
-            f"the font of figures lacks {letters}: a box stands for each of them.", stacklevel=2
+            f"the font of figures lacks {letters}: each of them is drawn as a box.", stacklevel=2
         )

@@ -70,7 +70,11 @@ class ReplayJobs:
             raise QuickswapError(
                 f"log is {shown(log)}; it must be a log that quickswap.logs.read returned."
             )
-        machine = log.servers if servers is None else whole(servers, "servers", 1, 2**24)
+        machine = (
+            log.servers
+            if servers is None
+            else whole(servers, "servers", 1, 2**24, argument="servers")
+        )
         factor = check_factor(load_factor, "load_factor", QuickswapError)
         rows = np.flatnonzero(log.jobs["need"].to_numpy() <= machine)
         if not len(rows):
@@ -173,7 +177,8 @@ class ReplayJobs:
         begin, end = _share(warmup, "warmup"), _share(cooldown, "cooldown")
         if begin + end >= 1:
             raise QuickswapError(
-                f"warmup and cooldown are {begin:g} and {end:g}; their sum must be below 1."
+                f"warmup and cooldown are {begin:g} and {end:g}; their sum must be below 1.",
+                argument="warmup",
             )
         return ReplayInputs(
             source=self.log.source,
@@ -185,7 +190,7 @@ class ReplayJobs:
             warmup=begin,
             cooldown=end,
             slowdown_bound=between(slowdown_bound, "slowdown_bound", 0, np.inf),
-            seed=whole(seed, "seed", 0, 2**64 - 1),
+            seed=whole(seed, "seed", 0, 2**64 - 1, argument="seed"),
             version=VERSION,
         )
 
@@ -194,7 +199,8 @@ def _share(value: object, what: str) -> float:
     number = real(value)
     if number is None or not 0 <= number < 1:
         raise QuickswapError(
-            f"{what} is {shown(value)}; it must be a share of the duration, from 0 to below 1."
+            f"{what} is {shown(value)}; it must be a share of the duration, from 0 to below 1.",
+            argument=what,
         )
     return number
 
@@ -210,7 +216,8 @@ def _estimated(estimate: object, jobs: pl.DataFrame) -> Floats:
     if factor is None or not 0 < factor < np.inf:
         raise QuickswapError(
             f'estimate is {shown(estimate)}; it must be "logged", "exact", or a positive factor of '
-            "the sizes."
+            "the sizes.",
+            argument="estimate",
         )
     scaled: Floats = factor * size
     return scaled
@@ -230,7 +237,8 @@ def _groups(classes: object, known: Ints, need: Ints, work: Floats) -> list[tupl
     if not isinstance(classes, str):
         raise QuickswapError(
             f'classes is {shown(classes)}; it must be "need", "load", or groups of needs such as '
-            '"1,2-4,5-16,17-".'
+            '"1,2-4,5-16,17-".',
+            argument="classes",
         )
     given = parse_groups(classes)
     group_of(need, given)  # refuses groups that leave a need out

@@ -15,9 +15,9 @@ from typing import Any, Unpack, cast
 from quickswap._check import items, real
 from quickswap._words import counted
 from quickswap.engine._core import replay as serve
-from quickswap.engine._settings import ReplaySettings, check_progress, check_settings, flag
 from quickswap.engine.custom import CustomPolicy, as_policy, custom_name, label
 from quickswap.engine.generators import untouched_generators
+from quickswap.engine.settings import ReplaySettings, check_progress, check_settings, flag
 from quickswap.errors import Interrupted, PolicyError, QuickswapError, shown
 from quickswap.logs import JobLog
 from quickswap.policies import Policy, spell

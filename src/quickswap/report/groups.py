@@ -272,7 +272,8 @@ def check_column(column: object) -> str | None:
     if column is None or (isinstance(column, str) and column in COLUMNS):
         return column
     raise QuickswapError(
-        f"groups is {shown(column)}; it must be a column of the log: {', '.join(COLUMNS)}."
+        f"groups is {shown(column)}; it must be a column of the log: {', '.join(COLUMNS)}.",
+        argument="groups",
     )
 
 
@@ -286,7 +287,9 @@ def check_filled(jobs: pl.DataFrame, column: str | None) -> None:
         return
     filled = [name for name in COLUMNS if jobs[name].count()]
     rest = f"give one that it contains: {', '.join(filled)}" if filled else "leave groups out"
-    raise QuickswapError(f"groups is {column!r}, which is empty in this log; {rest}.")
+    raise QuickswapError(
+        f"groups is {column!r}, which is empty in this log; {rest}.", argument="groups"
+    )
 
 
 def _default_column(jobs: pl.DataFrame) -> str | None:

@@ -28,15 +28,28 @@ from quickswap.model.variability import heavy
 from quickswap.policies import Policy
 from quickswap.simulation.result import Result, Stop
 from quickswap.simulation.simulate import simulate
-from quickswap.statistics.estimates import Estimate, Floats, jackknife
-from quickswap.statistics.paired import best_of, outcome_of
+from quickswap.statistics.estimates import Estimate, Floats
+from quickswap.statistics.paired import (
+    best_of,
+    independent_difference,
+    outcome_of,
+    paired_difference,
+)
 from quickswap.statistics.quantities import QUANTITIES, batch_values
 from quickswap.statistics.verdict import Status
 
 if TYPE_CHECKING:
     import polars
 
-__all__ = ["DEFAULT_POLICIES", "LOADS", "Comparison", "compare", "difference", "gap_of"]
+__all__ = [
+    "DEFAULT_POLICIES",
+    "LOADS",
+    "Comparison",
+    "compare",
+    "difference",
+    "gap_of",
+    "values_of_batches",
+]
 
 DEFAULT_POLICIES = (
     "msf",
@@ -215,7 +228,7 @@ def difference(
     for each in (first, second):
         if not isinstance(each, Result):
             raise QuickswapError(f"a difference is between two results, not {shown(each)}.")
-    a, b = (_paired(each, quantity, cls) for each in (first, second))
+    a, b = (values_of_batches(each, quantity, cls) for each in (first, second))
     if Status.UNSTABLE in (first.verdict.status, second.verdict.status):
         return Estimate(math.nan, math.nan)
     if a.shape != b.shape or not _alike(first, second):
@@ -223,12 +236,12 @@ def difference(
             "these results cannot be paired: they need the same system, seed, engine, jobs, "
             "replications and warm-up, and both must have run to the end."
         )
-    gap = jackknife(a - b, first._totals.sizes if first._totals is not None else [])[0]
+    gap = paired_difference(a, b, first._totals.sizes if first._totals is not None else [])
     return Estimate(gap.value, math.nan) if heavy(first.system) else gap
 
 
-def _paired(result: Result, quantity: str, cls: str | None) -> Floats:
-    """Return the quantity from all batches, then with one left out: (1 + batches, 1)."""
+def values_of_batches(result: Result, quantity: str, cls: str | None = None) -> Floats:
+    """Return a quantity from all batches, then with one left out: (1 + batches, 1)."""
     if cls is not None and quantity != "mean_response_time":
         raise QuickswapError(f"{quantity} is one number for all classes: leave cls out.")
     if result._totals is None:
@@ -260,8 +273,7 @@ def _value(result: Result, quantity: str) -> Estimate:
 
 def independent(first: Result, second: Result, quantity: str) -> Estimate:
     """Return `first` less `second` as if they had nothing in common."""
-    a, b = _value(first, quantity), _value(second, quantity)
-    return Estimate(a.value - b.value, math.hypot(a.half_width, b.half_width))
+    return independent_difference(_value(first, quantity), _value(second, quantity))
 
 
 def gap_of(first: Result, second: Result, quantity: str) -> Estimate:
@@ -318,8 +330,7 @@ def _refuse_unstable(systems: list[System]) -> None:
             rate = counted(each.arrival_rate, "job", ".6g")
             raise UnstableError(
                 f"at {rate} per second (load {load_words(each.load)}) no policy is stable, the "
-                f"capacity is {capacity:.6g}: compare below it, or simulate it anyway with "
-                "allow_unstable=True."
+                f"capacity is {capacity:.6g}: compare below it, or allow unstable runs."
             )
 
 

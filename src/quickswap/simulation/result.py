@@ -40,7 +40,7 @@ class Stop(Enum):
     )
     UNSTABLE = "the backlog grows without end, so that more jobs would add nothing"
     CROWDED = (
-        "more jobs were in the system than allowed: raise max_in_system, or the system is unstable"
+        "more jobs were in the system than allowed: raise the limit, or the system is unstable"
     )
     INTERRUPTED = "interrupted: this is what had been measured until then"
 

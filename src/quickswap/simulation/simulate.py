@@ -142,8 +142,7 @@ class _Session:
             rate = counted(self.system.arrival_rate, "job", ".6g")
             raise UnstableError(
                 f"the arrival rate is {rate} per second, and no policy is stable at "
-                f"{known.capacity:.6g} or above: lower the rate, or simulate it anyway with "
-                "allow_unstable=True."
+                f"{known.capacity:.6g} or above: lower the rate, or allow unstable runs."
             )
         core = self._core()
         try:

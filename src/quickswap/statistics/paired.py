@@ -1,18 +1,18 @@
 """How two policies compare on the same jobs, and which of several is best: one rule for all.
 
-`compare`, `sweep`, `tune` and replays each have their way to an interval of the difference of two
-policies; what follows from it is decided here.
+`compare`, `sweep`, `tune`, replays and the paper's claims share the outcome of a comparison. The
+interval of a difference is that of paired batches, or of independent estimates.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from enum import Enum
 
-from quickswap.statistics.estimates import Estimate
+from quickswap.statistics.estimates import CONFIDENCE, Estimate, Floats, jackknife
 
-__all__ = ["Outcome", "best_of", "outcome_of"]
+__all__ = ["Outcome", "best_of", "independent_difference", "outcome_of", "paired_difference"]
 
 
 class Outcome(Enum):
@@ -22,6 +22,25 @@ class Outcome(Enum):
     WORSE = "significantly worse"
     ALIKE = "not significantly different"
     INCONCLUSIVE = "inconclusive: a run is too short"
+
+
+def paired_difference(
+    first: Floats, second: Floats, sizes: Sequence[int], confidence: float = CONFIDENCE
+) -> Estimate:
+    """Return the difference of two runs on the same jobs, batch by batch.
+
+    Args:
+        first, second: a quantity from all batches, then with one left out: (1 + batches, 1).
+        sizes: batches of each replication, in their order.
+        confidence: of the interval.
+    """
+    return jackknife(first - second, sizes, confidence)[0]
+
+
+def independent_difference(first: Estimate, second: Estimate) -> Estimate:
+    """Return the difference of two independent estimates."""
+    half_width = math.hypot(first.half_width, second.half_width)
+    return Estimate(first.value - second.value, half_width)
 
 
 def outcome_of(

@@ -187,9 +187,7 @@ def judge(batches: Batches, known: Known, crowded: bool) -> Verdict:
         reason = f"{reason}; {_cure(batches, known)}."
         return Verdict(Status.TOO_SHORT, True, reason, growth)
     if not grows:
-        reason = (
-            "more jobs were in the system than max_in_system allows: raise it, or lower the rate."
-        )
+        reason = "more jobs were in the system than allowed: raise the limit, or lower the rate."
         return Verdict(Status.TOO_SHORT, False, reason, growth)
     if _steady(runs):
         reason = (

@@ -1,26 +1,24 @@
-"""Many simulations: points, a store of their results, and the running of what is missing."""
+"""Many simulations: grids of points, a store of results, and the runs that it lacks."""
 
 from __future__ import annotations
 
-from quickswap.sweeps.grid import Grid, Spot
-from quickswap.sweeps.outcomes import Advance, Outcomes
-from quickswap.sweeps.places import Place
+from quickswap.sweeps.cells import Cell
+from quickswap.sweeps.grid import Grid, GridPoint
 from quickswap.sweeps.point import Point
 from quickswap.sweeps.record import Failure
-from quickswap.sweeps.running import run_points
+from quickswap.sweeps.run import Outcomes, Sweep, SweepProgress, run_points, sweep
 from quickswap.sweeps.store import Store
-from quickswap.sweeps.sweeping import Sweep, sweep
 
 __all__ = [
-    "Advance",
+    "Cell",
     "Failure",
     "Grid",
+    "GridPoint",
     "Outcomes",
-    "Place",
     "Point",
-    "Spot",
     "Store",
     "Sweep",
+    "SweepProgress",
     "run_points",
     "sweep",
 ]

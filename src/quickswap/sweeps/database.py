@@ -3,9 +3,9 @@
 Every choice serves a file that can be copied while no process writes to it, on any file system: a
 rollback journal (the write-ahead log needs shared memory, which network file systems lack, and two
 more files), no index (rows are only added, so that a reader who has seen the last one has seen all
-others), and `synchronous = EXTRA`, so that no killed process and no power failure loses what was
-committed. Each row has a check sum. A file whose structure is damaged is refused; merged into
-another store, it gives the rows that SQLite can still read.
+others), and `synchronous = EXTRA`, so that what was committed survives a killed process and a power
+failure. Each row has a check sum. A file whose structure is damaged is refused; a merge into
+another store takes the rows that SQLite can still read.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ MARK = 0x51535750
 MAGIC = b"SQLite format 3\0"
 HEADER = 100
 """Bytes at the start of a file in which SQLite describes it."""
-PATIENCE = 60.0
+LOCK_TIMEOUT = 60.0
 """Seconds to wait for another process that writes."""
 DAMAGE = {sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB}
 TABLE = (
@@ -60,7 +60,7 @@ class Database:
     """The file of a store, open.
 
     Attributes:
-        damaged: rows whose check sum does not match; they are passed over.
+        damaged: rows whose check sum does not match; they are skipped.
     """
 
     path: Path | None
@@ -70,10 +70,10 @@ class Database:
 
     @classmethod
     def opened(cls, given: str | Path | None, create: bool, read_only: bool = False) -> Self:
-        """Open a file, make it if it is not there, or only read it.
+        """Open a file, create it if it does not exist, or only read it.
 
         Raises:
-            QuickswapError: no such file, not a store, or a damaged one.
+            QuickswapError: the file does not exist, is not a store, or is damaged.
         """
         if given is None:
             return cls._connected(None, read_only=False)
@@ -93,7 +93,7 @@ class Database:
             connection = sqlite3.connect(
                 _address(path, read_only),
                 uri=read_only,
-                timeout=PATIENCE,
+                timeout=LOCK_TIMEOUT,
                 isolation_level=None,
                 check_same_thread=False,
             )
@@ -131,7 +131,7 @@ class Database:
         if self.damaged:
             warnings.warn(
                 f"{self.path}: {counted(len(self.damaged), 'row')} did not match the check sum and "
-                "will be passed over: run the sweep again to replace them.",
+                "are skipped: run the sweep again to replace them.",
                 UserWarning,
                 stacklevel=4,
             )
@@ -140,12 +140,12 @@ class Database:
         """Return the record of a row."""
         with self.lock, _explained(self.path):
             query = f"SELECT {COLUMNS}, crc FROM points WHERE id = ?"
-            found = self.connection.execute(query, (row,)).fetchone()
-        if found is None or _crc(found[:-1]) != found[-1]:
+            values = self.connection.execute(query, (row,)).fetchone()
+        if values is None or _crc(values[:-1]) != values[-1]:
             raise QuickswapError(
                 f"{self.path} was damaged after it had been opened: open it again."
             )
-        return Record(*found[:-1])
+        return Record(*values[:-1])
 
     def since(self, row: int) -> list[tuple[int, bytes, bool, float]]:
         """Return row, key, whether it failed, and seconds of all rows after one."""
@@ -156,7 +156,7 @@ class Database:
 
     @contextmanager
     def writing(self) -> Iterator[Write]:
-        """Hold back other writers; yield what adds records after the last row."""
+        """Lock out other writers; yield a function that appends records."""
         with self.lock, _explained(self.path), self._transaction() as run:
 
             def write(records: Iterable[Record]) -> None:
@@ -217,18 +217,20 @@ def readable(path: Path) -> Iterator[Record]:
 
 
 def check_store(given: str | Path, create: bool = False) -> Path:
-    """Return the path of a store; refuse a file that is not one, or of another format.
+    """Return the path of a store; refuse other files, and stores of another format.
 
-    An empty file is a new store, and so is one that is not there if it may be created.
+    An empty file is a new store, and so is a file that does not exist if it may be created.
     """
     path = checked_path(given)
     if path.is_dir():
         raise QuickswapError(f"{path} is a folder: give the file of a store.")
     if not path.exists():
         if not create:
-            raise QuickswapError(f"there is no file {path}: give the store of a sweep.")
+            raise QuickswapError(f"{path} does not exist: give the store of a sweep.")
         if not path.parent.is_dir():
-            raise QuickswapError(f"{path} cannot be made: there is no folder {path.parent}.")
+            raise QuickswapError(
+                f"{path} cannot be created: the folder {path.parent} does not exist."
+            )
         return path
     try:
         with path.open("rb") as file:
@@ -250,7 +252,7 @@ def check_store(given: str | Path, create: bool = False) -> Path:
 
 @contextmanager
 def _explained(path: Path | None) -> Iterator[None]:
-    """Turn an error of SQLite into one sentence."""
+    """Raise errors of SQLite as a `QuickswapError`."""
     try:
         yield
     except sqlite3.Error as error:
@@ -260,13 +262,13 @@ def _explained(path: Path | None) -> Iterator[None]:
         if primary in DAMAGE or "no such" in str(error):  # tables or columns destroyed
             raise DamageError(path) from error
         if primary == sqlite3.SQLITE_FULL:
-            text = f"{name} cannot grow: the disk is full; what was in it is still there."
+            text = f"{name} cannot grow: the disk is full; its earlier contents are intact."
         elif primary in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
-            text = f"{name} is held by another process for more than {PATIENCE:.0f} s: try again."
+            text = f"{name} is locked by another process for over {LOCK_TIMEOUT:.0f} s: try again."
         elif code == sqlite3.SQLITE_READONLY_ROLLBACK:
             text = (
-                f"{name} was left in the middle of a write, and here it is only read: run its "
-                "sweep again, or open it with quickswap.Store, which takes the write back."
+                f"{name} was left in the middle of a write and is only read here: run its sweep "
+                "again, or open it with quickswap.Store, which rolls the write back."
             )
         elif primary == sqlite3.SQLITE_READONLY:
             text = f"{name} cannot be written: it, or its folder, is read-only."

@@ -51,11 +51,13 @@ def frame_of(results: Iterable[Result]) -> polars.DataFrame:
     rows: list[tuple[Any, ...]] = []
     for number, each in enumerate(results):
         points.append((number, *_point(each)))
-        rows += [(number, who, what, e.value, e.half_width) for who, what, e in each.quantities()]
+        rows += [
+            (number, cls, quantity, e.value, e.half_width) for cls, quantity, e in each.quantities()
+        ]
     by_point, by_row = (_table(points, POINT), _table(rows, QUANTITY))
-    behind = [name for name in POINT if name not in FRONT]
+    rest = [name for name in POINT if name not in FRONT]
     joined = by_row.join(by_point, on="number", how="left", maintain_order="left")
-    return joined.select(*FRONT, *QUANTITY, *behind)
+    return joined.select(*FRONT, *QUANTITY, *rest)
 
 
 def _table(rows: list[tuple[Any, ...]], kinds: dict[str, str]) -> polars.DataFrame:

@@ -18,14 +18,14 @@ from quickswap.files import checked_path
 from quickswap.model.files import as_system
 from quickswap.model.system import System
 from quickswap.policies import Policy, spell
+from quickswap.sweeps.parameters import expand_parameters
 from quickswap.sweeps.point import SETTINGS, Point
-from quickswap.sweeps.spread import spread
 
-__all__ = ["Grid", "Spot", "model_files", "read_grids"]
+__all__ = ["Grid", "GridPoint", "model_files", "read_grids"]
 
 AXES = ("models", "policies", "loads", "rates", "seeds")
 SINGLE = {"model": "models", "policy": "policies", "load": "loads", "rate": "rates"}
-"""Names for an axis of one value; a seed is a setting like any other."""
+"""Names of the axes for a single value; `seed` is a setting."""
 KEYS = (*AXES, *SINGLE, *SETTINGS)
 MODEL = {"servers", "classes"}
 """Keys of a model file."""
@@ -34,12 +34,12 @@ MOST = 1_000_000
 
 
 @dataclass(frozen=True, slots=True)
-class Spot:
-    """A point with its place in the grid.
+class GridPoint:
+    """A point with the names under which tables show it.
 
     Attributes:
         point: the simulation.
-        model: name of the model, or how many servers and classes a system has.
+        model: name of the model, or the numbers of servers and classes of a system.
         label: of the policy.
     """
 
@@ -58,13 +58,13 @@ class Grid:
         policies: policies of quickswap, spellings, or mappings of a name and parameters; a value
             may be a list, as in "msfq:threshold=[0,8,31]" or "msfq:threshold=[0..31]".
         loads: loads, each a scaled model; or
-        rates: total arrival rates, jobs per second. If neither is given, the models as they are.
+        rates: total arrival rates, jobs per second. By default each model keeps its own rate.
         seeds: one or several.
         settings: as `Point.of` takes them, each a value or a list of values. The engine is "events"
-            unless it is given, so that all policies see the same jobs.
+            by default, so that all policies serve the same jobs.
 
     Raises:
-        QuickswapError: an unknown setting, an empty list, loads and rates both.
+        QuickswapError: an unknown setting, an empty list, or both loads and rates.
     """
 
     models: tuple[tuple[str, System], ...]
@@ -84,16 +84,18 @@ class Grid:
         **settings: Unpack[GridSettings],
     ) -> None:
         if loads is not None and rates is not None:
-            raise QuickswapError("a grid takes loads or rates, not both.")
+            raise QuickswapError("loads and rates are both given: give one of them.")
         for name in settings:
             if name not in SETTINGS:
                 unknown("key of a grid", name, KEYS, QuickswapError)
         chosen = {"engine": "events"} | ({} if "seed" in settings else {"seed": seeds}) | settings
         named = [_named(each) for each in _several(models, "models")]
-        spreads = [policy for each in _several(policies, "policies") for policy in spread(each)]
+        expanded = [
+            policy for each in _several(policies, "policies") for policy in expand_parameters(each)
+        ]
         values: dict[str, Any] = {
             "models": tuple(named),
-            "policies": tuple({spell(policy): policy for policy in spreads}.values()),
+            "policies": tuple({spell(policy): policy for policy in expanded}.values()),
             "loads": _numbers(loads, "loads"),
             "rates": _numbers(rates, "rates"),
             "settings": tuple((name, _several(value, name)) for name, value in chosen.items()),
@@ -103,14 +105,14 @@ class Grid:
 
     @classmethod
     def load(cls, path: str | Path) -> tuple[Self, ...]:
-        """Read the grids of a TOML file, of which one is a grid of its own and several a union.
+        """Read the grids of a TOML file; the points of several grids form a union.
 
-        The keys are those of `Grid`; `model`, `policy`, `load`, `rate` and `seed` are for one
-        value. Each `[[grid]]` is a grid, with the keys at the top for those that it leaves out.
-        Names of model files are relative to the folder of the grid's.
+        The keys are the arguments of `Grid`; `model`, `policy`, `load`, `rate` and `seed` take one
+        value. Each `[[grid]]` is a grid, and the keys at the top are its defaults. Names of model
+        files are relative to the folder of the file.
 
         Raises:
-            QuickswapError: a mistake in the file.
+            QuickswapError: the file is not valid.
         """
         return read_grids(path, {})
 
@@ -121,14 +123,16 @@ class Grid:
             size *= len(values)
         return size
 
-    def spots(self) -> Iterator[Spot]:
-        """Yield the points with their places: models first, then loads, settings and policies.
+    def grid_points(self) -> Iterator[GridPoint]:
+        """Yield the points with their names: by model, then load, settings and policy.
 
         Raises:
             QuickswapError: a setting out of range, or a policy that does not suit a model.
         """
         if len(self) > MOST:
-            raise QuickswapError(f"this grid has {len(self):,} points: at most {MOST:,} are taken.")
+            raise QuickswapError(
+                f"the grid has {len(self):,} points; at most {MOST:,} are allowed."
+            )
         names = [name for name, _ in self.settings]
         choices = list(product(*(values for _, values in self.settings)))
         for model, system in self.models:
@@ -140,11 +144,11 @@ class Grid:
                         settings = dict(zip(names, chosen, strict=True))
                         with _of_model(model):
                             point = Point.of(scaled, policy, **settings)
-                        yield Spot(point, model, policy.label)
+                        yield GridPoint(point, model, policy.label)
 
     def points(self) -> list[Point]:
-        """Return the points, in the order of `spots`."""
-        return [spot.point for spot in self.spots()]
+        """Return the points, in the order of `grid_points`."""
+        return [each.point for each in self.grid_points()]
 
     def _scaled(self, system: System) -> list[System]:
         if self.loads is not None:
@@ -155,23 +159,23 @@ class Grid:
 
 
 def read_grids(path: str | Path, overrides: Mapping[str, Any]) -> tuple[Grid, ...]:
-    """Return the grids of a TOML file; overrides take the place of keys, in every grid.
+    """Return the grids of a TOML file; overrides replace its keys, in every grid.
 
     Raises:
-        QuickswapError: a mistake in the file, or in the overrides.
+        QuickswapError: the file or the overrides are not valid.
     """
     file, common, parts = _document(path)
     try:
         return tuple(_grid(common, part, overrides, file.parent) for part in parts)
     except QuickswapError as error:
-        raise type(error)(f"{file}: {error}") from None
+        raise error.within(f"{file}: ") from None
 
 
 def model_files(path: str | Path, overrides: Mapping[str, Any]) -> list[Path]:
-    """Return the model files that the grids of a TOML file name, or the overrides.
+    """Return the model files named by the grids of a TOML file or by the overrides.
 
     Raises:
-        QuickswapError: a mistake in the file.
+        QuickswapError: the file is not valid.
     """
     file, common, parts = _document(path)
     named = [
@@ -181,11 +185,12 @@ def model_files(path: str | Path, overrides: Mapping[str, Any]) -> list[Path]:
         for each in _several(layer.get(key, ""), key)
         if isinstance(each, str) and each
     ]
-    return [found for each in named if (found := Path(_beside(each, file.parent))).is_file()]
+    files = (Path(_beside(each, file.parent)) for each in named)
+    return [each for each in files if each.is_file()]
 
 
 def _document(path: str | Path) -> tuple[Path, dict[str, Any], list[dict[str, Any]]]:
-    """Return a file, its keys at the top, and its `[[grid]]` tables, or one that is empty."""
+    """Return a path, its top-level keys, and its `[[grid]]` tables, or one that is empty."""
     file = checked_path(path)
     try:
         document = tomllib.loads(file.read_text(encoding="utf-8"))
@@ -201,7 +206,7 @@ def _document(path: str | Path) -> tuple[Path, dict[str, Any], list[dict[str, An
         raise QuickswapError(f"{file}: grid must be an array of tables, as in [[grid]].")
     if MODEL & document.keys() and not {"model", "models"} & document.keys():
         raise QuickswapError(
-            f"{file} looks like a model file, and a grid is to be given: a grid names it, as in "
+            f"{file} is a model file, not a grid: write a grid that contains "
             f'models = ["{file.name}"].'
         )
     return file, document, parts
@@ -210,7 +215,7 @@ def _document(path: str | Path) -> tuple[Path, dict[str, Any], list[dict[str, An
 def _grid(
     common: Mapping[str, Any], part: Mapping[str, Any], overrides: Mapping[str, Any], folder: Path
 ) -> Grid:
-    """Return one grid of a file: what it says, what all say, and what the overrides say."""
+    """Return one grid of a file: its keys over those at the top, and the overrides over both."""
     values: dict[str, Any] = {}
     for layer in (common, part, overrides):
         plural = _plural(layer)
@@ -220,30 +225,32 @@ def _grid(
         values |= plural
     for axis in ("models", "policies"):
         if axis not in values:
-            raise QuickswapError(f"a grid needs {axis}, as in {axis} = [{EXAMPLES[axis]}].")
+            raise QuickswapError(f"a grid requires {axis}, as in {axis} = [{EXAMPLES[axis]}].")
     models, policies = values.pop("models"), values.pop("policies")
-    found = [_beside(each, folder) for each in _several(models, "models")]
-    return Grid(found, policies, **values)
+    beside = [_beside(each, folder) for each in _several(models, "models")]
+    return Grid(beside, policies, **values)
 
 
 EXAMPLES = {"models": '"four-class"', "policies": '"msf", "adaptive-quickswap"'}
 
 
 def _plural(layer: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the keys of a layer with those for one value in the plural."""
+    """Return the keys of a layer, with the names for a single value in the plural."""
     values: dict[str, Any] = {}
     for key, value in layer.items():
         if key not in KEYS:
             unknown("key of a grid", key, KEYS, QuickswapError)
         name = "seeds" if key == "seed" else SINGLE.get(key, key)
         if name in values:
-            raise QuickswapError(f"a grid takes {key} once, in the singular or the plural.")
+            raise QuickswapError(
+                f"a grid contains {key} twice, in the singular and the plural: keep one of them."
+            )
         values[name] = value
     return values
 
 
 def _beside(model: Any, folder: Path) -> Any:
-    """Return a model; the name of a file is relative to the folder of the grid."""
+    """Return a model; a file beside the grid is found by its relative name."""
     if isinstance(model, str) and (folder / model).is_file():
         return folder / model
     return model
@@ -251,11 +258,11 @@ def _beside(model: Any, folder: Path) -> Any:
 
 @contextmanager
 def _of_model(model: str) -> Iterator[None]:
-    """Name the model in a mistake that comes from it, or from a policy that does not suit it."""
+    """Name the model in errors from it, and from policies that do not suit it."""
     try:
         yield
     except (ModelError, PolicyError) as error:
-        raise type(error)(f"{model}: {error}", error.where) from error
+        raise error.within(f"{model}: ") from error
 
 
 def _named(model: Any) -> tuple[str, System]:
@@ -272,7 +279,7 @@ def _several(value: Any, what: str) -> tuple[Any, ...]:
     if listed is None:
         return (value,)
     if not listed:
-        raise QuickswapError(f"{what} of a grid is an empty list: give at least one.")
+        raise QuickswapError(f"{what} is an empty list; give at least one.", argument=what)
     return tuple({repr(each): each for each in listed}.values())
 
 
@@ -281,5 +288,5 @@ def _numbers(value: Any, what: str) -> tuple[float, ...] | None:
         return None
     given = _several(value, what)
     if any(isinstance(each, Mapping) for each in given):
-        raise QuickswapError(f"{what} must be numbers, not {shown(value)}.")
+        raise QuickswapError(f"{what} must be numbers, not {shown(value)}.", argument=what)
     return tuple(positive(each, f"each of {what}", QuickswapError) for each in given)

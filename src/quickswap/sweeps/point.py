@@ -1,4 +1,4 @@
-"""One simulation as a value: a system, a policy and the settings that determine the result."""
+"""One simulation as data: a system, a policy and the settings that determine the result."""
 
 from __future__ import annotations
 
@@ -23,18 +23,18 @@ from quickswap.simulation.simulate import simulate_inputs
 __all__ = ["SETTINGS", "Point"]
 
 SETTINGS = tuple(PointSettings.__annotations__)
-"""What else than system and policy determines a result."""
+"""The settings that determine a result, besides the system and the policy."""
 
 
 @final
 @dataclass(frozen=True, eq=False)
 class Point:
-    """One simulation, described by all that determines its result; equal if `key` is.
+    """One simulation, described by all that determines its result; equal points have equal keys.
 
     Build it with `Point.of`, or from `Result.inputs`.
 
     Attributes:
-        inputs: as in the result; the policy is one of quickswap's.
+        inputs: as in the result; the policy is not a custom policy.
     """
 
     inputs: Inputs
@@ -42,11 +42,11 @@ class Point:
     def __post_init__(self) -> None:
         if not isinstance(self.inputs, Inputs):
             raise QuickswapError(
-                f"a point is made of the inputs of a result, not of {shown(self.inputs)}: build it "
-                "with Point.of(system, policy)."
+                f"inputs is {shown(self.inputs)}; it must be the inputs of a result: use "
+                "Point.of(system, policy)."
             )
         if self.inputs.policy.startswith(CUSTOM):
-            raise PolicyError(_no_own(self.inputs.policy.removeprefix(CUSTOM)))
+            raise PolicyError(_not_custom(self.inputs.policy.removeprefix(CUSTOM)))
 
     @classmethod
     def of(
@@ -59,7 +59,7 @@ class Point:
 
         Args:
             system: servers and classes, or the name of a preset or model file.
-            policy: one of quickswap's, or its spelling.
+            policy: a policy of quickswap, or its spelling.
             settings: as `simulate` takes them, with the same defaults; see `PointSettings`.
 
         Raises:
@@ -70,7 +70,7 @@ class Point:
         system = as_system(system)
         chosen = as_policy(policy, system)
         if not isinstance(chosen, Policy):
-            raise PolicyError(_no_own(type(chosen).__name__))
+            raise PolicyError(_not_custom(type(chosen).__name__))
         return cls(Inputs.of(system, chosen, Settings(**settings)))
 
     @classmethod
@@ -78,14 +78,14 @@ class Point:
         """Read what `to_json` wrote.
 
         Raises:
-            QuickswapError: it did not write this.
+            QuickswapError: the text is not the JSON of a point.
         """
         try:
             return cls(Inputs(**json.loads(text)))
         except (ValueError, TypeError) as error:
             if isinstance(error, QuickswapError):
                 raise
-            raise QuickswapError(f"this is no JSON of a point: {error}.") from None
+            raise QuickswapError(f"not a quickswap point: {error}.") from None
 
     def to_json(self) -> str:
         """Return the inputs as JSON."""
@@ -95,8 +95,7 @@ class Point:
     def key(self) -> str:
         """SHA-256 of the inputs as JSON with sorted keys and no blanks, in hexadecimal.
 
-        The version of quickswap is one of them, so that a result of another version never passes
-        for one of this.
+        The inputs include the version of quickswap, so that versions do not share results.
         """
         text = json.dumps(self._plain(), sort_keys=True, separators=(",", ":"), allow_nan=False)
         return hashlib.sha256(text.encode()).hexdigest()
@@ -122,8 +121,8 @@ class Point:
         """Simulate.
 
         Args:
-            threads: at most so many; None for the cores of the machine. The result is the same.
-            progress: called now and then with the completions so far and those intended.
+            threads: threads at most; None for the cores of the machine. The result is the same.
+            progress: called repeatedly with the completions so far and those intended.
 
         Raises:
             PolicyError, UnstableError, Interrupted: as `simulate`.
@@ -131,8 +130,8 @@ class Point:
         """
         if self.inputs.version != VERSION:
             raise QuickswapError(
-                f"this point is of quickswap {self.inputs.version}, and this is {VERSION}, which "
-                "may give another result: build it again with Point.of."
+                f"the point belongs to quickswap {self.inputs.version}, and this is {VERSION}: "
+                "build the point again with Point.of."
             )
         return simulate_inputs(self.inputs, None, threads, progress)
 
@@ -146,8 +145,8 @@ class Point:
         return hash(self.key)
 
 
-def _no_own(name: str) -> str:
+def _not_custom(name: str) -> str:
     return (
-        f"policy {name} is a custom policy, which no name leads back to: points and sweeps take "
-        "those of quickswap only; simulate it with simulate or compare."
+        f"policy {name} is a custom policy, which a point cannot store by name: use simulate or "
+        "compare instead of points and sweeps."
     )

@@ -1,4 +1,4 @@
-"""What is kept of a point that has run, as bytes: the same whatever ran it."""
+"""What a store contains of a point, as bytes that do not depend on the executor."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ __all__ = ["Failure", "Record"]
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """A point that has no result, and why.
+    """A point without a result, and the reason.
 
     Attributes:
         point: the point.
-        kind: name of the error, "UnstableError" where no policy can be stable; "Interrupted" if
+        kind: name of the error, "UnstableError" where no policy is stable, or "Interrupted" if
             Ctrl-C came before the point had run.
         message: one sentence.
     """
@@ -33,7 +33,7 @@ class Failure:
 
     @property
     def unstable(self) -> bool:
-        """Whether it was not simulated because no policy can be stable there."""
+        """Whether the point was not simulated because no policy is stable there."""
         return self.kind == "UnstableError"
 
     @property
@@ -44,15 +44,15 @@ class Failure:
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """What is kept of a point that has run: plain bytes, which any process can send to any other.
+    """A row of a store: plain bytes, which can be sent from process to process.
 
     Attributes:
         key: of the point, 32 bytes.
         inputs: JSON, compressed.
         result: JSON without the inputs, compressed; empty if it failed.
-        totals: what paired differences rest on; empty if it failed.
-        failure: JSON of the error's name and sentence; empty if it did not fail.
-        seconds: that the simulation took; not part of what is compared.
+        totals: sums of the batches, for paired differences; empty if it failed.
+        failure: JSON of the error's name and message; empty if it did not fail.
+        seconds: run time; not compared.
     """
 
     key: bytes
@@ -64,7 +64,7 @@ class Record:
 
     @classmethod
     def of(cls, point: Point, outcome: Result | QuickswapError) -> Self:
-        """Keep a result, or the mistake that the simulation of a point ended with."""
+        """Return the record of a result, or of the error with which a simulation ended."""
         key, inputs = bytes.fromhex(point.key), zlib.compress(point.to_json().encode())
         if isinstance(outcome, QuickswapError):
             failure = json.dumps([type(outcome).__name__, str(outcome)]).encode()
@@ -81,7 +81,7 @@ class Record:
 
     @property
     def outcome(self) -> Result | Failure:
-        """The result, as good as fresh, or the failure."""
+        """The result, equal to the one recorded, or the failure."""
         if self.failure:
             kind, message = json.loads(self.failure)
             return Failure(self.point, kind, message)
@@ -95,14 +95,14 @@ class Record:
 
     @property
     def crc(self) -> int:
-        """Check sum of all of it, 32 bits."""
+        """Check sum of all fields, 32 bits."""
         crc = zlib.crc32(struct.pack("<d", self.seconds))
         for part in (self.key, self.inputs, self.result, self.totals, self.failure):
             crc = zlib.crc32(part, zlib.crc32(struct.pack("<I", len(part)), crc))
         return crc
 
     def same_as(self, other: Self) -> bool:
-        """Whether both hold the same, however it was compressed, seconds left out."""
+        """Whether both contain the same, apart from compression and run time."""
         return self._plain() == other._plain()
 
     def _plain(self) -> tuple[bytes, ...]:

@@ -1,4 +1,4 @@
-"""Results of points in one file that survives what happens to it."""
+"""Results of points in one file, safe against crashes and concurrent writers."""
 
 from __future__ import annotations
 
@@ -26,18 +26,17 @@ __all__ = ["Store"]
 class Store:
     """Results by the key of their point, in one SQLite file, or in memory.
 
-    Rows are only ever added, each in full or not at all, and each with a check sum. Several
-    processes may read and write one store at once; results of several machines are put together
-    with `merge`. Results are decoded when they are asked for, and are as good as fresh ones:
-    `difference` takes them.
+    Rows are only added, each in full or not at all, and each with a check sum. Several processes
+    may read and write one store at once; `merge` joins the results of several machines. Results are
+    decoded on demand, and contain all that `difference` needs.
 
-    Rows whose check sum does not match are passed over with a warning, and run again; a file whose
-    structure is damaged is refused; `merge` takes the rows of it that can still be read.
+    Rows whose check sum does not match are skipped with a warning, and their points run again. A
+    file whose structure is damaged is refused; `merge` takes its rows that can still be read.
 
     Args:
-        path: a file, made if it is not there; None keeps all in memory.
-        create: whether to make the file if it is not there.
-        read_only: whether to leave the file as it is: it is neither made nor written to.
+        path: a file, created if it does not exist; None for a store in memory.
+        create: whether to create the file if it does not exist.
+        read_only: whether the file is only read: it is neither created nor changed.
 
     Raises:
         QuickswapError: the file is not a store, is damaged, of another version of quickswap, or
@@ -49,12 +48,12 @@ class Store:
     ) -> None:
         self._lock = threading.RLock()
         self._rows: dict[bytes, int] = {}
-        """Row of the result of each key."""
+        """Row of the result, by key."""
         self._failed: dict[bytes, int] = {}
-        """Row of the failure of each key that has no result."""
+        """Row of the failure, by key, of points without a result."""
         self._seconds: dict[bytes, float] = {}
         self._seen = 0
-        """Last row that these know of."""
+        """The last row read."""
         self._database = Database.opened(path, create, read_only)
         self._refresh()
 
@@ -69,14 +68,14 @@ class Store:
         return len(self._rows)
 
     def __contains__(self, key: object) -> bool:
-        """Whether there is a result of a key or point; a failure is none."""
+        """Whether there is a result of a key or point; a failure is not a result."""
         return self._row(key) is not None
 
     def __getitem__(self, key: str | Point) -> Result:
         """Return the result of a point, or of its key.
 
         Raises:
-            KeyError: there is none.
+            KeyError: the store has no result of it.
         """
         row = self._row(key)
         if row is None:
@@ -86,7 +85,7 @@ class Store:
         return outcome
 
     def __iter__(self) -> Iterator[Result]:
-        """Yield all results, in the order in which they came."""
+        """Yield all results, in the order of their rows."""
         self._refresh()
         for row in list(self._rows.values()):
             outcome = self._database.read(row).outcome
@@ -94,18 +93,18 @@ class Store:
             yield outcome
 
     def keys(self) -> list[str]:
-        """Return the keys of all results, in the order in which they came."""
+        """Return the keys of all results, in the order of their rows."""
         self._refresh()
         return [key.hex() for key in self._rows]
 
     def points(self) -> Iterator[Point]:
-        """Yield the points of all results, in the order in which they came."""
+        """Yield the points of all results, in the order of their rows."""
         self._refresh()
         for row in list(self._rows.values()):
             yield self._database.read(row).point
 
     def failures(self) -> Iterator[Failure]:
-        """Yield why points that have no result failed, in the order in which they came."""
+        """Yield the failures of points without a result, in the order of their rows."""
         self._refresh()
         for row in list(self._failed.values()):
             outcome = self._database.read(row).outcome
@@ -113,55 +112,56 @@ class Store:
                 yield outcome
 
     def failure(self, key: str | Point) -> Failure | None:
-        """Return why the simulation of a point failed, or None if it did not."""
+        """Return the failure of a point, or None if it did not fail."""
         self._refresh()
         row = self._failed.get(_bytes(key) or b"")
         outcome = None if row is None else self._database.read(row).outcome
         return outcome if isinstance(outcome, Failure) else None
 
     def seconds(self, key: str | Point) -> float | None:
-        """Return how long the simulation of a point took, or None if there is no result."""
+        """Return the run time of a point, or None if there is no result."""
         self._refresh()
         return self._seconds.get(_bytes(key) or b"")
 
     def put(self, point: Point, result: Result) -> None:
-        """Add the result of a point; one that is there already stays.
+        """Add the result of a point; an earlier result of it is kept.
 
         Raises:
-            QuickswapError: the result is of other inputs, was interrupted, or the disk is full.
+            QuickswapError: the inputs differ, the run was interrupted, or the disk is full.
         """
         if not isinstance(point, Point) or not isinstance(result, Result):
             raise QuickswapError(
                 f"a store takes a Point and its Result, not {shown(point)} and {shown(result)}."
             )
         if result.inputs != point.inputs:
-            raise QuickswapError("this result is of other inputs than those of the point.")
+            raise QuickswapError("the inputs of the result and of the point differ.")
         if result.stop.name == "INTERRUPTED":
-            raise QuickswapError("an interrupted result is not kept: it would differ from a rerun.")
+            raise QuickswapError(
+                "the result was interrupted and would differ from a rerun: run it again."
+            )
         self.add([Record.of(point, result)])
 
     def add(self, records: Iterable[Record]) -> int:
-        """Add records, all or none of them; return how many were new."""
-        given = list(records)
+        """Add records, all or none of them; return the number of new ones."""
         with self._lock, self._database.writing() as write:
             self._refresh()
-            new = {}
-            for record in given:
-                if record.key not in self._rows and not (
-                    record.failure and record.key in self._failed
-                ):
-                    new[record.key] = record
+            new = {
+                record.key: record
+                for record in records
+                if record.key not in self._rows
+                and not (record.failure and record.key in self._failed)
+            }
             write(new.values())
         self._refresh()
         return len(new)
 
     def merge(self, *others: str | Path | Store) -> int:
-        """Add all that other stores hold; return how many rows were new.
+        """Add the rows of other stores; return the number of new ones.
 
-        Of a damaged file the rows that can still be read are taken, with a warning.
+        From a damaged file it takes the rows that can still be read, with a warning.
 
         Raises:
-            QuickswapError: one of them is not a store, or holds another result of the same point.
+            QuickswapError: a file is not a store, or contains another result of the same point.
         """
         added = 0
         for given in others:
@@ -172,10 +172,10 @@ class Store:
                 with Store(given, create=False) as other:
                     added += self._take(other._records(), other.path)
             except DamageError as damage:
-                kept = self._take(readable(damage.path), damage.path)
-                added += kept
+                taken = self._take(readable(damage.path), damage.path)
+                added += taken
                 warnings.warn(
-                    f"{damage.path} is damaged: {counted(kept, 'row')} that could be read were "
+                    f"{damage.path} is damaged: {counted(taken, 'row')} that could be read were "
                     "added; run the sweep again for the others.",
                     UserWarning,
                     stacklevel=2,
@@ -190,9 +190,9 @@ class Store:
                 mine = self._database.read(self._rows[record.key])
                 if not record.failure and not mine.same_as(record):
                     raise QuickswapError(
-                        f"{source} holds another result than {self._name} of the point "
-                        f"{record.key.hex()[:12]} ({record.point.inputs.policy}), though equal "
-                        "inputs give equal results: one of them was made by a changed quickswap."
+                        f"{source} and {self._name} contain different results of the point "
+                        f"{record.key.hex()[:12]} ({record.point.inputs.policy}), although equal "
+                        "inputs give equal results: a modified quickswap wrote one of them."
                     )
                 continue
             batch.append(record)
@@ -209,7 +209,7 @@ class Store:
     def to_frame(self) -> polars.DataFrame:
         """Return a polars frame with one row for each result, class and quantity.
 
-        Columns: those of `Result.to_frame`, and behind them key, servers, spelling (of the policy),
+        Columns: those of `Result.to_frame`, then key, servers, spelling (of the policy),
         stop, completed, engine, jobs, precision, precision_of, seed, replications, warmup,
         slowdown_bound, max_in_system, allow_unstable and version.
         """
@@ -218,7 +218,7 @@ class Store:
         return frame_of(self)
 
     def close(self) -> None:
-        """Close the file; the store cannot be used any more."""
+        """Close the file; the store can no longer be used."""
         self._database.close()
 
     def __enter__(self) -> Self:
@@ -249,7 +249,7 @@ class Store:
         return self._rows.get(wanted)
 
     def _refresh(self) -> None:
-        """Take note of rows that have come since, from whichever process."""
+        """Read the rows added since the last call, by any process."""
         with self._lock:
             for row, key, failed, seconds in self._database.since(self._seen):
                 self._seen = row

@@ -1,8 +1,8 @@
-"""The best policy for a workload, and its parameters: exact where theory gives it, else a race."""
+"""The best policy for a workload and its parameters, from exact values and a race."""
 
 from __future__ import annotations
 
-from quickswap.tuning.outcome import Row, Tuning
-from quickswap.tuning.searching import Stage, tune
+from quickswap.tuning.result import Standing, Tuning, TuningRow
+from quickswap.tuning.searching import TuningProgress, tune
 
-__all__ = ["Row", "Stage", "Tuning", "tune"]
+__all__ = ["Standing", "Tuning", "TuningProgress", "TuningRow", "tune"]

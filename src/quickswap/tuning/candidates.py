@@ -1,4 +1,4 @@
-"""Which policies are tried: those by default, each once, and parameters between those tried."""
+"""The candidates: default policies, distinct policies, and parameters between those tried."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ from quickswap.policies import (
     StaticQuickswap,
     spell,
 )
-from quickswap.sweeps.spread import spread
+from quickswap.sweeps.parameters import expand_parameters
 from quickswap.theory.conditions import is_exclusive, markovian
 
 __all__ = ["Candidate", "between", "chosen", "default_policies", "distinct", "simple_default"]
 
 OVERRUNS = (0.1, 0.3, 0.6, 0.9)
-"""Numbers of jobs that may be expected to outlast a drain."""
+"""Overruns of backfilling: expected numbers of jobs that outlast a drain."""
 RISKS = (1e-4, 0.03, 0.3)
 """Risks of backfilling."""
 WINDOWS = (2, 8, 32)
@@ -37,9 +37,9 @@ STATIC_STEPS = 4
 MSFQ_STEPS = 8
 """Steps of the thresholds of MSFQ where they are simulated."""
 CLOSEST = 1.3
-"""Ratio of neighbouring risks, or overruns, that are near enough."""
+"""Ratio of neighbouring risks, or overruns, that are not refined further."""
 MOST = 1000
-"""Candidates that are taken."""
+"""Candidates at most."""
 
 
 @dataclass(frozen=True)
@@ -49,7 +49,7 @@ class Candidate:
     Attributes:
         policy: the policy.
         label: as tables show it; its spelling if another candidate has the same label.
-        equals: labels of policies given that decide alike on this system.
+        equals: labels of given policies that take the same decisions on this system.
     """
 
     policy: Policy
@@ -63,17 +63,17 @@ class Candidate:
 
 
 def simple_default(system: System) -> Policy:
-    """Return the policy without parameters that is recommended where nothing has been tuned."""
+    """Return the recommended policy without tuning."""
     return MSFQ() if system.one_or_all else AdaptiveQuickswap()
 
 
 def default_policies(system: System, thresholds: Sequence[int] = ()) -> list[Policy]:
-    """Return the policies that are tried if none are given: nonpreemptive, without estimates.
+    """Return the default policies: nonpreemptive, without estimates.
 
     Args:
-        system: for which.
+        system: the workload.
         thresholds: of MSFQ or, in slots of the smaller class, of Static Quickswap, for which there
-            are exact values. On these systems backfilling during a drain is nothing but a lower
+            are exact values. On these systems backfilling during a drain is equivalent to a lower
             threshold (see `quickswap.theory.stability`), and is not tried.
     """
     policies: list[Policy] = [simple_default(system), FirstFit(), MSF(), AdaptiveQuickswap()]
@@ -106,27 +106,32 @@ def _at(system: System, slots: int) -> Policy:
 
 
 def chosen(given: object) -> list[Policy]:
-    """Return the policies that a list of policies and spellings stands for.
+    """Return the policies that a list of policies and spellings expands to.
 
     Raises:
-        PolicyError: it is no such list, it is empty, or it stands for too many.
+        PolicyError: it is not such a list, it is empty, or it expands to too many.
     """
     listed = [given] if isinstance(given, str | Policy) else items(given)
     if listed is None:
-        raise PolicyError(f"policies must be a list of policies, not {shown(given)}.")
+        raise PolicyError(
+            f"policies must be a list of policies, not {shown(given)}.", argument="policies"
+        )
     if not listed:
-        raise PolicyError("no policy is given to choose from: give at least one, or leave it out.")
-    policies = [policy for each in listed for policy in spread(each)]
+        raise PolicyError(
+            "policies is empty; give at least one, or leave it out.", argument="policies"
+        )
+    policies = [policy for each in listed for policy in expand_parameters(each)]
     if len(policies) > MOST:
         raise PolicyError(
-            f"{len(policies):,} policies are given to choose from; at most {MOST:,} are taken: "
-            "give fewer, as neighbours of the best ones are tried anyway."
+            f"policies has {len(policies):,} candidates; at most {MOST:,} are allowed: give fewer, "
+            "as neighbours of the best ones are tried anyway.",
+            argument="policies",
         )
     return policies
 
 
 def distinct(policies: Iterable[Policy], system: System) -> dict[str, Candidate]:
-    """Return a candidate for each policy, by its key; those that decide alike are one.
+    """Return a candidate for each policy, by its key; policies with one key are one candidate.
 
     Raises:
         PolicyError: a policy does not suit the system.
@@ -136,20 +141,21 @@ def distinct(policies: Iterable[Policy], system: System) -> dict[str, Candidate]
         groups.setdefault(key_of(policy, system), {}).setdefault(spell(policy), policy)
     firsts = [next(iter(group.values())) for group in groups.values()]
     labels = [policy.label for policy in firsts]
-    found = {}
+    candidates = {}
     for (key, group), policy in zip(groups.items(), firsts, strict=True):
         label = policy.label if labels.count(policy.label) == 1 else spell(policy)
         others = tuple(each.label for each in list(group.values())[1:])
-        found[key] = Candidate(policy, label, others)
-    return found
+        candidates[key] = Candidate(policy, label, others)
+    return candidates
 
 
 def key_of(policy: Policy, system: System) -> str:
-    """Return a text that policies share which decide alike on a system.
+    """Return a text that is equal for policies that take the same decisions on a system.
 
-    Known are: the threshold of MSFQ in full (0 is MSF, k Adaptive Quickswap, and Static Quickswap
-    is MSFQ) where a larger class takes the servers for itself; Smash with a window of 1 (FCFS) or
-    without end (MSF); cycles that only begin elsewhere; everything on a single class.
+    These are: with a class that occupies the servers alone, MSFQ at threshold 0 and MSF, MSFQ at
+    threshold k and Adaptive Quickswap, MSFQ and Static Quickswap; Smash with a window of 1 and
+    FCFS, with an infinite window and MSF; cycles that differ in their first class; and all policies
+    that leave no slot idle on a single class.
     """
     spec = policy.resolve(system)
     alike = (FCFS, FirstFit, MSF, AdaptiveQuickswap) if len(system.classes) == 1 else (FCFS,)
@@ -167,11 +173,12 @@ def key_of(policy: Policy, system: System) -> str:
 
 
 def threshold_of(policy: Policy, system: System) -> tuple[int, str] | None:
-    """Return threshold, in slots of the smaller class, and drain of what is MSFQ on this system.
+    """Return threshold and drain of a policy that is equivalent to MSFQ, or None.
 
-    The system has two classes, the larger of which leaves room for nobody else. Where even the
-    smaller class has one slot only, the end of each job frees all servers, and the larger class
-    goes first under MSF and Adaptive Quickswap: that is a priority, and no threshold.
+    The threshold is in slots of the smaller class. The system has two classes, the larger of which
+    occupies the servers alone. If the smaller class has one slot too, each departure frees all
+    servers, and MSF and Adaptive Quickswap give the larger class priority, which is not a
+    threshold.
     """
     slots = system.servers // min(system.needs)
     if slots == 1 and isinstance(policy, MSF | AdaptiveQuickswap):
@@ -193,21 +200,21 @@ def threshold_of(policy: Policy, system: System) -> tuple[int, str] | None:
 
 
 LIMITS = ("backfill", "overrun")
-"""Parameters of which 0 is another policy, and that end below 1."""
+"""Parameters below 1, of which 0 is another policy."""
 NUMERIC = ("threshold", "window", *LIMITS)
-"""Parameters that are numbers with something between them."""
+"""Parameters that can be refined."""
 
 
 def between(best: Iterable[Policy], tried: Iterable[Policy], system: System) -> Iterator[Policy]:
     """Yield policies with parameters midway between those of the best ones and their neighbours.
 
-    Only a parameter of which several values have been tried varies. Beyond the largest risk or
-    overrun the neighbour is 1, beyond the largest window four times that.
+    Only parameters of which several values have been tried vary. The upper neighbour of the largest
+    risk or overrun is 1, and that of the largest window is four times its value.
 
     Args:
-        best: policies, of each family the first one only counts.
-        tried: all policies so far, the best ones among them.
-        system: on which.
+        best: policies; only the first one of each family counts.
+        tried: all policies so far, including the best ones.
+        system: the workload.
     """
     known = [(family, value) for policy in tried for family, value in _families(policy, system)]
     seen = set()
@@ -220,18 +227,18 @@ def between(best: Iterable[Policy], tried: Iterable[Policy], system: System) -> 
             if len(values) == 1:
                 continue
             values = _extended(family[-1], values)
-            place = values.index(value)
-            for neighbour in values[max(place - 1, 0) : place] + values[place + 1 : place + 2]:
+            index = values.index(value)
+            for neighbour in values[max(index - 1, 0) : index] + values[index + 1 : index + 2]:
                 if (middle := _midway(family[-1], value, neighbour)) is not None:
                     yield replace(cast("Any", policy), **{family[-1]: middle})
 
 
 Family = tuple[str, str, str]
-"""Kind of a policy, its other parameters, and the name of the one that varies."""
+"""Name of a policy, its other parameters, and the name of the one that varies."""
 
 
 def _families(policy: Policy, system: System) -> Iterator[tuple[Family, float]]:
-    """Yield the families that a policy belongs to, with its value there."""
+    """Yield the families of a policy, with its value of the parameter."""
     if not is_dataclass(policy):
         return
     values = {field.name: getattr(policy, field.name) for field in fields(policy)}
@@ -248,7 +255,7 @@ def _families(policy: Policy, system: System) -> Iterator[tuple[Family, float]]:
 
 
 def _extended(name: str, values: list[float]) -> list[float]:
-    """Return values with what bounds them, so that the best one may lie beyond those tried."""
+    """Return values and a bound, so that the best one may lie beyond those tried."""
     if name in LIMITS:
         return [*values, 1.0]
     if name == "window":
@@ -257,7 +264,7 @@ def _extended(name: str, values: list[float]) -> list[float]:
 
 
 def _midway(name: str, value: float, neighbour: float) -> float | None:
-    """Return what lies midway, None if nothing does that would make a difference."""
+    """Return the value midway, or None if the two are close."""
     if name in LIMITS:
         ratio = max(value, neighbour) / min(value, neighbour)
         return float(f"{math.sqrt(value * neighbour):.2g}") if ratio > CLOSEST else None
@@ -266,9 +273,9 @@ def _midway(name: str, value: float, neighbour: float) -> float | None:
 
 
 def check_suits(policies: Iterable[Policy], system: System) -> None:
-    """Refuse policies that do not suit a system, before anything is run."""
+    """Refuse policies that do not suit a system."""
     for policy in policies:
         try:
             policy.resolve(system)
         except QuickswapError as error:
-            raise type(error)(f"{policy.label} cannot be a candidate: {error}") from None
+            raise error.within(f"{policy.label} cannot be a candidate: ") from None

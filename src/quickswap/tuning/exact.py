@@ -1,4 +1,4 @@
-"""Candidates whose metric theory gives exactly, on this system."""
+"""Exact values of candidates from theory."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ from quickswap.tuning.metrics import exactly
 __all__ = ["Exact"]
 
 MOST_SLOTS = 256
-"""Slots up to which MSFQ is solved: some seconds for all thresholds."""
+"""Slots up to which MSFQ is solved, some seconds for all thresholds."""
 MOST_SERVERS = 128
-"""Servers up to which FCFS and ServerFilling are solved: a second."""
+"""Servers up to which FCFS and ServerFilling are solved, in a second."""
 
 
 class Exact:
-    """Exact values of one metric on one system, computed when they are asked for."""
+    """Exact values of one metric on one system, computed on demand."""
 
     def __init__(self, system: System, metric: str) -> None:
         self._system, self._metric = system, metric
@@ -33,17 +33,17 @@ class Exact:
 
     @property
     def thresholds(self) -> tuple[int, ...]:
-        """Thresholds of MSFQ, in slots of the smaller class, among which the best one is."""
+        """Thresholds of MSFQ, in slots of the smaller class, that include the best one."""
         solver = self._solver("on_demand")
         if solver is None:
             return ()
         try:
             return solver.best(self._metric).thresholds
-        except (ModelError, UnstableError):  # not even the default can be solved
+        except (ModelError, UnstableError):  # the default cannot be solved either
             return ()
 
     def value(self, policy: Policy) -> float | None:
-        """Return the metric under a policy, seconds; None if theory does not give it."""
+        """Return the metric under a policy, seconds; None if there is no exact solution."""
         if self._metric == "p99":
             return None
         if self._queue is not None and key_of(policy, self._system) == FCFS.name:
@@ -82,7 +82,7 @@ class Exact:
         return None
 
     def _solver(self, drain: str) -> Thresholds | None:
-        """Return what solves MSFQ; None where it cannot."""
+        """Return the solver of MSFQ; None if it does not apply."""
         system = self._system
         if drain not in self._solvers:
             self._solvers[drain] = None

@@ -1,8 +1,8 @@
-"""What a workload is tuned for, and how two candidates compare in it.
+"""The metrics of tuning, and the comparison of two candidates.
 
-A candidate is known exactly, as a number, or by simulations. Runs of the same jobs are paired: the
-jackknife over their batches knows what they have in common. A percentile has no batches that could
-be paired, so that each candidate is simulated with several seeds, and paired seed by seed.
+The value of a candidate is an exact number or comes from simulations. Runs on the same jobs are
+paired batch by batch. Batches have no percentiles: for a percentile each candidate is simulated
+with several seeds, and paired seed by seed.
 """
 
 from __future__ import annotations
@@ -13,29 +13,33 @@ import numpy as np
 from scipy.special import stdtrit
 
 from quickswap.errors import QuickswapError, unknown
-from quickswap.simulation.result import Result
+from quickswap.model.variability import heavy
+from quickswap.simulation.comparison import values_of_batches
 from quickswap.statistics.estimates import CONFIDENCE, Estimate, Floats, jackknife
-from quickswap.statistics.paired import Outcome, outcome_of
-from quickswap.statistics.quantities import batch_values
+from quickswap.statistics.paired import (
+    Outcome,
+    independent_difference,
+    outcome_of,
+    paired_difference,
+)
 from quickswap.theory.means import Means
 from quickswap.tuning.runs import Runs
 
 __all__ = [
     *("METRICS", "Known", "bounded", "check_metric", "exactly"),
-    *("excess", "gap", "measured", "place", "trusted"),
+    *("excess", "gap", "measured", "outcome", "trusted"),
 ]
 
 METRICS = {
     "weighted": "weighted mean response time",
     "mean": "mean response time",
     "p99": "99th percentile of the response time",
-    "max-class": "mean response time of the class that waits longest",
+    "max-class": "largest mean response time of a class",
 }
-"""The metrics, less is better, and what they are."""
-
-PLACES = {Outcome.ALIKE: "tied", Outcome.WORSE: "worse"}
+"""The metrics and their meaning; less is better."""
+QUANTITIES = {"weighted": "weighted_mean_response_time", "mean": "mean_response_time"}
 Known = Runs | float
-"""What is known of a candidate: simulations, or the exact value."""
+"""The simulations of a candidate, or its exact value."""
 
 
 def trusted(known: Known | None) -> bool:
@@ -44,33 +48,34 @@ def trusted(known: Known | None) -> bool:
 
 
 def bounded(known: Known | None) -> bool:
-    """Whether a value, if not to be trusted, is too low rather than too high."""
+    """Whether a value can be trusted or is too low, as the system still fills up."""
     return trusted(known) or (isinstance(known, Runs) and known.fills_up)
 
 
-def place(known: Known, best: Known, metric: str, indifference: float, confidence: float) -> str:
-    """Return "tied", "worse" or "not told": how a candidate compares with the best one.
+def outcome(
+    known: Known, best: Known, metric: str, indifference: float, confidence: float
+) -> Outcome:
+    """Return how a candidate compares with the best one.
 
     Args:
-        known, best: what is known of the two.
-        metric: in which.
-        indifference: relative difference up to which they are tied.
+        known, best: the two candidates.
+        metric: one of `METRICS`.
+        indifference: relative difference up to which they are alike.
         confidence: of the interval of their difference.
     """
     room = indifference * measured(best, metric).value
     if isinstance(known, float) and isinstance(best, float):
-        return "tied" if known - best <= room else "worse"
+        return Outcome.ALIKE if known - best <= room else Outcome.WORSE
     difference = gap(known, best, metric, confidence)
     statuses = ("stable" if trusted(each) else "too short" for each in (known, best))
-    found = outcome_of(difference, *statuses, floors=(bounded(known), False), room=room)
-    return PLACES.get(found, "not told")
+    return outcome_of(difference, *statuses, floors=(bounded(known), False), room=room)
 
 
 def check_metric(given: object) -> str:
     """Return a metric.
 
     Raises:
-        QuickswapError: there is no such one.
+        QuickswapError: the metric is unknown.
     """
     if not isinstance(given, str) or given not in METRICS:
         unknown("metric", given, METRICS, QuickswapError)
@@ -92,47 +97,49 @@ def measured(known: Known, metric: str, confidence: float = CONFIDENCE) -> Estim
         return Estimate(known, 0.0)
     if metric == "p99":
         return _over_seeds(_percentiles(known), confidence)
-    return jackknife(_values(known.only, metric), known.sizes, confidence, reciprocal=True)[0]
+    values = _values(known, metric)
+    return _trusted(jackknife(values, known.sizes, confidence, reciprocal=True)[0], known)
 
 
 def gap(first: Known, second: Known, metric: str, confidence: float = CONFIDENCE) -> Estimate:
-    """Return `first` less `second`, seconds."""
+    """Return the difference `first` - `second`, seconds."""
     if isinstance(first, Runs) and isinstance(second, Runs):
         if metric == "p99":
             return _over_seeds(_percentiles(first) - _percentiles(second), confidence)
-        if first.alike(second):
-            values = _values(first.only, metric) - _values(second.only, metric)
-            return jackknife(values, first.sizes, confidence)[0]
-    a, b = (measured(each, metric, confidence) for each in (first, second))
-    return Estimate(a.value - b.value, math.hypot(a.half_width, b.half_width))
+        if first.pairs_with(second):
+            a, b = _values(first, metric), _values(second, metric)
+            return _trusted(paired_difference(a, b, first.sizes, confidence), first)
+    return independent_difference(*(measured(each, metric, confidence) for each in (first, second)))
 
 
 def excess(first: Known, second: Known, metric: str, confidence: float = CONFIDENCE) -> Estimate:
-    """Return by what share `first` is above `second`: .07 says 7 %."""
+    """Return the relative difference (first - second) / second: 0.07 is 7 %."""
     a, b = (measured(each, metric, confidence) for each in (first, second))
     ratio = a.value / b.value
     if isinstance(first, Runs) and isinstance(second, Runs):
         if metric == "p99":
             rest = _over_seeds(_percentiles(first) - ratio * _percentiles(second), confidence)
             return Estimate(ratio - 1, rest.half_width / b.value)  # to first order
-        if first.alike(second):
-            values = _values(first.only, metric) / _values(second.only, metric) - 1
-            return jackknife(values, first.sizes, confidence)[0]
+        if first.pairs_with(second):
+            quotient = _values(first, metric) / _values(second, metric) - 1
+            return _trusted(jackknife(quotient, first.sizes, confidence)[0], first)
     return Estimate(ratio - 1, math.hypot(a.half_width, ratio * b.half_width) / b.value)
 
 
-def _values(result: Result, metric: str) -> Floats:
+def _values(runs: Runs, metric: str) -> Floats:
     """Return a metric from all batches, then with one left out: (1 + batches, 1)."""
-    assert result._totals is not None  # the store keeps them
-    table = result._totals.whole_and_less()
-    if metric == "weighted":
-        return batch_values("weighted_mean_response_time", table, result.system)
+    if metric in QUANTITIES:
+        return values_of_batches(runs.only, QUANTITIES[metric])
+    assert runs.only._totals is not None  # the store keeps them
+    table = runs.only._totals.whole_and_less()
     with np.errstate(invalid="ignore", divide="ignore"):
-        if metric == "mean":
-            means = batch_values("mean_response_time", table, result.system)
-        else:
-            means = (table[..., 1] / table[..., 0]).max(axis=1, keepdims=True)
+        means: Floats = (table[..., 1] / table[..., 0]).max(axis=1, keepdims=True)
     return means
+
+
+def _trusted(estimate: Estimate, runs: Runs) -> Estimate:
+    """Return an estimate, without its interval where sizes are too heavy-tailed for one."""
+    return Estimate(estimate.value, math.nan) if heavy(runs.only.system) else estimate
 
 
 def _percentiles(runs: Runs) -> Floats:
@@ -143,6 +150,6 @@ def _percentiles(runs: Runs) -> Floats:
 def _over_seeds(values: Floats, confidence: float) -> Estimate:
     """Return the mean over independent runs."""
     number = len(values)
-    spread = float(values.std(ddof=1)) / math.sqrt(number)
-    half = float(stdtrit(number - 1, (1 + confidence) / 2)) * spread
+    error = float(values.std(ddof=1)) / math.sqrt(number)
+    half = float(stdtrit(number - 1, (1 + confidence) / 2)) * error
     return Estimate(float(values.mean()), half)

@@ -1,4 +1,4 @@
-"""The simulations of a candidate in one round: one, or for a percentile one for each of seeds."""
+"""The simulations of a candidate in one round: one, or for a percentile one for each seed."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from typing import Any
 from quickswap.model.system import System
 from quickswap.policies import Policy
 from quickswap.simulation.result import Result
-from quickswap.sweeps.outcomes import Outcomes
 from quickswap.sweeps.point import Point
 from quickswap.sweeps.record import Failure
+from quickswap.sweeps.run import Outcomes
 
 __all__ = ["Run", "Runs", "even", "seeds_of", "simulated"]
 
 SEEDS = 8
-"""Of a percentile."""
+"""Seeds for a percentile."""
 MOSTLY = 0.75
 """Share of the runs that must be stable."""
 
@@ -26,13 +26,13 @@ Run = Callable[[Sequence[Point]], Outcomes]
 
 @dataclass(frozen=True)
 class Runs:
-    """The simulations of one candidate, of the same seeds as those of the others."""
+    """The simulations of one candidate, with the same seeds as those of the others."""
 
     results: tuple[Result, ...]
 
     @property
     def only(self) -> Result:
-        """The result, where there is one."""
+        """The result, if there is a single one."""
         (result,) = self.results
         return result
 
@@ -54,7 +54,7 @@ class Runs:
 
     @property
     def unstable(self) -> bool:
-        """Whether the backlog grows without end; if runs differ, in half of them at least."""
+        """Whether the backlog grows without bound, in at least half of the runs."""
         return self._share("unstable") >= 0.5
 
     @property
@@ -65,19 +65,19 @@ class Runs:
 
     @property
     def reason(self) -> str:
-        """Why the values cannot be trusted, if they cannot."""
+        """The reason why the values cannot be trusted; "" if they can."""
         if self.stable:
             return ""
         status = "unstable" if self.unstable else "too short"
         found = (each.verdict for each in self.results)
         return next((each.reason for each in found if each.status == status), "runs differ.")
 
-    def alike(self, other: Runs) -> bool:
-        """Whether both have served the same jobs to the end, so that batches belong together."""
+    def pairs_with(self, other: Runs) -> bool:
+        """Whether both completed the same jobs, so that their batches are pairs."""
         return self.completed == other.completed and self.sizes == other.sizes
 
     def same_as(self, other: Runs) -> bool:
-        """Whether the two have decided alike at every event, as far as the results tell."""
+        """Whether the results of both are equal: they took the same decisions."""
         pairs = zip(self.results, other.results, strict=True)
         return all((a.events, a.classes) == (b.events, b.classes) for a, b in pairs)
 
@@ -86,12 +86,12 @@ class Runs:
 
 
 def seeds_of(metric: str) -> int:
-    """Return with how many seeds a candidate is simulated."""
+    """Return the number of seeds with which a candidate is simulated."""
     return SEEDS if metric == "p99" else 1
 
 
 def even(jobs: int) -> int:
-    """Return jobs that seeds and replications share evenly, so that no budget is exceeded."""
+    """Return jobs rounded down to a multiple of the seeds, so that the budget is not exceeded."""
     return jobs // SEEDS * SEEDS
 
 
@@ -104,16 +104,16 @@ def simulated(
     seed: int,
     whole: Sequence[bool] = (),
 ) -> tuple[list[Runs | Failure], int]:
-    """Return the simulations of each policy, all on the same jobs, and how many were run now.
+    """Return the simulations of each policy, on the same jobs, and how many this call ran.
 
     Args:
         run: simulates points.
-        system, policies: who and where.
-        metric: for which.
+        system, policies: as in `tune`.
+        metric: one of `METRICS`.
         jobs: of each policy.
         seed: the first one.
-        whole: of each policy, whether it runs to the end though it looks unstable; if it is left
-            out, none does.
+        whole: for each policy, whether it runs to the end even if it looks unstable; by default
+            none does.
     """
     number = seeds_of(metric)
     settings: dict[str, Any] = {"jobs": -(-jobs // number), "engine": "events"}

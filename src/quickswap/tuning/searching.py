@@ -1,4 +1,4 @@
-"""`tune`: from a workload to the policy that serves it best."""
+"""`tune`: the best policy for a workload."""
 
 from __future__ import annotations
 
@@ -15,9 +15,8 @@ from quickswap.errors import Interrupted, QuickswapError, UnstableError
 from quickswap.model.files import as_system
 from quickswap.model.system import System
 from quickswap.policies import Policy
-from quickswap.sweeps.outcomes import Advance, Outcomes
 from quickswap.sweeps.point import Point
-from quickswap.sweeps.running import check_where, run_points
+from quickswap.sweeps.run import Outcomes, SweepProgress, check_where, run_points
 from quickswap.sweeps.store import Store
 from quickswap.tuning.candidates import (
     check_suits,
@@ -25,32 +24,32 @@ from quickswap.tuning.candidates import (
     default_policies,
     simple_default,
 )
-from quickswap.tuning.checking import Asked, tuning_of
+from quickswap.tuning.checking import Request, tuning_of
 from quickswap.tuning.exact import Exact
 from quickswap.tuning.metrics import check_metric
-from quickswap.tuning.outcome import Tuning
-from quickswap.tuning.racing import Race
+from quickswap.tuning.race import Race
+from quickswap.tuning.result import Tuning
 
-__all__ = ["Stage", "tune"]
+__all__ = ["TuningProgress", "tune"]
 
 BUDGET = 200_000_000
-"""Jobs of everything together."""
+"""Jobs of all simulations together, by default."""
 EACH = 20_000
-"""Jobs that a budget must have for each candidate."""
+"""Least jobs of a budget for each candidate."""
 CHECK = 10
-"""Part of the budget, one in so many, for each of the three simulations after the race."""
+"""The budget over the jobs of each of the three simulations after the race."""
 
 
 @dataclass(frozen=True, slots=True)
-class Stage:
-    """How far tuning has come.
+class TuningProgress:
+    """The progress of tuning.
 
     Attributes:
         round: number of the round, from 1; 0 after the race, when the winner is checked.
         left: candidates that are still in the race.
         candidates: all of them.
-        share: of the budget that is used; the race may end before it is spent.
-        seconds_left: at most, as it looks now; nan while nothing is known.
+        share: share of the budget that is used; the race may end before it is spent.
+        seconds_left: present estimate of the time left at most; nan while it is unknown.
     """
 
     round: int
@@ -72,42 +71,42 @@ def tune(
     executor: Executor | None = None,
     threads: int | None = None,
     store: Store | str | Path | None = None,
-    progress: Callable[[Stage], object] | None = None,
+    progress: Callable[[TuningProgress], object] | None = None,
 ) -> Tuning:
     """Find the policy, and its parameters, that serves a workload best.
 
-    Where theory gives a candidate's metric exactly, that is its value. The others race: in each
-    round all that are left are simulated on the same jobs, twice as many as in the round before,
-    and those that are surely worse than the one that leads drop out. The race ends when one is
-    left, when all others are surely within `indifference` of it, or when the budget is spent. The
+    A candidate has an exact value where theory has one. The others race: each round simulates all
+    candidates that are left on the same jobs, twice as many as in the round before, and eliminates
+    those that are significantly worse than the leader. The race ends when one candidate is left,
+    when all others are significantly within `indifference` of it, or when the budget is spent. The
     confidence is 95 % for all comparisons of the race together. Parameters midway between the best
-    and their neighbours join the race, three times at most.
+    and their neighbours are added at most three times.
 
-    The best of several estimates is a little too good, as chance has helped it to be the best.
-    So the winner, the simple default and the best candidate that is not tied are simulated once
-    more on fresh jobs, and the value, the margin and the cost of the default come from there.
+    The least of several estimates has a selection bias: it is a little too low. Therefore the
+    winner, the simple default and the next best candidate are simulated once more on fresh jobs,
+    which give the value, the margin and the cost of the default.
 
     Args:
         system: servers and classes, or the name of a preset or model file.
-        policies: policies and spellings to choose from, in which a parameter may be a list, as in
-            "msfq:threshold=[0..31]". By default nonpreemptive ones that need no estimates.
+        policies: candidates, as policies and spellings in which a parameter may be a list, as in
+            "msfq:threshold=[0..31]". By default nonpreemptive policies without estimates.
         metric: "weighted" or "mean" response time, "p99" (of the response time of all jobs), or
             "max-class", the largest of the mean response times of the classes.
         jobs: budget, the completions of all simulations together; at least 20,000 a candidate.
         indifference: relative difference that does not matter, above 0 and below 1.
-        seed: of the race; the fresh jobs are those of the next seed. For "p99" each simulation is
-            split into eight of successive seeds, which are compared one by one.
-        refine: let parameters between those given join.
+        seed: of the race; the fresh jobs have the next seed. For "p99" each simulation consists of
+            eight runs with successive seeds, which are compared in pairs.
+        refine: whether parameters between those given are added.
         executor, threads: where simulations run, as in `sweep`. The result is the same.
-        store: a `Store` or its file; simulations that it holds are not run again, so that tuning
-            goes on where it was ended. None to keep them in memory.
-        progress: called several times a second with a `Stage`.
+        store: a `Store` or its file; simulations in it are not run again, so that tuning can be
+            continued. None for a store in memory.
+        progress: called several times a second with a `TuningProgress`.
 
     Raises:
         PolicyError: a policy does not suit the system.
-        UnstableError: no policy, or none of the candidates, is stable at this rate.
-        QuickswapError: a setting out of range, a file that is no store, a full disk.
-        Interrupted: Ctrl-C; its `result` is the `Tuning` as far as it had come, or None.
+        UnstableError: no policy, or no candidate, is stable at this rate.
+        QuickswapError: an argument is not valid, the file is not a store, or the disk is full.
+        Interrupted: Ctrl-C; its `result` is the `Tuning` so far, or None.
     """
     system = as_system(system)
     metric = check_metric(metric)
@@ -136,13 +135,13 @@ def tune(
     threads = check_where(executor, threads)
     opened = store if isinstance(store, Store) else Store(store)
     runner = _Runner(race, budget, opened, executor, threads, progress)
-    asked = Asked(system, metric, simple_default(system), indifference, seed, budget)
+    request = Request(system, metric, simple_default(system), indifference, seed, budget)
     try:
-        race.run(runner.run, runner.tell)
-        return tuning_of(asked, race, exact, runner.run, budget // CHECK)
+        race.run(runner.run, runner.report)
+        return tuning_of(request, race, exact, runner.run, budget // CHECK)
     except KeyboardInterrupt:
         known = race.turn is not None or any(each.exact is not None for each in race.left)
-        raise Interrupted(tuning_of(asked, race, exact, None) if known else None) from None
+        raise Interrupted(tuning_of(request, race, exact, None) if known else None) from None
     finally:
         if opened is not store:
             opened.close()
@@ -153,13 +152,13 @@ def _refuse_unstable(system: System) -> None:
     if system.arrival_rate >= capacity:
         rate = counted(system.arrival_rate, "job", ".6g")
         raise UnstableError(
-            f"at {rate} per second (load {load_words(system.load)}) no policy is stable, the "
-            f"capacity is {capacity:.6g}: tune below it."
+            f"at {rate} per second (load {load_words(system.load)}) no policy is stable: give a "
+            f"rate below the capacity of {capacity:.6g}."
         )
 
 
 def _check_start(race: Race, budget: int) -> None:
-    """Refuse a race without runners, or with too many for the budget."""
+    """Refuse a race without stable candidates, or with too many for the budget."""
     if not race.left:
         (first, *_) = race.entries.values()
         raise UnstableError(
@@ -170,45 +169,45 @@ def _check_start(race: Race, budget: int) -> None:
     if budget < EACH * simulated:
         raise QuickswapError(
             f"jobs is {budget:,}, the budget of all simulations together, and "
-            f"{counted(simulated, 'candidate')} need {EACH:,} each at least: give "
-            f"{EACH * simulated:,} or more, or fewer policies."
+            f"{counted(simulated, 'candidate')} require {EACH:,} each: give "
+            f"{EACH * simulated:,} or more, or fewer policies.",
+            argument="jobs",
         )
 
 
 @dataclass
 class _Runner:
-    """Runs the points of a round, and tells how far it is."""
+    """Runs the points of a round and reports the progress."""
 
     race: Race
     budget: int
     store: Store
     executor: Executor | None
     threads: int | None
-    progress: Callable[[Stage], object] | None
-    begun: float = field(default_factory=time.monotonic)
+    progress: Callable[[TuningProgress], object] | None
+    start: float = field(default_factory=time.monotonic)
 
     def run(self, points: Sequence[Point]) -> Outcomes:
-        """Run what the store does not hold.
+        """Run the points that the store does not contain.
 
         Raises:
-            KeyboardInterrupt: what has ended is in the store.
+            KeyboardInterrupt: the results so far are in the store.
         """
-        report = None if self.progress is None else partial(self._report, points)
+        report = None if self.progress is None else partial(self.report, points)
         return run_points(
             points, self.store, executor=self.executor, threads=self.threads, progress=report
         )
 
-    def tell(self, race: Race) -> None:
-        """Tell that a round begins."""
-        self._report([], Advance(0, 0, 0.0, 0.0))
-
-    def _report(self, points: Sequence[Point], advance: Advance) -> None:
+    def report(self, points: Sequence[Point] = (), progress: SweepProgress | None = None) -> None:
+        """Report the progress of a round, or that a round begins."""
         if self.progress is None:
             return
-        intended = sum(point.inputs.jobs for point in points)
-        share = min(1.0, (self.race.used + advance.share * intended) / self.budget)
-        passed = time.monotonic() - self.begun
+        jobs = float(self.race.used)
+        if progress is not None:
+            jobs += progress.share * sum(point.inputs.jobs for point in points)
+        share = min(1.0, jobs / self.budget)
+        elapsed = time.monotonic() - self.start
         turn = 1 if self.race.turn is None else self.race.turn + 2
         left = len(self.race.left)
-        seconds = passed * (1 - share) / share if share > 0.001 else float("nan")
-        self.progress(Stage(turn, left, len(self.race.entries), share, seconds))
+        seconds = elapsed * (1 - share) / share if share > 0.001 else float("nan")
+        self.progress(TuningProgress(turn, left, len(self.race.entries), share, seconds))

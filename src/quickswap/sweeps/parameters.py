@@ -1,4 +1,4 @@
-"""Policies with lists of parameters, spread out: `msfq:threshold=[0,8,31]` is three policies."""
+"""Policies with lists of parameters: `msfq:threshold=[0,8,31]` describes three policies."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ from quickswap._check import items
 from quickswap.errors import PolicyError, shown
 from quickswap.policies import POLICIES, Policy, parse
 
-__all__ = ["spread"]
+__all__ = ["expand_parameters"]
 
 LIST = re.compile(r"\[([^\[\]]*)\]")
 RANGE = re.compile(r"\s*(-?\d{1,99})\s*\.\.\s*(-?\d{1,99})\s*(?:\.\.\s*(\d{1,99})\s*)?")
 MOST = 100_000
-"""Policies that one description may stand for."""
+"""Policies of one description."""
 
 
-def spread(given: object) -> list[Policy]:
-    """Return the policies that a description stands for.
+def expand_parameters(given: object) -> list[Policy]:
+    """Return the policies that a description expands to.
 
     Args:
         given: a policy; a spelling, in which a value may be a list in brackets, of items and of
@@ -27,7 +27,7 @@ def spread(given: object) -> list[Policy]:
             each a value or a list of values.
 
     Raises:
-        PolicyError: it is none of these, or one of the policies makes no sense.
+        PolicyError: the description is none of these, or one of its policies is not valid.
     """
     if isinstance(given, Policy):
         return [given]
@@ -36,17 +36,17 @@ def spread(given: object) -> list[Policy]:
     if isinstance(given, Mapping):
         return [parse(text) for text in _spelled(given)]
     raise PolicyError(
-        f"{shown(given)} is no policy of a grid: give one of quickswap's, a spelling as in "
+        f"policy is {shown(given)}; give a policy of quickswap, a spelling as in "
         "'msfq:threshold=[0,8,31]', or a table with its name and parameters."
     )
 
 
 def _texts(text: str) -> Iterator[str]:
-    """Yield the spellings that one with lists stands for, the last list running fastest."""
-    lists = [_values(found[1], text) for found in LIST.finditer(text)]
+    """Yield the spellings that one with lists expands to; the last list varies fastest."""
+    lists = [_values(match[1], text) for match in LIST.finditer(text)]
     pieces = LIST.split(text)[::2]
     if any("[" in piece or "]" in piece for piece in pieces):
-        raise PolicyError(f"a bracket in policy {shown(text)} has no other half.")
+        raise PolicyError(f"policy {shown(text)} has unbalanced brackets.")
     for chosen in _product(lists, text):
         yield "".join(map("".join, zip(pieces, (*chosen, ""), strict=True)))
 
@@ -54,17 +54,17 @@ def _texts(text: str) -> Iterator[str]:
 def _values(inside: str, text: str) -> list[str]:
     values: list[str] = []
     for item in inside.split(","):
-        found = RANGE.fullmatch(item)
-        if found is None:
+        match = RANGE.fullmatch(item)
+        if match is None:
             values.append(item.strip())
             continue
-        first, last, step = int(found[1]), int(found[2]), int(found[3] or 1)
+        first, last, step = int(match[1]), int(match[2]), int(match[3] or 1)
         if step < 1 or last < first:
-            raise PolicyError(f"range {item.strip()} in policy {shown(text)} does not go up.")
+            raise PolicyError(f"range {item.strip()} in policy {shown(text)} is not ascending.")
         if (count := (last - first) // step + 1) > MOST:
             raise PolicyError(
-                f"range {item.strip()} in policy {shown(text)} has {count:,} values: at most "
-                f"{MOST:,} are taken, so give a larger step, as in first..last..step."
+                f"range {item.strip()} in policy {shown(text)} has {count:,} values; at most "
+                f"{MOST:,} are allowed: give a larger step, as in first..last..step."
             )
         values += map(str, range(first, last + 1, step))
     if not all(values):
@@ -76,7 +76,9 @@ def _spelled(given: Mapping[str, object]) -> Iterator[str]:
     """Yield the spellings of a mapping."""
     name = given.get("name")
     if not isinstance(name, str):
-        raise PolicyError(f"policy {shown(dict(given))} needs a name, as in name = 'msfq'.")
+        raise PolicyError(
+            f"policy {shown(dict(given))} has no name: give one, as in name = 'msfq'."
+        )
     lists = next((kind.lists for kind in POLICIES if kind.name == name.lower()), ())
     keys = [key for key in given if key != "name"]
     values = [_choices(given[key], key in lists) for key in keys]
@@ -113,6 +115,6 @@ def _product(lists: list[list[str]], text: str) -> Iterator[tuple[str, ...]]:
         size *= len(each)
     if size == 0 or size > MOST:
         raise PolicyError(
-            f"policy {shown(text)} stands for {size} policies: give from 1 to {MOST}."
+            f"policy {shown(text)} expands to {size} policies; give from 1 to {MOST}."
         )
     return product(*lists)

@@ -1,9 +1,9 @@
-"""The race: rounds of simulations of the same jobs, in which the worse candidates drop out.
+"""The race: rounds of simulations on the same jobs, in which the worse candidates are eliminated.
 
-Successive elimination: in each round all candidates left are simulated with twice the jobs of the
-round before, and compared with the one that leads. The intervals are one-sided, of a confidence
-that holds for all comparisons of the race together (Bonferroni over candidates and rounds), so that
-the best candidate drops out with a probability of at most 2.5 %, as far as they are right.
+Successive elimination: each round simulates all candidates left with twice the jobs of the round
+before and compares them with the leader. The intervals are one-sided, and their confidence holds
+for all comparisons of the race together (Bonferroni over candidates and rounds): if they are exact,
+the best candidate is eliminated with a probability of at most 2.5 %.
 
 Sources: Even-Dar, Mannor, Mansour, "Action elimination and stopping conditions for the multi-armed
 bandit and reinforcement learning problems", JMLR 7 (2006); Kim, Nelson, "A fully sequential
@@ -15,6 +15,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
 from itertools import islice
 
 from quickswap.model.system import System
@@ -23,43 +25,102 @@ from quickswap.statistics.paired import Outcome, best_of
 from quickswap.sweeps.record import Failure
 from quickswap.theory.stability import stability
 from quickswap.tuning.candidates import Candidate, between, distinct
-from quickswap.tuning.entry import Entry
 from quickswap.tuning.exact import Exact
-from quickswap.tuning.metrics import Known, gap, measured, place
+from quickswap.tuning.metrics import Known, bounded, gap, measured, outcome, trusted
 from quickswap.tuning.runs import Run, Runs, even, simulated
 
-__all__ = ["RISK", "Race"]
+__all__ = ["RISK", "Entry", "Race", "Status"]
 
 RISK = 0.05
-"""Probability that a comparison is mistaken: half for the rounds, half for the final table."""
+"""Probability of a wrong comparison: half for the rounds, half for the final table."""
 FIRST = 100_000
 """Jobs of each candidate in the first round, at most."""
 LEAST = 5_000
-"""And at least."""
+"""Jobs of each candidate in the first round, at least."""
 SHARE = 15
-"""Part of the budget for the first round: one in so many, enough for four rounds of everybody."""
+"""The budget over that of the first round: enough for four rounds of all candidates."""
 STRIKES = 2
-"""Rounds in a row in which a candidate must look unstable: a run that was ended early may be wrong.
-After the first one it is simulated to the end."""
-WORTH = 1.5
-"""Times the jobs of the last round that the next one must have."""
+"""Consecutive rounds in which a candidate must look unstable: a run that ended early may be wrong.
+After the first of them it is simulated to the end."""
+GROWTH = 1.5
+"""Least ratio of the jobs of a round to those of the round before."""
 AGAIN = 2
 """Comparisons on fresh jobs, after the race."""
 STAGES = 3
-"""Times that parameters between those tried join the race."""
+"""Refinements: how often parameters between those tried are added."""
 NEW = 8
-"""How many may join each time."""
+"""Candidates that a refinement may add."""
+
+
+class Status(StrEnum):
+    """Whether a candidate is still in the race, and if not, why."""
+
+    RACING = "racing"
+    WORSE = "significantly worse than the leader"
+    UNSTABLE = "unstable"
+    FAILED = "its simulation failed"
+    ALIKE = "another candidate took the same decisions on all jobs"
+    SETTLED = "another candidate has a lower exact value"
+
+
+@dataclass
+class Entry:
+    """A candidate and its simulations.
+
+    Attributes:
+        candidate: the policy.
+        exact: its exact value, if there is one.
+        status: whether it is still in the race.
+        reason: of the status, in a sentence.
+        results: its simulations, by round.
+        jobs: simulated in all rounds together.
+    """
+
+    candidate: Candidate
+    exact: float | None = None
+    status: Status = Status.RACING
+    reason: str = ""
+    results: dict[int, Runs] = field(default_factory=dict)
+    jobs: int = 0
+    strikes: int = 0
+    """Consecutive rounds, up to the last one, in which it looked unstable."""
+    twin: Entry | None = None
+    """The candidate that took the same decisions."""
+
+    @property
+    def last(self) -> int | None:
+        """The last round in which it was simulated."""
+        return max(self.results, default=None)
+
+    @property
+    def latest(self) -> Known | None:
+        """The exact value, or else the simulations of the last round."""
+        return self.known(self.last)
+
+    def known(self, turn: int | None) -> Known | None:
+        """Return the exact value, or else the simulations of a round."""
+        if self.exact is not None or turn is None:
+            return self.exact
+        return self.results.get(turn)
+
+    def trusted(self, turn: int | None) -> bool:
+        """Whether its value after a round can be trusted, so that it may lead."""
+        return trusted(self.known(turn))
+
+    def bounded(self, turn: int | None) -> bool:
+        """Whether its value after a round can be trusted or is too low."""
+        return bounded(self.known(turn))
 
 
 class Race:
-    """A race under way; what it knows can be read at any time.
+    """A race; its state can be read at any time.
 
     Attributes:
         entries: all candidates, by their key.
-        turn: number of the last round that is complete, None before the first.
+        turn: number of the last complete round, from 0; None before the first.
         used: jobs simulated.
         first: jobs of each candidate in the first round.
-        ran: simulations that were run now, and not found in the store.
+        ran: simulations that were run by this call; the others were in the store.
     """
 
     def __init__(
@@ -86,14 +147,14 @@ class Race:
         rounds = 1 + int(math.log2(max(1, budget / self.first)))
         comparisons = rounds * (simulated + 1 + self._stages * NEW)
         self._confidence = 1 - RISK / comparisons
-        """Two-sided: each end of an interval is surpassed with half of the rest."""
+        """Two-sided: the true value lies above and below an interval with equal probability."""
 
-    def run(self, run: Run, tell: Callable[[Race], object]) -> None:
-        """Race until one is left, all are near enough, or the budget is spent.
+    def run(self, run: Run, report: Callable[[], object]) -> None:
+        """Race until one candidate is left, the race is decided, or the budget is spent.
 
         Args:
             run: simulates points.
-            tell: called before each round.
+            report: called before each round.
         """
         self._refine_exactly()
         while self._simulated():
@@ -101,20 +162,19 @@ class Race:
             if jobs is None:
                 break
             self._jobs = jobs
-            tell(self)
+            report()
             self._round(run)
-            fresh = self._refined()
-            if self.decided() and not fresh:
+            if not self._refined() and self.decided():
                 break
 
     @property
     def left(self) -> list[Entry]:
         """The entries that are still in the race."""
-        return [each for each in self.entries.values() if each.status == "racing"]
+        return [each for each in self.entries.values() if each.status is Status.RACING]
 
     @property
     def simulations(self) -> int:
-        """Simulations that all rounds together took."""
+        """Number of simulations in all rounds together."""
         runs = (runs for entry in self.entries.values() for runs in entry.results.values())
         return sum(len(each.results) for each in runs)
 
@@ -123,27 +183,27 @@ class Race:
         return next(key for key, each in self.entries.items() if each is entry)
 
     def latest(self, key: str) -> Known | None:
-        """Return the most that is known of a candidate; None if it is not in the race."""
+        """Return `Entry.latest` of a candidate; None if it is not in the race."""
         return self.entries[key].latest if key in self.entries else None
 
     def leader(self) -> Entry | None:
-        """Return the entry with the least value of those whose value can be trusted."""
-        known = [each for each in self.left if each.judged(self.turn)]
-        return min(known, key=self.value, default=None)
+        """Return the entry with the least value that can be trusted."""
+        trusted = [each for each in self.left if each.trusted(self.turn)]
+        return min(trusted, key=self.value, default=None)
 
     def winner(self) -> Entry | None:
-        """Return the leader, unless a run that is too short to be trusted looks better."""
-        found = {self.key(each): each for each in self.left}
+        """Return the leader, unless a run that is too short has a lower value."""
+        left = {self.key(each): each for each in self.left}
         statuses = {
-            name: "stable" if each.judged(self.turn) else "too short"
-            for name, each in found.items()
+            name: "stable" if each.trusted(self.turn) else "too short"
+            for name, each in left.items()
         }
-        values = {name: self.value(each) for name, each in found.items()}
+        values = {name: self.value(each) for name, each in left.items()}
         best = best_of(values, statuses, lambda *_: Outcome.WORSE)
-        return found[best[0]] if best else None
+        return left[best[0]] if best else None
 
     def value(self, entry: Entry) -> float:
-        """Return the value of an entry after the last round; infinite if there is none."""
+        """Return the value of an entry after the last round; infinite if it has none."""
         known = entry.known(self.turn)
         if known is None or (isinstance(known, Runs) and known.unstable):
             return math.inf
@@ -152,39 +212,39 @@ class Race:
 
     @property
     def final_confidence(self) -> float:
-        """Confidence of each comparison with the winner, once the race is over.
+        """Confidence of each comparison with the winner after the race.
 
         Two candidates, the next one and the default, may be compared again on fresh jobs.
         """
         number = sum(each.exact is None for each in self.entries.values())
         return 1 - RISK / (number + AGAIN)
 
-    def place(
+    def outcome(
         self, entry: Entry, leader: Entry, turn: int | None, confidence: float | None = None
-    ) -> str:
-        """Return "tied", "worse" or "not told": how an entry compares with the one that leads.
+    ) -> Outcome:
+        """Return how an entry compares with the leader.
 
         Args:
             entry, leader: two entries.
             turn: the round whose simulations are compared.
-            confidence: of the interval of their difference; that of the rounds by default.
+            confidence: of the interval of their difference; by default that of the rounds.
         """
         a, b = entry.known(turn), leader.known(turn) or leader.latest
         if a is None or b is None:
-            return "not told"
-        sure = confidence or self._confidence
-        return place(a, b, self._metric, self._indifference, sure)
+            return Outcome.INCONCLUSIVE
+        confidence = confidence or self._confidence
+        return outcome(a, b, self._metric, self._indifference, confidence)
 
     def decided(self) -> bool:
-        """Whether nobody is left whose place is not told."""
+        """Whether all that are left are within the indifference of the leader."""
         leader = self.leader()
         if leader is None:
             return not self.left
         others = (each for each in self.left if each is not leader)
-        return all(self.place(each, leader, self.turn) == "tied" for each in others)
+        return all(self.outcome(each, leader, self.turn) is Outcome.ALIKE for each in others)
 
     def _enter(self, candidates: dict[str, Candidate]) -> list[Entry]:
-        """Add candidates that are new, with their exact value if there is one."""
+        """Add new candidates, with their exact values if there are any."""
         added = []
         for key, candidate in candidates.items():
             if key in self.entries:
@@ -192,7 +252,7 @@ class Race:
             entry = self.entries[key] = Entry(candidate)
             proven = stability(self._system, candidate.policy)
             if proven.verdict == "unstable":
-                entry.status, entry.reason = "unstable", proven.reason
+                entry.status, entry.reason = Status.UNSTABLE, proven.reason
             else:
                 entry.exact = self._exact.value(candidate.policy)
             added.append(entry)
@@ -200,7 +260,7 @@ class Race:
         best = min(exact, key=lambda each: each.exact or 0.0, default=None)
         for entry in exact:
             if entry is not best:
-                entry.status = "settled"
+                entry.status = Status.SETTLED
         return added
 
     def _simulated(self) -> list[Entry]:
@@ -211,10 +271,10 @@ class Race:
         if self.turn is None:
             return self.first
         jobs = even(min(2 * self._jobs, (self._budget - self.used) // len(self._simulated())))
-        return jobs if jobs >= WORTH * self._jobs else None
+        return jobs if jobs >= GROWTH * self._jobs else None
 
     def _round(self, run: Run) -> None:
-        """Simulate everybody who is left, and let drop out who is surely worse."""
+        """Simulate the candidates that are left, and eliminate the significantly worse ones."""
         racing = self._simulated()
         turn = 0 if self.turn is None else self.turn + 1
         policies = [each.candidate.policy for each in racing]
@@ -225,46 +285,47 @@ class Race:
         self.ran += ran
         for entry, runs in zip(racing, found, strict=True):
             if isinstance(runs, Failure):
-                entry.status, entry.reason = "failed", runs.message
+                entry.status, entry.reason = Status.FAILED, runs.message
                 continue
             entry.results[turn] = runs
             entry.jobs += runs.completed
             self.used += runs.completed
             entry.strikes = entry.strikes + 1 if runs.unstable else 0
             if entry.strikes == STRIKES:
-                entry.status, entry.reason = "unstable", runs.reason
+                entry.status, entry.reason = Status.UNSTABLE, runs.reason
         self.turn = turn
         self._merge(racing, turn)
         leader = self.leader()
         for entry in self.left:
             if leader is not None and entry is not leader and self._drops(entry, leader):
-                entry.status = "worse"
-                entry.reason = f"surely worse than {leader.candidate.label}."
+                entry.status = Status.WORSE
+                entry.reason = f"significantly worse than {leader.candidate.label}."
 
     def _merge(self, racing: Sequence[Entry], turn: int) -> None:
-        """Keep one of those that have decided alike on all jobs, if these were enough."""
+        """Keep one of several candidates that took the same decisions on all jobs."""
         firsts: list[Entry] = []
         for entry in racing:
-            if entry.status != "racing" or not entry.judged(turn):
+            if entry.status is not Status.RACING or not entry.trusted(turn):
                 continue
             runs = entry.results[turn]
             first = next((each for each in firsts if each.results[turn].same_as(runs)), None)
             if first is None:
                 firsts.append(entry)
                 continue
-            entry.status, entry.twin = "alike", first
-            entry.reason = f"decided like {first.candidate.label} on {runs.completed:,} jobs."
+            entry.status, entry.twin = Status.ALIKE, first
+            entry.reason = (
+                f"took the decisions of {first.candidate.label} on {runs.completed:,} jobs."
+            )
 
     def _drops(self, entry: Entry, leader: Entry) -> bool:
-        """Whether an entry is surely worse than the one that leads, be it by ever so little."""
+        """Whether an entry is significantly worse than the leader, by any amount."""
         a, b = entry.known(self.turn), leader.known(self.turn)
         assert a is not None
         assert b is not None
-        sure = entry.bounded(self.turn)
-        return sure and gap(a, b, self._metric, self._confidence).low > 0
+        return entry.bounded(self.turn) and gap(a, b, self._metric, self._confidence).low > 0
 
     def _refine_exactly(self) -> None:
-        """Go on between the best exact candidate and its neighbours, as far as values are exact."""
+        """Refine between the best exact candidate and its neighbours, while values are exact."""
         while self._stages:
             exact = [each for each in self.left if each.exact is not None]
             fresh = self._new([each.candidate.policy for each in exact])
@@ -274,16 +335,16 @@ class Race:
             self._enter(fresh)
 
     def _new(self, best: Sequence[Policy]) -> dict[str, Candidate]:
-        """Return candidates between the best policies and their neighbours, not tried so far."""
+        """Return new candidates between the best policies and their neighbours."""
         tried = [each.candidate.policy for each in self.entries.values() if each.twin is None]
-        found = distinct(islice(between(best, tried, self._system), NEW), self._system)
-        return {key: each for key, each in found.items() if key not in self.entries}
+        candidates = distinct(islice(between(best, tried, self._system), NEW), self._system)
+        return {key: each for key, each in candidates.items() if key not in self.entries}
 
     def _refined(self) -> list[Entry]:
-        """Let parameters between those of the best and their neighbours join, if it is time."""
+        """Add candidates between the best and their neighbours, after two rounds or a decision."""
         if self._stages == 0 or not (self.turn or self.decided()):
             return []
-        racing = sorted((each for each in self.left if each.judged(self.turn)), key=self.value)
+        racing = sorted((each for each in self.left if each.trusted(self.turn)), key=self.value)
         fresh = self._new([each.candidate.policy for each in racing])
         room = (self._budget - self.used) // (2 * self._jobs) - len(self._simulated())
         if not fresh or len(fresh) > room:

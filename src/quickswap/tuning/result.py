@@ -1,9 +1,10 @@
-"""What tuning has found: the best policy, by how much, what is tied with it, and all others."""
+"""The result of tuning: the best policy, its margin, and a row for each candidate."""
 
 from __future__ import annotations
 
 import json
 from dataclasses import dataclass, field
+from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,37 +15,48 @@ from quickswap.statistics.estimates import Estimate
 if TYPE_CHECKING:
     import polars
 
-__all__ = ["Row", "Tuning"]
+__all__ = ["Standing", "Tuning", "TuningRow"]
 
-FRESH = "{} by the fresh jobs; the race did not tell."
-"""Why a candidate has its place if the race has not told it."""
 FORMAT = 1
 """Version of the JSON form."""
 
 
+class Standing(StrEnum):
+    """How a candidate compares with the best one.
+
+    `ALIKE` is significantly within the indifference of the best; `WORSE` is significantly above it,
+    and not significantly within the indifference.
+    """
+
+    BEST = "best"
+    ALIKE = "not significantly different"
+    INCONCLUSIVE = "inconclusive"
+    WORSE = "significantly worse"
+    UNSTABLE = "unstable"
+
+
 @dataclass(frozen=True)
-class Row:
+class TuningRow:
     """One candidate.
 
     Attributes:
         label: of the policy, in tables.
         policy: its spelling, which `parse` and the command line read.
-        status: "best"; "tied" (at most `indifference` above the best, surely); "worse" (surely
-            above it, and not surely within that); "unstable"; "not told" (more jobs would tell).
-            Where the race did not tell, the fresh jobs may, and `reason` says so.
-        exact: whether the value comes from theory.
+        standing: how it compares with the best one.
+        exact: whether the value is exact.
         value: the metric, seconds, from the last round in which it was simulated.
-        above: its value less that of the winner on the same jobs, seconds.
-        jobs: simulated for it in the race.
-        reason: of the status, if there is more to say.
-        equals: labels of policies given that decide alike on this system.
-        alike: label of another candidate that decided alike on all jobs simulated, so that this one
+        above: difference from the winner on the same jobs, seconds.
+        jobs: its jobs in the race.
+        reason: of the standing; "" if there is none.
+        equals: labels of given policies that take the same decisions on this system.
+        alike: label of another candidate that took the same decisions on all jobs, so that this one
             left the race; "" if there is none.
+        fresh: whether the standing comes from fresh jobs, as the race was inconclusive.
     """
 
     label: str
     policy: str
-    status: str
+    standing: Standing
     exact: bool
     value: Estimate
     above: Estimate
@@ -52,45 +64,44 @@ class Row:
     reason: str
     equals: tuple[str, ...]
     alike: str
+    fresh: bool = False
 
 
 @dataclass(frozen=True)
 class Tuning:
     """The best policy found for a workload; see `tune`. Estimates carry 95 % intervals.
 
-    `value`, `margin`, `default_cost` and `default_excess` come from simulations of jobs that no
-    candidate was chosen by; those of the rows from the race, where the best value is a little too
-    good as it is the best. The fresh jobs also tell the place of `next` and of the default where
-    the race did not.
+    `value`, `margin`, `default_cost` and `default_excess` come from simulations of fresh jobs. The
+    values of the rows come from the race, where that of the winner has a selection bias: it is a
+    little too low. If the race is inconclusive about `next` or the default, the fresh jobs decide.
 
     Attributes:
-        system: what was tuned.
+        system: the workload.
         metric: "weighted", "mean", "p99" or "max-class".
         rows: all candidates, the best first.
         value: of the winner, seconds.
-        next: label of the candidate that came nearest to the winner in the race without being tied
-            with it, whether surely worse or not; None if there is none. If the fresh jobs tie them,
-            it is among `tied` as well.
-        margin: its value less that of the winner, seconds.
+        next: label of the candidate nearest to the winner in the race among those significantly
+            worse or inconclusive; None if there is none. After the fresh jobs it may be `alike`.
+        margin: its difference from the winner, seconds.
         default: spelling of the simple default.
         default_label: its label.
-        default_cost: its value less that of the winner, seconds.
-        default_excess: the same as a share of the winner's: .07 says 7 %.
-        checked: whether these come from jobs of their own, or theory; not if it was interrupted.
-        doubt: why the value of the winner cannot be trusted, as the run was too short; else "".
+        default_cost: its difference from the winner, seconds.
+        default_excess: the same relative to the winner: 0.07 is 7 %.
+        checked: whether these are exact or come from fresh jobs; false after Ctrl-C.
+        doubt: reason why the value of the winner cannot be trusted; "" if it can.
         indifference: relative difference that does not matter.
         confidence: of all comparisons of the race together.
-        budget: jobs that might be simulated.
-        jobs: that were.
+        budget: jobs allowed.
+        jobs: jobs simulated.
         rounds: of the race.
         seed: of the race.
-        ran: simulations that were run now, and not found in the store; not compared.
-        simulations: all of them.
+        simulations: number of simulations.
+        ran: simulations run by this call; the others were in the store. Not compared.
     """
 
     system: System
     metric: str
-    rows: tuple[Row, ...]
+    rows: tuple[TuningRow, ...]
     value: Estimate
     next: str | None
     margin: Estimate
@@ -111,8 +122,8 @@ class Tuning:
 
     @property
     def winner(self) -> str | None:
-        """Spelling of the best policy; None if none is known to be stable."""
-        return self.rows[0].policy if self.rows and self.rows[0].status == "best" else None
+        """Spelling of the best policy; None if it is undecided."""
+        return self.rows[0].policy if self.rows and self.rows[0].standing is Standing.BEST else None
 
     @property
     def winner_label(self) -> str | None:
@@ -121,32 +132,32 @@ class Tuning:
 
     @property
     def exact(self) -> bool:
-        """Whether the value of the winner comes from theory."""
+        """Whether the value of the winner is exact."""
         return self.winner is not None and self.rows[0].exact
 
     @property
-    def tied(self) -> tuple[str, ...]:
-        """Labels of the candidates that are tied with the winner, the best first."""
-        return tuple(each.label for each in self.rows if each.status == "tied")
+    def alike(self) -> tuple[str, ...]:
+        """Labels of the candidates not significantly different from the winner."""
+        return tuple(each.label for each in self.rows if each.standing is Standing.ALIKE)
 
     @property
-    def not_told(self) -> tuple[str, ...]:
-        """Labels of the candidates of which the jobs did not tell whether they are worse."""
-        return tuple(each.label for each in self.rows if each.status == "not told")
+    def inconclusive(self) -> tuple[str, ...]:
+        """Labels of the candidates whose comparison with the winner is inconclusive."""
+        return tuple(each.label for each in self.rows if each.standing is Standing.INCONCLUSIVE)
 
     def to_frame(self) -> polars.DataFrame:
         """Return a polars frame with one row for each candidate, the best first.
 
-        Columns: policy (label), spelling, status, exact, value, half_width, above,
+        Columns: policy (label), spelling, standing, exact, value, half_width, above,
         above_half_width (seconds), jobs, reason.
         """
         import polars as pl
 
-        columns = ["policy", "spelling", "status", "exact", "value", "half_width"]
+        columns = ["policy", "spelling", "standing", "exact", "value", "half_width"]
         columns += ["above", "above_half_width", "jobs", "reason"]
         rows = [
             (
-                *(each.label, each.policy, each.status, each.exact),
+                *(each.label, each.policy, each.standing.value, each.exact),
                 *(each.value.value, each.value.half_width),
                 *(each.above.value, each.above.half_width, each.jobs, each.reason),
             )
@@ -157,14 +168,14 @@ class Tuning:
         return pl.DataFrame(rows, schema=dict(zip(columns, kinds, strict=True)), orient="row")
 
     def to_dict(self) -> dict[str, Any]:
-        """Return what `to_json` writes, as values of JSON; an estimate is value and half-width."""
+        """Return the data of `to_json`; an estimate is a value and a half-width."""
         data: dict[str, Any] = {"quickswap_tuning": FORMAT, "winner": self.winner}
         names = [name for name in self.__dataclass_fields__ if name not in ("system", "ran")]
         data |= {name: plain(getattr(self, name)) for name in names}
         return data | {"system": self.system.to_dict()}
 
     def to_json(self) -> str:
-        """Return all of it as JSON; numbers that JSON has no word for become strings."""
+        """Return all fields as JSON; non-finite numbers become strings."""
         return json.dumps(self.to_dict(), indent=1, allow_nan=False)
 
     def save(self, path: str | Path) -> None:
