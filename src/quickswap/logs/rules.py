@@ -26,7 +26,7 @@ class Rule:
 
 _TABLE = [
     # A row that cannot be read
-    Rule("fields", "dropped", "number of fields", "too few fields, or too many to tell them apart"),
+    Rule("fields", "dropped", "number of fields", "too few fields, or too many to assign"),
     Rule("unreadable", "dropped", "submit, need or size", "not a number or a time, or beyond 1e12"),
     Rule(
         "swallowed", "dropped", "row", "has all fields of a row, but stands in the text of another"
