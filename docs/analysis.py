@@ -51,8 +51,8 @@ def write_table() -> None:
                 lines.append("| " + " | ".join([str(k), str(threshold), form, *cells]) + " |")
     note = (
         "Relative error of the mean response time over all jobs, against the exact solution; "
-        "drain always, p1 = .9, unit means. A dash: below the range of the approximation. Written "
-        "by `docs/analysis.py`."
+        "drain always, p1 = 0.9, unit means. A dash: outside the range of the approximation. "
+        "Written by `docs/analysis.py`."
     )
     TABLE.write_text("\n".join([*lines, "", note]) + "\n", encoding="utf-8")
 

@@ -1,7 +1,7 @@
 """Measure the tables of backfilling.md: `python docs/backfilled.py [LOGS]`, ten minutes.
 
 Writes docs/measured/backfilling.md, and from the logs in the folder LOGS
-docs/measured/backfilling-logs.md; without it that stays. All policies of a model see the same jobs.
+docs/measured/backfilling-logs.md. All policies of a model serve the same jobs.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ from quickswap.simulation.comparison import independent
 FOLDER = Path(__file__).parent / "measured"
 ADAPTIVE, OVERRUN, RISK = (
     "adaptive-quickswap",
-    "adaptive-quickswap:overrun=.9",
-    "adaptive-quickswap:backfill=.03",
+    "adaptive-quickswap:overrun=0.9",
+    "adaptive-quickswap:backfill=0.03",
 )
 POLICIES = ("first-fit", ADAPTIVE, RISK, OVERRUN, "server-filling")
 WORKLOADS = {
@@ -31,15 +31,15 @@ WORKLOADS = {
     "four classes, rate 4.75": ("four-class:rate=4.75", None, 10_000_000),
     "the same at rate 4, deterministic": ("four-class:rate=4", 0.0, 10_000_000),
     "the same at rate 4, lognormal, scv 16": ("four-class:rate=4", 16.0, 80_000_000),
-    "a model of KTH's SP2, load .69": ("kth-sp2", None, 10_000_000),
-    "a model of NASA's iPSC, load .47": ("nasa-ipsc", None, 10_000_000),
-    "Borg A, load .7": ("borg-a:load=.7", None, 20_000_000),
-    "Borg A, load .9": ("borg-a:load=.9", None, 20_000_000),
-    "Borg B, load .7": ("borg-b:load=.7", None, 40_000_000),
+    "a model of KTH's SP2, load 0.69": ("kth-sp2", None, 10_000_000),
+    "a model of NASA's iPSC, load 0.47": ("nasa-ipsc", None, 10_000_000),
+    "Borg A, load 0.7": ("borg-a:load=0.7", None, 20_000_000),
+    "Borg A, load 0.9": ("borg-a:load=0.9", None, 20_000_000),
+    "Borg B, load 0.7": ("borg-b:load=0.7", None, 40_000_000),
     "Borg B, rate 4": ("borg-b:rate=4", None, 40_000_000),
     "Borg B, rate 4.5": ("borg-b:rate=4.5", None, 40_000_000),
 }
-"""Model, squared coefficient of variation of the sizes (None: as they are), jobs."""
+"""Model, squared coefficient of variation of the sizes (None: unchanged), jobs."""
 XDMOD = (
     "JobID,JobIDRaw,Cluster,Partition,QOS,Account,Group,GID,User,UID,Submit,Eligible,Start,End,"
     "Elapsed,ExitCode,State,NNodes,NCPUS,ReqCPUS,ReqMem,ReqTRES,AllocTRES,Timelimit,NodeList,JobName"
@@ -52,7 +52,7 @@ LOGS: dict[str, tuple[str, dict[str, Any]]] = {
 
 
 def system_of(model: str, scv: float | None) -> qs.System:
-    """Return a model, its sizes with another variability."""
+    """Return a model with sizes of another variability."""
     system = qs.load(model)
     if scv is None:
         return system
@@ -99,7 +99,7 @@ def _nested(system: qs.System) -> bool:
 
 
 def _difference(result: qs.Result, plain: qs.Result, quantity: str) -> qs.Estimate:
-    """Return a difference; runs that did not end with the same job count as independent."""
+    """Return a difference; runs with different last jobs count as independent."""
     try:
         return qs.difference(result, plain, quantity)
     except qs.QuickswapError:
@@ -111,11 +111,11 @@ def _signed(gap: qs.Estimate) -> str:
 
 
 def replayed(name: str, folder: Path) -> list[list[str]]:
-    """Replay a log under all policies, by the log's own estimates."""
+    """Replay a log under all policies, with the estimates of the log."""
     file, settings = LOGS[name]
     log = logs.read(folder / file, **settings)
     policies = ("easy", "conservative", "first-fit", ADAPTIVE, OVERRUN, "static-quickswap")
-    results = [qs.replay(log, each) for each in (*policies, "static-quickswap:overrun=.9")]
+    results = [qs.replay(log, each) for each in (*policies, "static-quickswap:overrun=0.9")]
     easy, lines = results[0], []
     for result in results:
         wait = result.overall.waiting_time
@@ -143,14 +143,14 @@ def main() -> None:
     FOLDER.mkdir(exist_ok=True)
     if len(sys.argv) > 1:
         folder = Path(sys.argv[1])
-        head = ["log", "policy", "mean wait", "P99 of it", "bounded slowdown"]
+        head = ["log", "policy", "mean wait", "P99 wait", "bounded slowdown"]
         text = table(
-            [*head, "mean wait less EASY's", "verdict"],
+            [*head, "mean wait, difference from EASY", "verdict"],
             [line for name in LOGS for line in replayed(name, folder)],
         )
         (FOLDER / "backfilling-logs.md").write_text(text, encoding="utf-8")
     head = ["workload", "policy", "mean", "weighted mean", "heaviest class", "P99", "Jain's index"]
-    head += ["mean, less Adaptive's", "weighted, less Adaptive's", "verdict"]
+    head += ["mean, difference from Adaptive", "weighted mean, difference from Adaptive", "verdict"]
     with ThreadPoolExecutor(2) as threads:
         lines = [line for lines in threads.map(workload, WORKLOADS) for line in lines]
     (FOLDER / "backfilling.md").write_text(table(head, lines), encoding="utf-8")

@@ -32,19 +32,21 @@ napoleon_numpy_docstring = False
 napoleon_use_ivar = True
 
 nitpicky = True
-# Everything outside quickswap is written as text: the site is built without a look at other sites.
+# References to other projects are plain text, so that the build needs no network.
 nitpick_ignore = [
-    ("py:class", "quickswap.statistics.estimates.Batches")
-]  # kept by results, but not public
+    ("py:class", "quickswap.statistics.estimates.Batches"),  # in results, but not public
+    ("py:class", "quickswap.errors.Found"),  # a type variable
+]
 nitpick_ignore_regex = [
     ("py:.*", r"(?!quickswap).*"),
+    ("py:.*", r"quickswap\..*\b_\w+\..*"),  # private modules, which type keyword arguments
 ]
 
 
 def public(
     app: Sphinx, env: BuildEnvironment, node: pending_xref, contnode: Element
 ) -> Element | None:
-    """Lead `quickswap.model.system.System` to what the reference calls `quickswap.System`."""
+    """Resolve `quickswap.model.system.System` to the documented name `quickswap.System`."""
     target: str = node.get("reftarget", "")
     name = target.rpartition(".")[2]
     if node.get("refdomain") != "py" or name not in quickswap.__all__:
@@ -61,7 +63,7 @@ written: dict[str, list[str]] = {}
 def remember(
     app: Sphinx, what: str, name: str, obj: object, options: object, lines: list[str]
 ) -> None:
-    """Keep the docstring of a property as it is, before napoleon sees it."""
+    """Store the docstring of a property before napoleon changes it."""
     if what in ("attribute", "property"):
         written[name] = list(lines)
 
@@ -69,13 +71,13 @@ def remember(
 def restore(
     app: Sphinx, what: str, name: str, obj: object, options: object, lines: list[str]
 ) -> None:
-    """Put it back: napoleon would take its first words, up to a colon, for a type."""
+    """Restore it: napoleon would parse its first words, up to a colon, as a type."""
     if name in written:
         lines[:] = written.pop(name)
 
 
 def setup(app: Sphinx) -> None:
-    """Connect the three; napoleon comes at priority 500."""
+    """Connect the three functions; napoleon has priority 500."""
     app.connect("missing-reference", public)
     app.connect("autodoc-process-docstring", remember, priority=400)
     app.connect("autodoc-process-docstring", restore, priority=600)

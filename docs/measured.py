@@ -1,7 +1,7 @@
 """Measure the numbers of choosing.md: `python docs/measured.py`, some minutes on two cores.
 
-Writes one table a file into docs/measured/. The runs have fixed seeds, so that the same version of
-quickswap writes the same files again.
+Writes one file per table to docs/measured/. Seeds are fixed, so that the same version of quickswap
+writes the same files.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ FOLDER = Path(__file__).parent / "measured"
 
 @dataclass(frozen=True)
 class Table:
-    """Policies on one model, each with so many jobs."""
+    """Policies on one model, with the maximum number of jobs of each."""
 
     model: str
     policies: tuple[str, ...]
@@ -36,7 +36,7 @@ TABLES = {
             "static-quickswap",
             "static-quickswap:drain=exclusive",
             "adaptive-quickswap",
-            "adaptive-quickswap:overrun=.9",
+            "adaptive-quickswap:overrun=0.9",
             "server-filling",
         ),
         jobs=16_000_000,
@@ -52,19 +52,19 @@ TABLES = {
             "msfq",
             "msfq:drain=always",
             "adaptive-quickswap",
-            "adaptive-quickswap:overrun=.9",
+            "adaptive-quickswap:overrun=0.9",
             "server-filling",
         ),
         jobs=32_000_000,
     ),
     "borg-b": Table(
-        "borg-b:load=.7",
+        "borg-b:load=0.7",
         (
             "first-fit",
             "msf",
             "static-quickswap",
             "adaptive-quickswap",
-            "adaptive-quickswap:overrun=.9",
+            "adaptive-quickswap:overrun=0.9",
         ),
         jobs=100_000_000,
     ),
@@ -72,7 +72,7 @@ TABLES = {
 
 
 def shown(estimate: qs.Estimate) -> str:
-    """Write an estimate and its half-width with as many decimals as two digits of the latter."""
+    """Write an estimate and its half-width, the latter with two significant digits."""
     if math.isnan(estimate.value):
         return "-"
     digits = max(0, 1 - math.floor(math.log10(estimate.half_width)))
@@ -82,7 +82,7 @@ def shown(estimate: qs.Estimate) -> str:
 def write(name: str, table: Table) -> None:
     """Simulate the policies of a table, and write it as Markdown."""
     system = qs.load(table.model)
-    # the number of jobs is the most that is used: a run that shows that it is unstable ends early
+    # a run that shows instability ends before this number of jobs
     results = [qs.simulate(system, policy, jobs=table.jobs) for policy in table.policies]
     light = min(range(len(system.needs)), key=system.needs.__getitem__)
     heavy = max(range(len(system.needs)), key=system.needs.__getitem__)
@@ -104,7 +104,7 @@ def write(name: str, table: Table) -> None:
         f"Response times in seconds; ± is the 95 % half-width. Model `{table.model}`: "
         f"{system.servers} servers, {system.arrival_rate:.4g} jobs per second, load "
         f"{system.load:.3g}. Written by `docs/measured.py` with quickswap {version}, seed 1, up to "
-        f"{table.jobs:,} jobs a policy."
+        f"{table.jobs:,} jobs per policy."
     )
     FOLDER.mkdir(exist_ok=True)
     text = "\n".join([*lines, "", note]) + "\n"

@@ -1,7 +1,7 @@
 """Refresh the outputs that the pages show: `python docs/outputs.py`, about a minute.
 
-A Python or shell block that is followed at once by a block of the language `text` shows its output
-there. This runs the blocks of each page in order, in an empty folder, and rewrites those outputs.
+A Python or shell block may be followed by a block of the language `text` with its output. The
+script runs the blocks of each page in order, in an empty folder, and rewrites these outputs.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ def ran(kind: str, body: str, names: dict[str, object]) -> str:
 
 
 def refreshed(text: str) -> str:
-    """Return a page with its outputs as they are now."""
+    """Return a page with refreshed outputs."""
     names: dict[str, object] = {"__name__": "docs"}
     pieces, end, output = [], 0, None
     for block in BLOCK.finditer(text):

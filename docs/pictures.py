@@ -1,7 +1,7 @@
 """Draw the pictures of policies.md: one small trace of jobs, served by every policy in turn.
 
 Run it as `python docs/pictures.py`; it writes docs/_static/policies/*.svg. Each schedule comes from
-the core, so that a picture shows what the policy does, not what somebody thinks it does.
+the core, so that a picture shows the actual decisions of the policy.
 """
 
 from __future__ import annotations
@@ -55,8 +55,8 @@ class Trace:
     def system(self) -> qs.System:
         """A system whose classes are the needs of the trace; its rates are not used.
 
-        Its distributions, exponential of the `means` by ascending need, are those that a policy
-        believes in.
+        Its sizes are exponential with the `means`, by ascending need; a policy uses these
+        distributions.
         """
         rows = zip(sorted(set(self.needs)), self.means, strict=False)
         classes = [qs.JobClass(need, 0.5, qs.Exponential(mean=mean)) for need, mean in rows]
@@ -100,7 +100,7 @@ PICTURES = {
     "static-quickswap-exclusive": (SEVERAL, "static-quickswap:drain=exclusive"),
     "adaptive-quickswap": (SEVERAL, "adaptive-quickswap"),
     "adaptive-quickswap-drain": (DRAINED, "adaptive-quickswap"),
-    "adaptive-quickswap-backfill": (DRAINED, "adaptive-quickswap:overrun=.9"),
+    "adaptive-quickswap-backfill": (DRAINED, "adaptive-quickswap:overrun=0.9"),
     "nmsr": (SEVERAL, "nmsr:cycle=10"),
     "nmsr-backfill": (SEVERAL, "nmsr:cycle=10,backfill=true"),
     "randomized-timers": (BACKFILLED, "randomized-timers:rate=1.5"),
@@ -120,8 +120,8 @@ def schedule(trace: Trace, policy: qs.Policy) -> Intervals:
     if not policy.preemptive:
         starts, ends = served(trace, policy, trace.sizes)
         return [[(start, end)] for start, end in zip(starts, ends, strict=True)]
-    # The core gives ends only. A policy that does not look at sizes treats a job alike whatever its
-    # size until the job ends, so the end of a shortened copy is when that much has been served.
+    # The core returns ends only. A policy that ignores sizes treats a job independently of its size
+    # until the job ends, so that a shortened copy ends when that part of the job has been served.
     intervals: Intervals = []
     for job, size in enumerate(trace.sizes):
         pieces: list[tuple[float, float]] = []
@@ -137,7 +137,7 @@ def schedule(trace: Trace, policy: qs.Policy) -> Intervals:
 
 
 def served(trace: Trace, policy: qs.Policy, sizes: Any) -> tuple[Any, Any]:
-    """Return start and end of each job, seconds, as the core decides them."""
+    """Return start and end of each job in the core, seconds."""
     system = trace.system
     spec = json.dumps({"system": system.to_dict(), "policy": policy.resolve(system)})
     classes = [system.needs.index(need) for need in trace.needs]
@@ -151,7 +151,7 @@ def served(trace: Trace, policy: qs.Policy, sizes: Any) -> tuple[Any, Any]:
 
 
 def lanes(trace: Trace, intervals: Intervals) -> list[tuple[int, int, float, float, int]]:
-    """Give each piece of service a run of neighbouring servers, or several: they are all alike.
+    """Assign one or several runs of adjacent servers to each piece of service.
 
     Returns job, lowest server, start, end and number of servers of each rectangle.
     """
@@ -177,7 +177,7 @@ def lanes(trace: Trace, intervals: Intervals) -> list[tuple[int, int, float, flo
 
 
 def idle(trace: Trace, intervals: Intervals) -> list[tuple[float, float]]:
-    """Return the times, from and to, in which servers are idle while a job waits."""
+    """Return the intervals in which servers are idle while a job waits."""
     changes = {time for parts in intervals for piece in parts for time in piece}
     instants = sorted({*changes, *map(float, trace.arrivals)})
     found = []
@@ -194,7 +194,7 @@ def idle(trace: Trace, intervals: Intervals) -> list[tuple[float, float]]:
 
 
 def draw(axes: Axes, trace: Trace, policy: qs.Policy) -> None:
-    """Draw who uses the servers when; below, a mark for each arrival."""
+    """Draw the jobs in service on each server, with a marker for each arrival below."""
     intervals = schedule(trace, policy)
     rectangles = lanes(trace, intervals)
     for begin, end in idle(trace, intervals):

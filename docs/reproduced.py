@@ -1,6 +1,6 @@
-"""Put the output of `quickswap reproduce all` into the pages: `python docs/reproduced.py FOLDER`.
+"""Copy the output of `quickswap reproduce all` to the pages: `python docs/reproduced.py FOLDER`.
 
-Writes the verdicts to docs/measured/claims.md, a table of what was simulated to
+Writes the verdicts to docs/measured/claims.md, a table of the simulations to
 docs/measured/reproduced.md, and the figures to docs/_static/paper/.
 """
 

@@ -1,8 +1,8 @@
-"""The documentation is true: its code runs, and it leaves out no name, policy, key or option.
+"""The code in the documentation runs, and no name, policy, key or option is missing.
 
-Python blocks run as they stand, those of a page one after the other. Of shell blocks the lines
-that call quickswap run, with few jobs; only their exit code counts. A TOML block whose first line
-is a comment with a file name becomes that file. `<!-- skip: next "reason" -->` leaves a block out.
+Python blocks of a page run in order. Of shell blocks the lines that call quickswap run, with few
+jobs; only their exit code is checked. A TOML block whose first line is a comment with a file name
+becomes that file. `<!-- skip: next "reason" -->` skips a block.
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
 PAGES = [*sorted(DOCS.glob("*.md")), ROOT / "README.md"]
 JOBS = "8000"
-"""Jobs of a command, in place of what it says: enough to see that it works."""
+"""Jobs of a command, instead of its own number: enough for a test."""
 BUDGET = "1000000"
-"""The same of all simulations of `tune` together."""
+"""The same for all simulations of `tune` together."""
 
 
 def shell(example: Example) -> None:
@@ -42,7 +42,7 @@ def shell(example: Example) -> None:
             continue
         tokens = words[1:]
         commands = ("simulate", "compare", "sweep", "tune")
-        runs = "--help" not in tokens and tokens[:2] != ["sweep", "--merge"]  # that runs nothing
+        runs = "--help" not in tokens and tokens[:2] != ["sweep", "--merge"]  # merges only
         if tokens and tokens[0] in commands and runs:
             if "--jobs" in tokens:
                 at = tokens.index("--jobs")
@@ -118,9 +118,9 @@ def test_every_key_of_a_model_is_explained() -> None:
         for form in distribution.forms
         for key in form
     ]
-    options = [key for keys in OPTIONS.values() for key in keys]
-    told = [*TOP_KEYS, *CLASS_KEYS, *DISTRIBUTIONS, *distributions, *OPTIONS, *options]
-    assert missing("model-file.md", told) == []
+    options = [key for known in OPTIONS.values() for key in known]
+    keys = [*TOP_KEYS, *CLASS_KEYS, *DISTRIBUTIONS, *distributions, *OPTIONS, *options]
+    assert missing("model-file.md", keys) == []
 
 
 @pytest.mark.parametrize(
@@ -136,9 +136,9 @@ def test_every_option_is_explained(command: str, capsys: pytest.CaptureFixture[s
 
 def test_every_reason_to_stop_and_statistic_is_explained() -> None:
     names = {field.name for kind in (qs.Result, qs.ClassResult) for field in fields(kind)}
-    told = [name for name in names - {"name", "need", "seconds"} if not name.startswith("_")]
+    quantities = [name for name in names - {"name", "need", "seconds"} if not name.startswith("_")]
     assert missing("statistics.md", [stop.name for stop in qs.Stop]) == []
-    assert missing("statistics.md", sorted(told)) == []
+    assert missing("statistics.md", sorted(quantities)) == []
 
 
 def test_every_picture_is_shown() -> None:
