@@ -28,6 +28,8 @@ RAREST = 1e-10
 """Least share of a class among the arrivals."""
 HIGHEST_LOAD = 0.999999
 """Load up to which it is solved, there in half a minute."""
+MOST_SLOTS = 4096
+"""Light jobs in service at once up to which it is solved; memory grows with the square."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +85,8 @@ def exact(
     c = 1 each end frees all servers, and these two always serve the larger class first.)
 
     Args:
-        system: two classes, each with at least 1e-10 of the arrivals, at a load up to .999999.
+        system: two classes, each with at least 1e-10 of the arrivals, at a load up to .999999,
+            and c at most 4096.
         threshold: l, from 0 to c, or to c - 1 if `drain` is "always"; c - 1 by default.
         drain: "on_demand" or "always", as in `MSFQ`.
 
@@ -110,7 +113,7 @@ class Solver:
         self._model = exclusive(system, "the exact solution of MSFQ")
         choice(drain, "drain of MSFQ", MSFQ.drains)
         check_load(self._model.load, system.arrival_rate, "MSFQ")
-        _check_solvable(system, self._model.load)
+        _check_solvable(system, self._model)
         self.system, self.drain = system, drain
         self.default = self._model.k - 1
         self.highest = self._model.k - (drain == "always")
@@ -122,12 +125,18 @@ class Solver:
         return _solve(self.system, self._model, threshold, self.drain)
 
 
-def _check_solvable(system: System, load: float) -> None:
-    """Refuse what the solution of MSFQ loses its digits on, or would take minutes for.
+def _check_solvable(system: System, model: OneOrAll) -> None:
+    """Refuse what the solution of MSFQ loses its digits on, or has no memory or minutes for.
 
     Raises:
-        ModelError: a class that hardly ever arrives, or a load next to 1.
+        ModelError: a class that hardly ever arrives, a load next to 1, or too many servers.
     """
+    load = model.load
+    if model.k > MOST_SLOTS:
+        raise ModelError(
+            f"the exact solution of MSFQ is for systems of up to {MOST_SLOTS:,} light jobs in "
+            f"service at once, not {model.k:,}: simulate this one."
+        )
     rare = min(system.classes, key=lambda each: each.arrival_rate)
     if rare.arrival_rate < RAREST * system.arrival_rate:
         raise ModelError(
