@@ -32,6 +32,8 @@ _READINGS = {
     "need": values.count,
     "estimate": values.duration,
 }
+_LOCAL = "Times are taken for UTC; if the table has local ones, give timezone=."
+_DATED_WITHOUT_ZONE = r"^\s*\d{4}-\d\d-\d\d([T ][\d:.]+)?\s*$"
 _EPOCH = 3e8
 _ADVICE = "give a table with a row for each job"
 _END = "\x1e"
@@ -234,6 +236,8 @@ def _jobs(
     if DROP in frame.columns:
         return frame
     fields = {name: f"f{names.index(own)}" for name, own in mapping.items()}
+    if zone is None and _LOCAL not in tally.facts and _has_local_times(frame, fields):
+        tally.facts.append(_LOCAL)
     frame = frame.select(
         *(
             values.known(pl.col(field), frame.schema[field]).alias(name)
@@ -258,9 +262,22 @@ def _jobs(
     return evidence.rows(plain.seconds(frame), sources, zone, tally)
 
 
+def _has_local_times(frame: pl.DataFrame, fields: Mapping[str, str]) -> bool:
+    """Return whether a time in the table has a date, but no zone of its own."""
+    for name in ("submit", "start", "end"):
+        if name in fields:
+            column = frame.get_column(fields[name])
+            if isinstance(column.dtype, pl.Datetime) and column.dtype.time_zone is None:
+                return True
+            if column.dtype == pl.String and column.str.contains(_DATED_WITHOUT_ZONE).any():
+                return True
+    return False
+
+
 def _clock(frame: pl.DataFrame, tally: Tally) -> float | None:
     first = frame.get_column("submit").min()
     if isinstance(first, float) and first > _EPOCH:
-        tally.facts.append("Submit times are Unix times.")
+        if _LOCAL not in tally.facts:
+            tally.facts.append("Submit times are Unix times.")
         return 0.0
     return None
