@@ -67,6 +67,30 @@ def test_times_of_day(tmp_path: Path) -> None:
     assert read(tmp_path, "submit,need,size\n1719828000,1,5\n").origin == 1_719_828_000
 
 
+@pytest.mark.parametrize("suffix", ["csv", "parquet"])
+@pytest.mark.parametrize(
+    ("submit", "timezone", "reported"),
+    [
+        ("2024-07-01 12:00:00", None, True),
+        ("2024-07-01T12:00:00.5", None, True),
+        (datetime(2024, 7, 1, 12), None, True),  # a time without a zone
+        ("2024-07-01 12:00:00", "Europe/Berlin", False),
+        ("2024-07-01T12:00:00Z", None, False),
+        ("2024-07-01T12:00:00+0200", None, False),
+        (1719828000, None, False),
+    ],
+)
+def test_the_zone_that_is_assumed_is_reported(
+    tmp_path: Path, suffix: str, submit: object, timezone: str | None, reported: bool
+) -> None:
+    frame = pl.DataFrame({"submit": [submit], "need": [1], "size": [5]})
+    path = tmp_path / f"log.{suffix}"
+    frame.write_csv(path) if suffix == "csv" else frame.write_parquet(path)
+    facts = logs.read(path, servers=4, timezone=timezone).report.facts
+    assert any("read as UTC" in fact for fact in facts) == reported
+    assert not (reported and any("Unix times" in fact for fact in facts))
+
+
 def test_parquet(tmp_path: Path) -> None:
     path = tmp_path / "table"
     moments = [datetime(2024, 7, 1, 12), datetime(2024, 7, 1, 11)]

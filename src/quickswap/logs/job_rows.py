@@ -13,6 +13,7 @@ from quickswap.logs.rules import bit
 
 __all__ = [
     "LARGEST",
+    "LOCAL_TIMES",
     "TEXTS",
     "TIMES",
     "Parsed",
@@ -69,11 +70,15 @@ def unread(rows: list[tuple[int, str]]) -> pl.DataFrame:
     return complete(pl.DataFrame(rows, schema={"line": pl.Int64, DROP: pl.String}, orient="row"))
 
 
+LOCAL_TIMES = "Times without a time zone are read as UTC; give timezone= if they are local."
+
+
 def unix_clock(frame: pl.DataFrame, tally: Tally) -> float | None:
     """Return 0 if the submissions are Unix times, else None."""
     first = frame.get_column("submit").min()
     if isinstance(first, float) and first > _EARLIEST:
-        tally.facts.append("Submission times are Unix times.")
+        if LOCAL_TIMES not in tally.facts:
+            tally.facts.append("Submission times are Unix times.")
         return 0.0
     return None
 

@@ -14,7 +14,15 @@ from quickswap.logs import extraction, values
 from quickswap.logs.errors import LogError
 from quickswap.logs.formats.source import blocks, head
 from quickswap.logs.formats.text_lines import LineReader, Lines, fields
-from quickswap.logs.job_rows import TEXTS, Parsed, clean, unix_clock, unread, with_lines
+from quickswap.logs.job_rows import (
+    LOCAL_TIMES,
+    TEXTS,
+    Parsed,
+    clean,
+    unix_clock,
+    unread,
+    with_lines,
+)
 from quickswap.logs.joblog import stored_metadata
 from quickswap.logs.options import TimeUnit
 from quickswap.logs.quality import DROP, MARK, Tally
@@ -31,6 +39,7 @@ _READINGS = {
     "need": values.count,
     "estimate": values.duration,
 }
+_DATED_WITHOUT_ZONE = r"^\s*\d{4}-\d\d-\d\d([T ][\d:.]+)?\s*$"
 _ADVICE = "give a table with one row per job"
 _END = "\x1e"
 """Appended to a block; it is parsed as a separate row unless a quote is still open."""
@@ -226,6 +235,8 @@ def _jobs(
     if DROP in frame.columns:
         return frame
     fields = {name: f"f{names.index(own)}" for name, own in mapping.items()}
+    if zone is None and LOCAL_TIMES not in tally.facts and _has_local_times(frame, fields):
+        tally.facts.append(LOCAL_TIMES)
     frame = frame.select(
         *(
             values.known(pl.col(field), frame.schema[field]).alias(name)
@@ -245,3 +256,15 @@ def _jobs(
         if name in fields
     }
     return extraction.extract(plain.seconds(frame), sources, zone, tally)
+
+
+def _has_local_times(frame: pl.DataFrame, fields: Mapping[str, str]) -> bool:
+    """Return whether a time in the table has a date, but no zone of its own."""
+    for name in ("submit", "start", "end"):
+        if name in fields:
+            column = frame.get_column(fields[name])
+            if isinstance(column.dtype, pl.Datetime) and column.dtype.time_zone is None:
+                return True
+            if column.dtype == pl.String and column.str.contains(_DATED_WITHOUT_ZONE).any():
+                return True
+    return False

@@ -33,6 +33,8 @@ RAREST = 1e-10
 """Least share of a class among the arrivals."""
 HIGHEST_LOAD = 0.999999
 """Highest load that is solved; it takes half a minute there."""
+MOST_SLOTS = 4096
+"""Most light jobs in service at once; the memory grows with the square."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +93,8 @@ def exact(
     first.)
 
     Args:
-        system: two classes, each with at least 1e-10 of the arrivals, at a load up to 0.999999.
+        system: two classes, each with at least 1e-10 of the arrivals, at a load up to 0.999999,
+            and at most 4096 light jobs in service at once.
         threshold: l, from 0 to c, or to c - 1 if `drain` is "always"; c - 1 by default.
         drain: "on_demand" or "always", as in `MSFQ`.
 
@@ -118,7 +121,7 @@ class MSFQSolver:
         self._model = exclusive(system, "the exact solution of MSFQ")
         choice(drain, "drain of MSFQ", MSFQ.drains)
         check_load(self._model.load, system.arrival_rate, "MSFQ")
-        _check_solvable(system, self._model.load)
+        _check_solvable(system, self._model)
         self.system, self.drain = system, drain
         self.default = self._model.k - 1
         self.highest = self._model.k - (drain == "always")
@@ -130,12 +133,19 @@ class MSFQSolver:
         return _solve(self.system, self._model, threshold, self.drain)
 
 
-def _check_solvable(system: System, load: float) -> None:
+def _check_solvable(system: System, model: OneOrAll) -> None:
     """Refuse a system on which the solution loses its digits, or takes minutes.
 
     Raises:
-        ModelError: a class with a tiny share of the arrivals, or a load close to 1.
+        ModelError: a class with a tiny share of the arrivals, a load close to 1, or too many
+            servers.
     """
+    load = model.load
+    if model.k > MOST_SLOTS:
+        raise ModelError(
+            f"the exact solution of MSFQ is for systems of up to {MOST_SLOTS:,} light jobs in "
+            f"service at once, not {model.k:,}: simulate this one."
+        )
     rare = min(system.classes, key=lambda each: each.arrival_rate)
     if rare.arrival_rate < RAREST * system.arrival_rate:
         raise ModelError(
