@@ -20,6 +20,8 @@ import quickswap as qs
 from cli_helpers import run
 from quickswap import logs
 from quickswap.cli.app import build
+from quickswap.cli.run import Settings as Options
+from quickswap.cli.sweep import Overrides
 from quickswap.engine import settings
 from quickswap.engine.settings import (
     GridSettings,
@@ -27,6 +29,7 @@ from quickswap.engine.settings import (
     ReplaySettings,
     SimulationSettings,
 )
+from quickswap.sweeps.frames import INPUTS
 from replay_helpers import random_log
 from verification.known import FOUR, one_or_all
 
@@ -311,7 +314,7 @@ ILLEGAL: dict[str, str] = {
     "--estimate": "bogus",
     "--cooldown": "1",
     "--groups": "bogus",
-    "--partition": "nobody",
+    "--partition": "unknown",
     "--sacct-format": "bogus",
 }
 """Per option of the command line a value that every command refuses."""
@@ -383,3 +386,14 @@ def test_the_typed_names_are_those_of_the_settings() -> None:
     named = {"log", "policy", "load_factor", "progress"}
     assert set(ReplaySettings.__annotations__) == replayed - named
     assert all(each.metadata["help"] for each in dataclasses.fields(settings.Settings))
+
+
+def test_the_command_line_and_frames_have_every_setting() -> None:
+    defined = {each.name: each.default for each in dataclasses.fields(settings.Settings)}
+    options = {each.name: each.default for each in dataclasses.fields(Options)}
+    options["warmup"] = float(str(options["warmup"]))
+    shown = {name: value for name, value in options.items() if name in defined}
+    assert shown == {name: value for name, value in defined.items() if name != "trajectory"}
+    overrides = {each.name for each in dataclasses.fields(Overrides)}
+    assert overrides >= set(shown) - {"seed"}  # a sweep has seeds
+    assert set(INPUTS) == {*shown, "version"}

@@ -92,7 +92,7 @@ def coverage(
 
 
 def mean_again(result: qs.Result, seed: int) -> qs.Estimate:
-    """Return the mean response time that the same simulation finds with another seed.
+    """Return the mean response time of the same simulation with another seed.
 
     Quicker than `simulate`, as nothing else is worked out and no verdict is passed.
     """

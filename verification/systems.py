@@ -46,7 +46,7 @@ def mixed(servers: int, rows: Sequence[tuple[int, float, float]], load: float) -
 
 
 def uneven(load: float) -> qs.System:
-    """Needs that do not divide k, and leave servers idle whoever is in service."""
+    """Needs that do not divide k, and leave servers idle whatever runs."""
     return mixed(7, [(2, 0.6, 1.0), (3, 0.3, 2.0), (5, 0.1, 0.5)], load)
 
 

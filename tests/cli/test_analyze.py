@@ -1,4 +1,4 @@
-"""`quickswap analyze`: what it prints, what it writes, and how mistakes are told."""
+"""`quickswap analyze`: what it prints, what it writes, and its messages."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`quickswap fit`: the tables, the model file, and how mistakes are told."""
+"""`quickswap fit`: the tables, the model file, and its messages."""
 
 from __future__ import annotations
 
@@ -101,7 +101,7 @@ def test_a_mistake_is_one_sentence(
     capsys: pytest.CaptureFixture[str], log: str, tokens: list[str], message: str
 ) -> None:
     code, out, err = run(capsys, "fit", log, *tokens)
-    if not message:  # needs above the servers are dropped, and told
+    if not message:  # needs above the servers are dropped, and reported
         assert code == 0
         assert "dropped: needs more servers" in out
         return

@@ -122,7 +122,7 @@ def test_every_setting_arrives(log: str, capsys: pytest.CaptureFixture[str]) -> 
 
 
 MISTAKES = [
-    (["--policies", "nobody"], "nobody"),
+    (["--policies", "unknown"], "unknown"),
     (["--policies", "msfq"], "MSFQ serves systems of two classes"),
     (["--policies", ""], "--policies is ''; give at least one policy, as in"),
     (["--load-factors", ""], "--load-factors is ''; give numbers separated by commas, as in 1,1.1"),
@@ -342,9 +342,9 @@ def test_a_report_on_a_part_of_the_jobs_does_not_judge_the_machine(tmp_path: Pat
     path.write_text(
         "submit,need,size\n" + "".join(f"{99 * n},{n % 3 + 1},90\n" for n in range(20_000))
     )
-    for largest_need, told in ((None, True), (2, False)):
+    for largest_need, shown in ((None, True), (2, False)):
         log = logs.read(path, servers=3, largest_need=largest_need)
         write_report(replay_all(log, ["easy", "first-fit"]), tmp_path / "page.html")
         page = (tmp_path / "page.html").read_text()
-        assert ("the choice hardly matters" in page) == told
-        assert ("left out by need or size" in page) != told
+        assert ("the choice hardly matters" in page) == shown
+        assert ("left out by need or size" in page) != shown

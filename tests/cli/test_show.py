@@ -1,4 +1,4 @@
-"""The command line: what `show` prints, how mistakes are told, and that it starts at once."""
+"""The command line: what `show` prints, its messages, and that it starts at once."""
 
 from __future__ import annotations
 

@@ -69,7 +69,7 @@ def policies(draw: st.DrawFn, family: str, servers: int, needs: list[int]) -> di
         policy["order"] = drain
     if name == "nmsr":
         found = draw(st.lists(schedules(servers, needs), max_size=3))
-        for i, need in enumerate(needs):  # a class without a schedule would wait for ever
+        for i, need in enumerate(needs):  # a class without a schedule would never start
             if not any(jobs[i] for jobs in found):
                 found.append([servers // need if j == i else 0 for j in range(len(needs))])
         policy |= {"schedules": found, "backfill": drain == "backfill"}

@@ -1,4 +1,4 @@
-"""Policies written in Python: accepted wherever a policy is, and their mistakes told clearly."""
+"""Policies written in Python: accepted as policies, with clear messages."""
 
 from __future__ import annotations
 
@@ -148,7 +148,7 @@ def test_a_python_msf_gives_the_estimates_of_the_core_byte_for_byte(system: qs.S
     assert other["inputs"].pop("policy") == "msf"
     assert (one.pop("policy_label"), other.pop("policy_label")) == ("my MSF", "MSF")
     for each in (one, other):
-        each.pop("verdict")  # the core knows theorems about its own policies
+        each.pop("verdict")  # the core knows theorems about the policies in it
     assert one == other
 
 
@@ -361,9 +361,9 @@ def test_numbers_of_numpy_are_classes() -> None:
 class TestNobodyStarts:
     def test_it_is_told_soon(self) -> None:
         policy = Wrong(None)
-        with pytest.raises(qs.PolicyError, match="policy wrong has not started a job") as told:
+        with pytest.raises(qs.PolicyError, match="policy wrong has not started a job") as caught:
             qs.simulate(ONE_OR_ALL, policy, jobs=10**9)
-        waiting = re.search(r"waiting \[(\d+), (\d+)\]", str(told.value))
+        waiting = re.search(r"waiting \[(\d+), (\d+)\]", str(caught.value))
         assert waiting is not None
         assert sum(map(int, waiting.groups())) == 1000  # of the million that are allowed
 

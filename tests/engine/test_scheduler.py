@@ -72,7 +72,7 @@ class TestByHand:
         assert scheduler.time == 1.0
 
     def test_the_drain_of_msfq(self) -> None:
-        """Threshold 1 of 3: with one light left and a heavy waiting, nobody starts."""
+        """Threshold 1 of 3: with one light left and a heavy waiting, no job starts."""
         scheduler = qs.Scheduler(ONE_OR_ALL, "msfq:threshold=1")
         scheduler.arrive([0, 0, 1])
         assert scheduler.complete_one(0) == []
@@ -89,7 +89,7 @@ def mistakes() -> list[tuple[str, Callable[[qs.Scheduler], Any], str]]:
         ("job unknown", lambda s: s.complete(99), "job is 99"),
         ("job waiting", lambda s: s.complete(2), "job is 2"),
         ("negative job", lambda s: s.complete(-1), "job -1 is not in service"),
-        ("nobody", lambda s: s.complete_one(0), "no job of class 0 is in service"),
+        ("no job", lambda s: s.complete_one(0), "no job of class 0 is in service"),
         ("no such class", lambda s: s.complete_one(7), "classes are 0 to 1"),
         ("past", lambda s: s.wait_until(0.5), "time is 0.5"),
         ("nan", lambda s: s.wait_until(math.nan), "time nan is not allowed"),

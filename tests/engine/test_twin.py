@@ -138,7 +138,7 @@ ONE_OR_ALL: Jobs = [(0, 0, 2), (0, 0, 4), (0, 0, 6), (3, 0, 2), (3.5, 1, 1), (5,
         (msfq(2, "on_demand"), [0, 0, 0, 3, 6, 7]),
         # l = 3: 3.5: | 4 | N_1 = 3: drain   4: 1   5: 3 | 5 |   6: 2 | | 4   7: 4 | | 5
         (msfq(3, "on_demand"), [0, 0, 0, 3, 6, 7]),
-        # l = 0 always: as on demand, the drain begins with nobody in service
+        # l = 0 always: as on demand, the drain begins with no job in service
         (msfq(0, "always"), [0, 0, 0, 3, 6, 5]),
         # l = 2 always: 2: 0 | | N_1 = 2: drain   3: | 3 |   4: 1   6: 2 | | 4   7: 4 | | 3, 5
         (msfq(2, "always"), [0, 0, 0, 7, 6, 7]),
@@ -213,7 +213,7 @@ TWO_CLASSES: Jobs = [(0, 1, 2), (0, 1, 3), (0.5, 0, 1), (1, 1, 2), (2.5, 0, 1)]
     ("policy", "start"),
     [
         # Class 1 keeps the visit while both slots are taken (u = 2 > 1).  2: 0 | | 3   3: 1 | | the
-        # swap is due (u = 1, nobody of class 1 waits): 2, 4 of class 0
+        # swap is due (u = 1, no job of class 1 waits): 2, 4 of class 0
         (static("overlap", [1, 0], [4, 1]), [0, 0, 3, 2, 3]),
         # l = 0 for class 1: 2: 0 | | 3   3: 1 | | u = 1 > 0: not due   4: 3 | | swap: 2, 4
         (static("overlap", [1, 0], [4, 0]), [0, 0, 4, 2, 4]),

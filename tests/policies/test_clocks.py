@@ -111,7 +111,7 @@ def test_equal_seeds_give_equal_bytes(policy: str) -> None:
 
 @pytest.mark.parametrize("policy", ["nmsr", "nmsr:backfill=true", "randomized-timers"])
 def test_a_trace_is_served_to_its_end(policy: str) -> None:
-    """The clocks go on for ever, and the run ends with the last job all the same."""
+    """The clocks never stop, and the run still ends with the last job."""
     rng = np.random.default_rng(4)
     arrival = np.cumsum(rng.exponential(1.0, 300))
     cls = rng.integers(0, 4, 300).astype(np.uint32)

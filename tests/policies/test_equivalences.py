@@ -101,11 +101,11 @@ def test_the_policies_compared_are_different_ones() -> None:
     assert len(seen) == len(policies)
 
 
-LAW = [one_or_all(4, 1.8, 0.2), FOUR.with_rate(2.0), uneven(0.4)]
+IN_DISTRIBUTION = [one_or_all(4, 1.8, 0.2), FOUR.with_rate(2.0), uneven(0.4)]
 MSFQS = [qs.MSFQ(2), qs.MSFQ(4), qs.MSFQ(0, "always"), qs.MSFQ(2, "always")]
-CASES = [(system, policy) for system in LAW for policy in COUNT_POLICIES]
-CASES += [(LAW[0], policy) for policy in MSFQS]
-CASES += [(LAW[1], qs.NMSR(backfill=True)), (LAW[0], qs.RandomizedTimers())]
+CASES = [(system, policy) for system in IN_DISTRIBUTION for policy in COUNT_POLICIES]
+CASES += [(IN_DISTRIBUTION[0], policy) for policy in MSFQS]
+CASES += [(IN_DISTRIBUTION[1], qs.NMSR(backfill=True)), (IN_DISTRIBUTION[0], qs.RandomizedTimers())]
 CASES += [(mixed(40, [(1 + i, 1.0, 1.0) for i in range(40)], 0.4), p) for p in COUNT_POLICIES[1:3]]
 
 

@@ -88,3 +88,8 @@ def test_a_queue_that_only_the_summer_empties(tmp_path: Path) -> None:
     assert 150 * DAY < result.backlog.longest < 250 * DAY
     assert result.longest_wait == pytest.approx(result.outcomes().filter("measured")["wait"].max())
     assert qs.replay(log, "fcfs", 2).verdict == "keeps up"
+
+
+def test_a_policy_keeps_up_where_no_job_waits() -> None:
+    """However short the log is: its load over the time of three jobs shows nothing."""
+    assert verdict_of(Backlog(0.0, 0.0, 0.0), load=3.0, span=2.0) == "keeps up"

@@ -172,8 +172,8 @@ def test_groups_take_the_place_of_classes(busy: logs.JobLog) -> None:
         assert not np.array_equal(plain.schedule.start, grouped.schedule.start)
         assert [each.name for each in grouped.classes] == ["1-4", "5-8"]
         if "exclusive" not in name:  # which drains its only group
-            everybody = qs.replay(busy, name, classes="1-")
-            assert np.array_equal(everybody.schedule.start, qs.replay(busy, "fcfs").schedule.start)
+            together = qs.replay(busy, name, classes="1-")
+            assert np.array_equal(together.schedule.start, qs.replay(busy, "fcfs").schedule.start)
     easy, grouped = qs.replay(busy, "easy"), qs.replay(busy, "easy", classes="1-4,5-")
     assert np.array_equal(easy.schedule.start, grouped.schedule.start)
 

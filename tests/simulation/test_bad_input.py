@@ -89,7 +89,7 @@ FUNCTIONS: list[tuple[str, Callable[[Any], Any], str]] = [
     ("Scheduler", lambda x: qs.Scheduler(x, "msf"), SYSTEM),
     ("policy", lambda x: qs.simulate(FOUR, x), POLICY),
     ("policies", lambda x: qs.compare(FOUR, [x]), POLICY),
-    ("own policy", lambda x: qs.Scheduler(FOUR, x), POLICY),
+    ("custom policy", lambda x: qs.Scheduler(FOUR, x), POLICY),
     ("resolve", lambda x: qs.MSF().resolve(x), "a policy serves a System, not "),
     ("stability", lambda x: qs.stability(x, qs.MSF()), SYSTEM),
     ("difference", lambda x: qs.difference(x, RESULT), "a difference is between two results, not "),

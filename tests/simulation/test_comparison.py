@@ -90,7 +90,7 @@ class TestDifference:
         with pytest.raises(qs.QuickswapError, match="unknown quantity"):
             qs.difference(one, other, "median")
         with pytest.raises(qs.QuickswapError, match="unknown class"):
-            qs.difference(one, other, cls="nobody")
+            qs.difference(one, other, cls="unknown")
 
 
 class TestBest:

@@ -121,7 +121,7 @@ class TestFrame:
         result = plain()
         frame = result.to_frame()
         by = {(row["class"], row["quantity"]): row["value"] for row in frame.iter_rows(named=True)}
-        assert len(by) == frame.height  # every row is told apart
+        assert len(by) == frame.height  # no two rows have the same key
         third = result.classes[2]
         assert by[third.name, "mean_response_time"] == third.mean_response_time.value
         assert by["all", "p99_waiting_time"] == result.overall.waiting_time.p99.value

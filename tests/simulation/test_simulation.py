@@ -103,7 +103,7 @@ def test_needs_that_divide_the_servers(policy: qs.Policy) -> None:
 
 @pytest.mark.parametrize("policy", ["msf", "first-fit"])
 def test_arrivals_that_start_at_once_take_a_short_cut(policy: str) -> None:
-    """Not in the debug mode, which finds the same path."""
+    """Not in the debug mode, which gives the same path."""
     for system in (FOUR.with_rate(4), many(24, 8, 0.7), many(45, 8, 0.7), one_or_all(4, 1.2, 0.2)):
         run = partial(qs.simulate, system, policy, engine="jumps", jobs=20_000, threads=1)
         for quick, whole in zip(run().classes, run(debug=True).classes, strict=True):
@@ -342,7 +342,7 @@ class TestPhases:
         assert always[3].mean == qs.Estimate(0.0, 0.0)  # l = k - 1: phase 3 ends as it begins
         assert problems([near("idle", always[0].mean, 1 / system.arrival_rate)]) == []
         at_once = qs.simulate(system, qs.MSFQ(0), jobs=100_000).phases
-        assert at_once[4].mean == qs.Estimate(0.0, 0.0)  # l = 0: nobody is left to drain
+        assert at_once[4].mean == qs.Estimate(0.0, 0.0)  # l = 0: no job is left to drain
 
     def test_other_policies_have_none(self) -> None:
         assert qs.simulate(FOUR, "msf", jobs=1000).phases == ()

@@ -1,4 +1,4 @@
-"""The pieces of a log that intervals rest on."""
+"""The pieces of a log that intervals use."""
 
 from __future__ import annotations
 

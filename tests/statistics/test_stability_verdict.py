@@ -137,7 +137,7 @@ def test_a_run_that_misses_its_rare_big_jobs_says_so(jobs: int, seed: int) -> No
 
 
 def test_a_class_that_never_starts_is_not_stable() -> None:
-    """First-Fit on Borg cell A: the jobs of need 2998 wait for ever, and are few."""
+    """First-Fit on Borg cell A: the jobs of need 2998 never start, and are few."""
     result = qs.simulate(qs.load("borg-a:load=.7"), "first-fit", jobs=16_000_000, engine="jumps")
     assert result.classes[-1].jobs == 0
     assert result.verdict.status == "too short"
@@ -160,7 +160,7 @@ def test_one_look_does_not_make_a_run_unstable() -> None:
 
 
 def test_growth_is_that_of_the_number_in_system() -> None:
-    """Twice the capacity: half of the arrivals stay for ever."""
+    """Twice the capacity: half of the arrivals never leave."""
     system = single(2.0)
     result = qs.simulate(system, "fcfs", jobs=200_000, allow_unstable=True)
     growth = result.verdict.growth

@@ -1,4 +1,4 @@
-"""A sweep that is killed with -9, whenever it may be, goes on where it was.
+"""A sweep that is killed with -9, whenever it may be, continues.
 
 `python -m verification --only crashes` does it some hundred times.
 """

@@ -141,7 +141,7 @@ def test_costs_are_learned() -> None:
     )
     assert costs.expected(cheap) == costs.expected(dear) == expected_work(cheap)
     costs.learn(dear, 3.0)
-    assert costs.expected(cheap) == pytest.approx(3)  # for want of anything better
+    assert costs.expected(cheap) == pytest.approx(3)  # nothing better is known
     costs.learn(cheap, 1.0)
     assert costs.expected(cheap) == pytest.approx(1)
     assert costs.expected(dear) == pytest.approx(3)
@@ -156,19 +156,19 @@ def test_a_precision_costs_more_the_higher_the_load() -> None:
     assert expected_work(short) < expected_work(high)
 
 
-def test_progress_is_told() -> None:
-    told: list[SweepProgress] = []
+def test_progress_is_reports() -> None:
+    reports: list[SweepProgress] = []
     points = grid(200_000)
-    run_points([*points, points[0]], progress=told.append)
-    assert (told[0].done, told[0].points, told[0].share) == (0, 6, 0)
-    assert math.isnan(told[0].seconds_left)
-    assert told[-1] == SweepProgress(6, 6, 1.0, 0.0)
-    assert all(one.share <= other.share + 1e-9 for one, other in pairwise(told))
+    run_points([*points, points[0]], progress=reports.append)
+    assert (reports[0].done, reports[0].points, reports[0].share) == (0, 6, 0)
+    assert math.isnan(reports[0].seconds_left)
+    assert reports[-1] == SweepProgress(6, 6, 1.0, 0.0)
+    assert all(one.share <= other.share + 1e-9 for one, other in pairwise(reports))
     store = qs.Store()
     run_points(points[:1], store)
-    told.clear()
-    run_points(points[:1], store, progress=told.append)
-    assert told == [SweepProgress(1, 1, 1.0, 0.0)]
+    reports.clear()
+    run_points(points[:1], store, progress=reports.append)
+    assert reports == [SweepProgress(1, 1, 1.0, 0.0)]
 
 
 def test_ctrl_c_keeps_what_is_done() -> None:
@@ -193,7 +193,7 @@ def test_compute_returns_failures() -> None:
     assert compute(qs.Point.of(FOUR.with_load(2), "msf").to_json()).failure
 
 
-def test_a_worker_of_another_version_is_told() -> None:
+def test_a_worker_of_another_version_is_reports() -> None:
     point = grid()[0]
     other = qs.Point(replace(point.inputs, version="0.0"))
     with pytest.raises(qs.QuickswapError, match=r"to quickswap 0\.0"):

@@ -87,7 +87,7 @@ def test_response_times_are_those_of_the_lemmas(system: qs.System, threshold: in
     n1, n2, x, y = found.n_heavy[0], found.n_light[1], found.x, found.y
 
     def first_service(rate: float, speed: float, mean: float, square: float) -> float:
-        """Mean work that a job finds in M/M/1 with exceptional first service, if any."""
+        """Mean work ahead of a job in M/M/1 with exceptional first service, if any."""
         load, busy = rate / speed, 1 - rate / speed + rate * mean
         work = rate / speed**2 / (1 - load) + rate * (square - 2 / speed**2) / (2 * busy)
         return work / (1 - (1 - load) / busy)

@@ -1,7 +1,7 @@
 """Every solver at sizes of every kind, each against a way that shares nothing with it.
 
 A solver may be right at even sizes and wrong at odd ones, or wrong at powers of two, at 1, or where
-a need does not divide the number of servers. So the sizes here are of all these kinds.
+a need does not divide the number of servers. So the sizes here include all these kinds.
 """
 
 from __future__ import annotations

@@ -307,3 +307,11 @@ def test_of_backfilling_nothing_is_claimed_that_is_not_proven(policy: Policy, mo
     known = qs.stability(qs.load(model), policy)
     assert (known.verdict, known.limit) == ("unknown", None)
     assert "nothing is proven" in known.reason
+
+
+def test_nothing_is_proven_about_a_custom_policy() -> None:
+    class Idle:
+        def start(self, view: object) -> None: ...
+
+    with pytest.raises(qs.PolicyError, match="custom policy Idle: simulate it"):
+        qs.stability("four-class", Idle())  # type: ignore[arg-type]  # what is tested

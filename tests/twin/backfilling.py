@@ -85,7 +85,7 @@ class Conservative:
         return next((job for job in due if state.fits(job)), None)
 
     def earliest(self, state: State, job: Job) -> float:
-        """The first time from now on from which on the job finds its servers free in the profile
+        """The first time from now on at which the servers of the job are free in the profile
         for as long as it is estimated to take.
         """
         starts = self.reserved | {run.number: run.begun for run in state.running}

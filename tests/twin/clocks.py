@@ -24,7 +24,7 @@ class NMSR:
 
     Corner: what is left are the free servers but for those that the jobs need which wait and have a
     place in the schedule (they may have to wait for jobs beyond it to end). So a class that always
-    has somebody waiting keeps all its places. During a change there is no backfilling, or the
+    has a job waiting keeps all its places. During a change there is no backfilling, or the
     change might never end.
     """
 

@@ -24,7 +24,7 @@ LONGEST = 5000
 
 
 class EndlessError(RuntimeError):
-    """The run has taken too many instants: scripted clocks may go round for ever."""
+    """The run has taken too many instants: scripted clocks may never end."""
 
 
 @dataclass(frozen=True)
@@ -106,7 +106,7 @@ class _Run:
                 raise EndlessError(f"{self.policy} has taken {instants} instants")
         if self.state.waiting:
             raise RuntimeError(
-                f"{self.policy} leaves jobs waiting in an idle system for ever: {self.state}"
+                f"{self.policy} never starts the jobs waiting in an idle system: {self.state}"
             )
         numbers = range(len(self.jobs))
         return Schedule(

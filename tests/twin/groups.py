@@ -35,8 +35,8 @@ class Groups:
 
 class AdaptiveOnGroups:
     """Working: the head of the largest group whose head fits; if there is none, drain if some
-    group waits and no group in service has a waiting job. Draining: nobody starts but the head of
-    the largest group that now has somebody waiting; when it starts, back to working.
+    group waits and no group in service has a waiting job. Draining: no job starts but the head of
+    the largest group that now has a job waiting; when it starts, back to working.
     """
 
     def __init__(self, needs: list[int], groups: list[int]) -> None:

@@ -70,7 +70,7 @@ class Smash:
 
 class AdaptiveQuickswap:
     """Working: as MSF; after a round of admissions drain if some class waits and is not in service,
-    and no class in service has a waiting job. Draining: nobody starts but the job that is now the
+    and no class in service has a waiting job. Draining: no job starts but the job that is now the
     largest waiting one; when it starts, back to working in the same instant. With a rule of
     backfilling others start meanwhile.
 

@@ -16,7 +16,7 @@ class OneOrAll:
     """A system of one light class (need 1) and one heavy class (need k), in either order, and a
     threshold.
 
-    Corner: with k = 1 the two classes could not be told apart; that system is refused.
+    Corner: with k = 1 the two classes could not be distinguished; that system is refused.
     """
 
     def __init__(self, servers: int, needs: list[int], threshold: int, most: int) -> None:
@@ -51,7 +51,7 @@ def let_in(
 
 class MSFQOnDemand:
     """Lights are admitted whenever a server is free, unless draining. Draining begins as soon as a
-    heavy waits and N_1 <= l. While draining nobody is admitted. When the last light has left,
+    heavy waits and N_1 <= l. While draining no job is admitted. When the last light has left,
     heavies are served one after another until none is left; then lights are open again.
 
     Corner: the lights that wait are admitted before it is seen whether a drain begins ("checked
@@ -88,7 +88,7 @@ class MSFQOnDemand:
 
 class MSFQAlways:
     """A light visit begins with n lights: admit min(n, k), the batch; then everyone while N_1 > l;
-    then drain (nobody is admitted, whether or not a heavy waits); then heavies until none is left;
+    then drain (no job is admitted, whether or not a heavy waits); then heavies until none is left;
     then the next light visit, and so on. With an empty system wait; the next arrival starts its own
     phase.
 
@@ -166,8 +166,8 @@ class Cycle:
         return self.admits(state, cls) is None and state.u(cls) <= self.thresholds[cls]
 
     def after(self, state: State, cls: int) -> int | None:
-        """The next class of the cycle with somebody waiting, class `cls` itself last; None if
-        nobody waits.
+        """The next class of the cycle with a job waiting, class `cls` itself last; None if
+        no job waits.
         """
         at = self.order.index(cls)
         following = self.order[at + 1 :] + self.order[: at + 1]
@@ -176,8 +176,8 @@ class Cycle:
 
 class StaticOverlap:
     """On a visit to class i admit class-i jobs only. Swap when it is due, some other class has
-    somebody waiting, and either no other class is in service or nobody of class i waits; go to the
-    next class of the cycle with somebody waiting. It is admitted as servers free up, while the old
+    a job waiting, and either no other class is in service or no job of class i waits; go to the
+    next class of the cycle with a job waiting. It is admitted as servers free up, while the old
     class finishes.
 
     Corner: the first visit is to the first class of the order; an empty system does not end a
@@ -185,7 +185,7 @@ class StaticOverlap:
     visit comes first, then the cycle.
     Corner: in one instant there may be several swaps (the new class has started all its jobs,
     others wait).
-    Corner: with backfilling it is a drain while somebody of the class visited waits for servers and
+    Corner: with backfilling it is a drain while a job of the class visited waits for servers and
     another class is in service.
     """
 
@@ -221,15 +221,15 @@ class StaticOverlap:
 
 class StaticExclusive:
     """On a visit to class i admit class-i jobs only. When the swap is due class i drains, whether
-    or not anybody else waits: nobody starts until it has left completely. Then the visit goes to
-    the next class of the cycle with somebody waiting, class i itself last. With an empty system the
+    or not another class waits: no job starts until it has left completely. Then the visit goes to
+    the next class of the cycle with a job waiting, class i itself last. With an empty system the
     next arrival starts its class's visit.
 
     Corner: of several arrivals at one instant in an empty system the oldest job (the lowest number)
     counts as the next.
     Corner: the system is "empty" if it is so at a decision; see MSFQAlways.
     Corner: with backfilling, others may be in service when a visit begins. While they are and
-    somebody of the class visited waits, its swap is not due.
+    a job of the class visited waits, its swap is not due.
     """
 
     def __init__(

@@ -145,7 +145,7 @@ impl Chain {
     /// Where rounding carries the choice beyond the last class.
     #[cold]
     fn last_running(&self) -> usize {
-        (0..self.count).rev().find(|&c| self.classes[c].running > 0).expect("somebody runs")
+        (0..self.count).rev().find(|&c| self.classes[c].running > 0).expect("a job runs")
     }
 
     #[inline(always)]
@@ -188,7 +188,7 @@ impl Chain {
     fn arrive<const POLICY: u8>(&mut self, c: usize) {
         match POLICY {
             MSFQ => self.arrive_msfq(c),
-            // Nobody who waits fits, so the job starts if it fits; in a drain the target is still too large.
+            // No waiting job fits, so the job starts if it fits; in a drain the target is still too large.
             _ if !self.draining && self.classes[c].need <= self.free => self.start(c),
             _ => self.wait(c),
         }
@@ -240,7 +240,7 @@ impl Chain {
         self.draining |= self.waiting_bits != 0 && self.waiting_bits & self.running_bits == 0;
     }
 
-    /// While a heavy runs or a drain is on, nobody is admitted.
+    /// While a heavy runs or a drain is on, no job is admitted.
     #[inline(always)]
     fn arrive_msfq(&mut self, c: usize) {
         let light = self.classes[c].bit == 0;

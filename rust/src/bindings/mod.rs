@@ -48,7 +48,7 @@ fn reason(stop: Stop) -> &'static str {
     }
 }
 
-/// Replications of one simulation, which go on where they stopped.
+/// Replications of one simulation, which can be continued.
 #[pyclass(module = "quickswap.engine._core")]
 struct Simulation {
     runs: Vec<Box<dyn Run>>,

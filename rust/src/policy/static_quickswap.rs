@@ -192,7 +192,7 @@ impl<B: Backfill> Policy for StaticQuickswap<B> {
         if self.exclusive { self.exclusive(view) } else { self.overlap(view) }
     }
 
-    /// The job is of the class visited, or backfilled during a drain.
+    /// The job belongs to the visited class, or is backfilled during a drain.
     fn permits(&self, view: View<'_>, class: u32, slot: Slot) -> bool {
         let visited = class == self.current && self.stage == Stage::Open;
         visited || self.drain(view.station).is_some_and(|drain| self.backfill.permits(view, drain, class, slot))

@@ -80,7 +80,7 @@ def compare(
     arguments = keywords(settings)
     if arguments["jobs"] is None and arguments["precision"] is None:
         arguments["jobs"] = JOBS
-    points = _points(scale, loads, rates)
+    points = _points(model, scale, loads, rates)
     note = interruption = None
     try:
         with progress("comparing") as report:
@@ -103,15 +103,21 @@ def compare(
             raise interruption
 
 
-def _points(scale: Scale | None, loads: str | None, rates: str | None) -> dict[str, Any]:
-    """Return the points as arguments of `quickswap.compare`."""
+def _points(
+    model: str, scale: Scale | None, loads: str | None, rates: str | None
+) -> dict[str, Any]:
+    """Return the points as arguments of `quickswap.compare`.
+
+    A load or a rate in the name of the model, as in one-or-all:load=0.5, is the only point.
+    """
     from quickswap.errors import QuickswapError
     from quickswap.simulation.comparison import LOADS
 
     single = scale is not None and (scale.rate is not None or scale.load is not None)
     if sum((single, loads is not None, rates is not None)) > 1:
         raise QuickswapError("give one of --loads, --rates, --load and --rate.")
-    if single:
+    named = {option.split("=")[0].strip() for option in model.partition(":")[2].split(",")}
+    if single or (loads is rates is None and named & {"load", "rate"}):
         return {"loads": None, "rates": None}
     if rates is not None:
         return {"loads": None, "rates": numbers("--rates", rates)}

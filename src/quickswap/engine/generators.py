@@ -137,9 +137,9 @@ def _paths(code: CodeType) -> Iterator[list[str]]:
 
 @contextmanager
 def untouched_generators(name: str) -> Iterator[None]:
-    """Refuse a run in which somebody draws from a global generator: the custom policy `name`.
+    """Refuse a run in which the custom policy `name` draws from a global generator.
 
-    This finds what `generator_of` cannot see, as a compiled function that draws.
+    This detects what `generator_of` cannot see, such as draws in a compiled function.
 
     Raises:
         PolicyError: the state of a global generator is another one after the run.

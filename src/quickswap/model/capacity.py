@@ -89,7 +89,7 @@ def _column_generation(
     """Return the least upper bound found for the rate, the packings in columns, and their times.
 
     In each round the linear program over the packings so far gives dual prices p >= 0, and a
-    knapsack finds the packing of the largest value p.v. If r times the demand is at most a convex
+    knapsack gives the packing of the largest value p.v. If r times the demand is at most a convex
     combination of packings, then r p.demand <= max p.v: the value over p.demand is an upper bound.
     The packing is added to the program.
     """

@@ -73,6 +73,8 @@ def large_backlog(span: float) -> float:
 
 def verdict_of(backlog: Backlog, load: float, span: float) -> str:
     """Return "falls behind", "persistent backlog" or "keeps up": see `ReplayResult.verdict`."""
+    if backlog.peak == 0:  # no job waits, however short the log is
+        return "keeps up"
     if backlog.left > LEFT or load >= 1:
         return "falls behind"
     return "persistent backlog" if backlog.is_long(span) else "keeps up"

@@ -217,7 +217,7 @@ class Batches:
 
     @classmethod
     def pool(cls, runs: list[Run], warmup: float | str) -> Batches:
-        """Cut the warm-up off: a share of each run, or what MSER-5 finds in their mean."""
+        """Cut the warm-up off: a share of each run, or the cut of MSER-5 in their mean."""
         runs = [run for run in runs if len(run.rows)]
         if not runs:
             return cls(np.empty((0, 0)), [], [])
@@ -242,7 +242,7 @@ class Batches:
 
     @property
     def segments(self) -> list[int]:
-        """Batches of each replication that percentiles rest on."""
+        """Batches of each replication that percentiles use."""
         return [len(_edges(kept, self._each())) for kept in self._kept()]
 
     def _kept(self) -> list[int]:

@@ -19,7 +19,7 @@ COLUMNS = ("completions", "response_time")
 
 @dataclass(frozen=True)
 class Totals:
-    """Completions and response times of each batch, which paired differences rest on.
+    """Completions and response times of each batch, from which paired differences follow.
 
     Attributes:
         table: (batches, classes, 2): completions, and the sum of their response times, seconds.

@@ -64,7 +64,7 @@ class ClassResult:
     Attributes:
         name: of the class; "all" for all jobs.
         need: servers; 0 for all jobs.
-        jobs: completions that the estimates rest on.
+        jobs: completions that the estimates use.
         response_time: from arrival to completion.
         waiting_time: response time less size.
         slowdown: response time over size; its mean is infinite where sizes come too close to zero.

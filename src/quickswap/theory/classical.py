@@ -58,7 +58,7 @@ def mmk(servers: int, arrival_rate: float, mean_size: float) -> Queue:
     mean = positive(mean_size, f"mean size of {what}")
     load = rate * mean / k
     check_load(load, rate, what)
-    # Erlang's C from his B: C = B / (1 - load (1 - B))
+    # Erlang's C from Erlang's B: C = B / (1 - load (1 - B))
     waits = 1 / (_inverse_erlang_b(k, rate * mean) * (1 - load) + load)
     waiting = waits * mean / (k * (1 - load))
     return Queue(rate, waits, waiting, waiting + mean)

@@ -138,7 +138,7 @@ def _chain(servers: int, needs: Ints, shares: Floats, rates: Floats) -> _Chain:
     """Build the chain from all v in lexicographic order.
 
     The key of v is the number with the digits v_i in mixed radix: keys ascend in this order, one
-    more job of class i adds `strides[i]`, and a binary search finds the position.
+    more job of class i adds `strides[i]`, and a binary search gives the position.
     """
     import numpy as np
     from scipy.sparse import bmat, coo_array, eye_array, vstack

@@ -81,6 +81,10 @@ def stability(system: System | str | Path, policy: Policy | str) -> Stability:
     """
     system = as_system(system)
     policy = parse(policy) if isinstance(policy, str) else policy
+    if not isinstance(policy, Policy) and callable(getattr(policy, "start", None)):
+        raise PolicyError(
+            f"nothing is proven about the custom policy {type(policy).__name__}: simulate it."
+        )
     if not isinstance(policy, Policy):
         raise PolicyError(not_a_policy(policy))
     policy.resolve(system)

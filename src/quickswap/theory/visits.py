@@ -1,7 +1,7 @@
 """A visit to one class: up to c jobs run at once until l are left, then none starts (the drain).
 
 MSFQ visits the light jobs in this way (phases 2, 3 and 4) and the heavy jobs (phase 1: c = 1,
-l = 0); Static Quickswap with the exclusive drain visits every class so. Everything here rests on
+l = 0); Static Quickswap with the exclusive drain visits every class so. Everything here uses
 the approximation of the paper's section "Approximations in Response Time Analysis": at least c jobs
 are present when the visit begins.
 
@@ -133,7 +133,7 @@ class Visit:
         """Return the mean response times.
 
         By PASTA, the jobs that arrive in a phase are the share of time in that phase. In H_3 a job
-        that finds n others responds in 1 / mu + (n - c + 1)^+ / (c mu) (lemma thm:absorption); the
+        with n others ahead responds in 1 / mu + (n - c + 1)^+ / (c mu) (lemma thm:absorption); the
         mean of (n - c + 1)^+ is the integral of `_passages` over E[H_3].
 
         Args:

@@ -74,7 +74,7 @@ impl BySize {
             total += u64::from(member.need);
             self.members.push(member);
         }
-        // whoever is in service and not in M stops
+        // each job in service that is not in M stops
         self.members.extend(running.map(|member| Member { need: u32::MAX, ..member }));
     }
 }

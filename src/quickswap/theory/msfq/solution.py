@@ -1,7 +1,7 @@
 """The exact mean response times of MSFQ, which the paper leaves open.
 
 The number N of lights at the starts of visits is a Markov chain. `transforms` describes one step of
-it, `equation` finds its stationary distribution, and `cycle` the means of a cycle given that
+it, `equation` computes its stationary distribution, and `cycle` the means of a cycle given that
 distribution. Response times follow by Little's law.
 """
 
