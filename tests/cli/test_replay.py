@@ -287,7 +287,7 @@ def test_a_log_too_short_is_refused_in_one_sentence(
 def test_standard_input_is_no_log(command: str, capsys: pytest.CaptureFixture[str]) -> None:
     code, out, err = run(capsys, command, "-")
     assert (code, out) == (2, "")
-    assert "standard input (-) is not read: write it to a file first" in err
+    assert "standard input (-) is not an input: write it to a file first" in err
 
 
 def test_ctrl_c_before_the_first_replay_ends(

@@ -174,7 +174,7 @@ class TestCompare:
         self, capsys: pytest.CaptureFixture[str]
     ) -> None:
         out = good(capsys, "simulate", "four-class", "--jobs", "1e9", "--max-in-system", "10")
-        assert "than --max-in-system allows: raise it" in out
+        assert "than allowed: raise the limit" in out
         assert "max_in_system" not in out
 
     def test_the_unstable_are_marked_and_drawn_without(
@@ -290,7 +290,7 @@ main(["show", "four-class"])
     assert done.stderr == "quickswap: interrupted: nothing more is shown\n"
 
 
-@pytest.mark.parametrize("nth", [1, 3, 5], ids=["first look", "third look", "at the end"])
+@pytest.mark.parametrize("nth", [1, 3], ids=["first check", "third check"])
 def test_ctrl_c_between_two_rounds_loses_nothing(nth: int, monkeypatch: pytest.MonkeyPatch) -> None:
     looks = iter(range(1, 100))
 
@@ -304,7 +304,7 @@ def test_ctrl_c_between_two_rounds_loses_nothing(nth: int, monkeypatch: pytest.M
         qs.simulate("four-class", "msf", jobs=8000)
     assert isinstance(caught.value.result, qs.Result)
     assert caught.value.result.stop is qs.Stop.INTERRUPTED
-    assert caught.value.result.completed == [1000, 2000, 4000, 8000, 8000][nth - 1]
+    assert caught.value.result.completed == [1000, 2000, 4000][nth - 1]
 
 
 def test_ctrl_c_in_the_second_simulation_keeps_the_first() -> None:

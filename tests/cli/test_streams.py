@@ -245,5 +245,5 @@ class TestHelp:
                 words = " ".join(entry.split())
                 if not re.match(r"-[\w, -]*? (STR|INT|FLOAT) ", words):
                     continue  # a flag is off, and a file is not written, unless it is given
-                said = re.search(r"default|in place of|without it", f"{part.split(':')[0]} {words}")
+                said = re.search(r"default|instead of|without it", f"{part.split(':')[0]} {words}")
                 assert said, words

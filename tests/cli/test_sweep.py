@@ -146,7 +146,7 @@ class TestCommand:
             (("GRID", "--max-in-system", "0"), "--max-in-system is 0"),
             (("GRID", "--slowdown-bound", "0"), "--slowdown-bound is 0.0"),
             (("GRID", "--warmup", ""), "warmup is ''"),
-            (("GRID", "--engine", ""), "unknown engine: ''"),
+            (("GRID", "--engine", ""), "unknown --engine: ''"),
             (("GRID", "--policies", ""), "--policies is ''; give at least one"),
             (("GRID", "--models", " ; "), "--models is ' ; '; give at least one"),
             (("GRID", "--loads", ""), "--loads is ''; give numbers"),

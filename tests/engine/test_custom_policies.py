@@ -569,5 +569,5 @@ class TestRandomDecisions:
         with pytest.raises(qs.QuickswapError, match="remembers_order"):
             qs.theory.chain.exact(small, Ordered(), max_states=300)
         Ordered.remembers_order = False  # type: ignore[attr-defined]
-        with pytest.raises(qs.QuickswapError, match=r"simulate\.$"):
+        with pytest.raises(qs.QuickswapError, match=r"simulate the system\.$"):
             qs.theory.chain.exact(small, Ordered(), max_states=50)

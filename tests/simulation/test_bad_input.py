@@ -177,18 +177,18 @@ MISTAKES: list[tuple[list[str], str]] = [
         ["simulate", "one-or-all", "--policy", "msfq:threshold=32,drain=always"],
         "must be a whole number from 0 to 31, not 32",
     ),
-    ([*SIMULATE, "--engine", "event"], "unknown engine: 'event' (did you mean 'events'?)"),
+    ([*SIMULATE, "--engine", "event"], "unknown --engine: 'event' (did you mean 'events'?)"),
     ([*SIMULATE, "--policy", "smash:window=3", "--engine", "jumps"], "does not apply"),
     (["simulate", "four-clas"], "(did you mean 'four-class'?)"),
     ([*SIMULATE, "--load", "1"], "no policy is stable at 5 or above: lower the rate"),
-    ([*SIMULATE, "--load", "1"], "anyway with --allow-unstable."),
-    ([*COMPARE, "--load", "1"], "anyway with --allow-unstable."),
+    ([*SIMULATE, "--load", "1"], "or allow unstable runs."),
+    ([*COMPARE, "--load", "1"], "or allow unstable runs."),
     ([*SIMULATE, "--max-in-system", "0"], "--max-in-system is 0; it must be"),
     ([*COMPARE, "--loads", ".5,.7,.50"], "the load 0.5 is given twice: give each once."),
     ([*COMPARE, "--rates", "1,2,1"], "the arrival rate 1 is given twice: give each once."),
     ([*COMPARE, "--policies", "msf fcfs MSF"], "policy MSF is given twice: give each once."),
-    (["simulate", "one-or-all", "--servers", "8"], "give one-or-all:k=8 in place of it"),
-    (["show", "one-or-all:p1=.5", "--servers", "8"], "give one-or-all:k=8 in place of it"),
+    (["simulate", "one-or-all", "--servers", "8"], "give one-or-all:k=8 instead"),
+    (["show", "one-or-all:p1=.5", "--servers", "8"], "give one-or-all:k=8 instead"),
     (["compare", "four-class", "--servers", "8"], "needs 15: give 15 or more."),
     (["show", "four-class", "--servers", "0"], "servers must be a whole number from 1 to"),
     ([*COMPARE, "--loads", ".5,1.2"], "at 6 jobs per second (load 1.2) no policy is stable"),
@@ -204,8 +204,8 @@ MISTAKES: list[tuple[list[str], str]] = [
     ([*COMPARE, "--policies", "msf msfq"], "MSFQ serves"),
     (["simulate", "four-class", "--jobs", "0"], "jobs is 0; it must be a whole number from 1"),
     (["simulate", "four-class", "--jobs", "1.5"], "1.5"),
-    (["simulate", "four-class", "--jobs", "many"], "--jobs: 'many' is no whole number"),
-    (["simulate", "four-class", "--jobs", "inf"], "--jobs: 'inf' is no whole number"),
+    (["simulate", "four-class", "--jobs", "many"], "--jobs: 'many' is not a whole number"),
+    (["simulate", "four-class", "--jobs", "inf"], "--jobs: 'inf' is not a whole number"),
     ([*SIMULATE, "--seed", "1.5"], "1.5"),
     ([*SIMULATE, "--warmup", "1.5"], 'warmup is 1.5; it must be "mser5" or a share'),
     ([*SIMULATE, "--warmup", "mser"], "warmup is 'mser'"),
@@ -219,8 +219,8 @@ MISTAKES: list[tuple[list[str], str]] = [
     ([*COMPARE, "--parquet", "."], ". is a folder: give a file"),
     ([*COMPARE, "--plot", "c.gif"], "the ending of c.gif is '.gif'; it must be .svg, .pdf, .png"),
     ([*COMPARE, "--plot", "c"], "the ending of c is none"),
-    ([*SIMULATE, "--json", "r", "--csv", "./r"], "two outputs are to go to r"),
-    ([*SIMULATE, "--csv=-", "--json=-"], "two outputs are to go to -"),
+    ([*SIMULATE, "--json", "r", "--csv", "./r"], "r is given for two outputs"),
+    ([*SIMULATE, "--csv=-", "--json=-"], "- is given for two outputs"),
     ([*SIMULATE, "--trajectory", "x" * 300], "cannot be written (File name too long)"),
     (["simulate", "four-class", "--debug", "--jobs"], "--jobs requires an argument"),
 ]
@@ -269,7 +269,7 @@ def test_no_output_takes_the_place_of_a_model(
         with pytest.raises(SystemExit) as caught:
             main([tokens[0], "model.svg", tokens[1], output])
         assert caught.value.code == 2
-        assert f"{Path(output)} is what is read" in capsys.readouterr().err
+        assert f"{Path(output)} is an input" in capsys.readouterr().err
         assert model.read_text(encoding="utf-8") == text
 
 

@@ -309,7 +309,7 @@ class TestSameAgain:
         assert qs.System.from_dict(data["system"]) == found.system
         frame = found.to_frame()
         assert frame["spelling"].to_list() == [each.policy for each in found.rows]
-        assert frame["status"][0] == "best"
+        assert frame["standing"][0] == "best"
         assert frame["jobs"].sum() <= found.jobs
 
 
@@ -319,7 +319,7 @@ class TestSameAgain:
         ({"metric": "p95"}, r"unknown metric: 'p95' .*; known: weighted, mean, p99, max-class"),
         ({"metric": None}, "unknown metric: None"),
         ({"jobs": 0}, "jobs is 0; it must be a whole number from 1"),
-        ({"jobs": 100_000}, "6 candidates need 20,000 each at least: give 120,000 or more"),
+        ({"jobs": 100_000}, "6 candidates require 20,000 each: give 120,000 or more"),
         ({"indifference": 0}, "indifference is 0; it must be above 0 and below 1"),
         ({"indifference": 1.5}, "indifference is 1.5"),
         ({"indifference": "x"}, "indifference is 'x'"),
@@ -328,10 +328,10 @@ class TestSameAgain:
         ({"progress": 1}, "progress is 1"),
         ({"threads": 0}, "threads is 0"),
         ({"store": 5}, "5"),
-        ({"policies": []}, "no policy is given"),
+        ({"policies": []}, "policies is empty"),
         ({"policies": 5}, "policies must be a list"),
         ({"policies": "msfq"}, r"MSFQ.* cannot be a candidate: MSFQ serves systems of two classes"),
-        ({"policies": "smash:window=[1..2000]"}, "2,000 policies are given to choose from"),
+        ({"policies": "smash:window=[1..2000]"}, "policies has 2,000 candidates"),
         ({"policies": "msf:threshold=1"}, "no parameters"),
     ],
 )

@@ -52,7 +52,7 @@ def say(kind: str, text: str) -> None:
 def explain_unknown(cells: Iterable[str]) -> None:
     """Print an explanation of intervals of unknown width if there are any."""
     if any("± ?" in cell for cell in cells):
-        print("± ?: no interval can be trusted: the run is too short, or sizes are heavy-tailed")
+        print("± ?: no reliable interval: the run is too short, or sizes are heavy-tailed")
 
 
 def _print(

@@ -238,7 +238,7 @@ def _print(comparison: ReplayComparison, note: str) -> None:
         rows.append([""] * len(columns))
     print_table(columns, rows[:-1], text=3)
     print(f"\n{_window(first)}")
-    print("best: least mean bounded slowdown; tied: not significantly different from it")
+    print("best: least mean bounded slowdown; tied: not significantly different")
     if any("± ?" in cell for cell in chain(*rows)):
         print("± ?: the log is too short, or the jobs too few, to estimate the half-width")
     if any(row[-1] == "falls behind" for row in rows):

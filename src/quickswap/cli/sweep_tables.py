@@ -74,7 +74,7 @@ def print_sweep(found: Sweep, against: str | None, *, interrupted: bool) -> None
         columns, rows = _short(cells, models, baseline)
     words = len(_where_columns(cells[0], models)) + 2 if cells else 1
     print_table(columns, rows, text=words)
-    print("\nbest: least weighted mean response time; tied: not significantly different from it")
+    print("\nbest: least weighted mean response time; tied: not significantly different")
     explain_unknown(chain(*rows))
     wide = sum(each.stop is Stop.BUDGET for each in found.outcomes.results)
     if wide:

@@ -11,7 +11,7 @@ from msgspec import Struct
 
 from quickswap.simulation.result import Result, Stop
 from quickswap.statistics.estimates import Estimate
-from quickswap.statistics.quantities import quantity_of, value_of
+from quickswap.statistics.quantities import QUANTITIES, quantity_of, value_of
 
 __all__ = ["MISSING", "Axis", "Chart", "Line", "Look", "Mark", "Panel"]
 
@@ -49,7 +49,8 @@ class Panel(Struct, frozen=True, forbid_unknown_fields=True):
     @property
     def share(self) -> bool:
         """Whether its values are from 0 to 1."""
-        return quantity_of(self.quantity).share
+        found = QUANTITIES.get(self.quantity)  # a panel may show others, such as trajectories
+        return found is not None and found.share
 
 
 @dataclass(frozen=True, slots=True)
