@@ -39,7 +39,7 @@ nitpick_ignore = [
 ]
 nitpick_ignore_regex = [
     ("py:.*", r"(?!quickswap).*"),
-    ("py:.*", r"quickswap\..*\b_\w+\..*"),  # private modules, which type keyword arguments
+    ("py:class", r"quickswap\.engine\.settings\.\w+Settings"),  # keyword arguments, by name
 ]
 
 

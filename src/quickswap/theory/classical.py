@@ -97,14 +97,11 @@ def mg1(arrival_rate: float, size: Distribution) -> Queue:
 
 
 def mg1_exceptional_first(arrival_rate: float, size: Distribution, first: Distribution) -> Queue:
-    """Return the means of M/G/1 in which the sizes of jobs that find it empty are distributed
-    differently.
+    """Return the means of M/G/1 where a job that arrives at an empty system has another size.
 
-    With S' the size of the first job of a busy period,
-
-        P(wait) = lambda E[S'] / (1 - rho + lambda E[S']),
-        E[W] = P(wait) lambda E[S^2] / (2 (1 - rho))
-               + lambda E[S'^2] / (2 (1 - rho + lambda E[S'])).
+    With S' the size of the first job of a busy period, P(wait) = lambda E[S'] / (1 - rho + lambda
+    E[S']) and E[W] = P(wait) lambda E[S^2] / (2 (1 - rho)) + lambda E[S'^2] / (2 (1 - rho + lambda
+    E[S'])).
 
     Args:
         arrival_rate: jobs per second.
