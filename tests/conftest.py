@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import signal
+import threading
 from pathlib import Path
 
 import pytest
@@ -15,6 +17,13 @@ policies = ["msf", "first-fit", "static-quickswap:threshold=[0,2]"]
 loads = [0.4, 0.6]
 jobs = 4000
 """
+
+
+@pytest.fixture(autouse=True)
+def _ctrl_c() -> None:
+    """Let Ctrl-C interrupt: a shell starts commands in the background with the signal ignored."""
+    if threading.current_thread() is threading.main_thread():
+        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture

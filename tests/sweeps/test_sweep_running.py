@@ -156,7 +156,7 @@ def test_a_precision_costs_more_the_higher_the_load() -> None:
     assert expected_work(short) < expected_work(high)
 
 
-def test_progress_is_reports() -> None:
+def test_progress_is_reported() -> None:
     reports: list[SweepProgress] = []
     points = grid(200_000)
     run_points([*points, points[0]], progress=reports.append)
@@ -193,7 +193,7 @@ def test_compute_returns_failures() -> None:
     assert compute(qs.Point.of(FOUR.with_load(2), "msf").to_json()).failure
 
 
-def test_a_worker_of_another_version_is_reports() -> None:
+def test_a_worker_of_another_version_is_reported() -> None:
     point = grid()[0]
     other = qs.Point(replace(point.inputs, version="0.0"))
     with pytest.raises(qs.QuickswapError, match=r"to quickswap 0\.0"):
