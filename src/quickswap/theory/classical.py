@@ -114,7 +114,7 @@ def mg1_exceptional_first(arrival_rate: float, size: Distribution, first: Distri
 
     Source: Welch, "On a generalized M/G/1 queuing process in which the first customer of each busy
     period receives exceptional service", Operations Research 12 (1964); the paper on Quickswap,
-    remark ex-first.
+    remark remark:ex-first.
     """
     what = "M/G/1 with exceptional first service"
     rate = positive(arrival_rate, f"arrival rate of {what}")
@@ -133,7 +133,9 @@ def _check_distribution(distribution: object, what: str) -> None:
     if not isinstance(distribution, Distribution):
         raise ModelError(
             f"{what} must be a distribution such as quickswap.Exponential(mean=1.0), not "
-            f"{shown(distribution)}."
+            f"{shown(distribution)}.",
+            given=distribution,
+            allowed="a distribution",
         )
 
 
@@ -169,20 +171,29 @@ def polling_waiting_work(
     what = "polling"
     if not isinstance(arrival_rates, Sequence) or isinstance(arrival_rates, str):
         raise ModelError(
-            f"arrival rates of {what} must be a list of numbers, not {shown(arrival_rates)}."
+            f"arrival rates of {what} must be a list of numbers, not {shown(arrival_rates)}.",
+            argument="arrival_rates",
+            given=arrival_rates,
+            allowed="a list of numbers",
         )
     rates = [positive(rate, f"each arrival rate of {what}") for rate in arrival_rates]
     for distributions, name in ((sizes, "sizes"), (switchovers, "switchovers")):
         if isinstance(distributions, str) or not isinstance(distributions, Sequence):
             raise ModelError(
-                f"{name} of {what} must be a list of distributions, not {shown(distributions)}."
+                f"{name} of {what} must be a list of distributions, not {shown(distributions)}.",
+                argument=name,
+                given=distributions,
+                allowed="a list of distributions",
             )
         for distribution in distributions:
             _check_distribution(distribution, f"each of {name} of {what}")
     if not rates or len(rates) != len(sizes):
         raise ModelError(
             f"{what} requires one size distribution for each arrival rate, and at least one of "
-            f"both; there are {len(sizes)} distributions and {len(rates)} rates."
+            f"both; there are {len(sizes)} distributions and {len(rates)} rates.",
+            argument="sizes",
+            given=sizes,
+            allowed="one for each arrival rate, and at least one",
         )
     loads = [rate * size.mean for rate, size in zip(rates, sizes, strict=True)]
     load = math.fsum(loads)

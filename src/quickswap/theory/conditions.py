@@ -82,7 +82,10 @@ def check_markovian(system: System, what: str) -> None:
             if not isinstance(distribution, wanted):
                 raise ModelError(
                     f"{what} requires Poisson arrivals and exponential sizes; class {each.name!r} "
-                    f"has {distribution!r}: simulate the system instead."
+                    f"has {distribution!r}: simulate the system instead.",
+                    argument=f"system.{'arrivals' if wanted is Poisson else 'size'}",
+                    given=distribution,
+                    allowed="Poisson" if wanted is Poisson else "exponential",
                 )
 
 
@@ -95,7 +98,10 @@ def check_load(load: float, rate: float, what: str) -> None:
     if load >= 1:
         raise UnstableError(
             f"{what} has no mean response time at load {load:.6g}: the load must be below 1, "
-            f"and so the arrival rate below {rate / load:.6g}."
+            f"and so the arrival rate below {rate / load:.6g}.",
+            argument="arrival_rate",
+            given=rate,
+            allowed=f"below {rate / load:.6g}",
         )
 
 
@@ -109,7 +115,10 @@ def one_or_all(system: System, what: str) -> OneOrAll:
         needs = ", ".join(str(need) for need in system.needs)
         raise ModelError(
             f"{what} requires two classes, one that needs 1 server and one that needs all "
-            f"{system.servers}; this system has needs {needs}."
+            f"{system.servers}; this system has needs {needs}.",
+            argument="system.needs",
+            given=system.needs,
+            allowed=f"1 and {system.servers}",
         )
     check_markovian(system, what)
     return _read(system, system.needs.index(1), system.servers)
@@ -129,7 +138,10 @@ def exclusive(system: System, what: str) -> OneOrAll:
         raise ModelError(
             f"{what} requires two classes, of which a job of the larger need runs alone on the {k} "
             f"servers, as it fits neither twice nor beside a smaller job; this system has needs "
-            f"{given}."
+            f"{given}.",
+            argument="system.needs",
+            given=system.needs,
+            allowed=f"two, of which the sum and twice the larger are above {k}",
         )
     check_markovian(system, what)
     least = min(system.needs)

@@ -49,7 +49,10 @@ def exact(system: System | str | Path) -> Means:
     if system.arrival_rate >= most:
         raise UnstableError(
             f"FCFS has no mean response time at an arrival rate of {system.arrival_rate:.6g}: at "
-            f"this mix it is stable below {most:.6g} only."
+            f"this mix it is stable below {most:.6g} only.",
+            argument="arrival_rate",
+            given=system.arrival_rate,
+            allowed=f"below {most:.6g}",
         )
     wait = waits(model, False, what)
     return Means.of(system, model.ordered(wait.light + 1 / model.m1, wait.heavy + 1 / model.mk))
@@ -72,11 +75,17 @@ def limit(system: System | str | Path) -> float:
         raise ModelError(
             f"the limit of FCFS for {counted(len(system.classes), 'class')} on "
             f"{counted(system.servers, 'server')} requires a Markov chain of more than {MOST:,} "
-            "states, too many for memory: simulate the system."
+            "states, too many for memory: simulate the system.",
+            argument="system.needs",
+            given=system.needs,
+            allowed=f"at most {MOST:,} states of the chain",
         )
     raise ModelError(
         "the limit of FCFS is known for Poisson arrivals and exponential sizes only (on one-or-all "
-        "systems the sizes of heavy jobs are free): simulate the system."
+        "systems the sizes of heavy jobs are free): simulate the system.",
+        argument="system.classes",
+        given=system.classes,
+        allowed="Poisson arrivals and exponential sizes",
     )
 
 

@@ -58,13 +58,20 @@ def waits(model: OneOrAll, preemptive: bool, what: str) -> Waits:
     import numpy as np
 
     if model.k > LARGEST:
-        raise ModelError(f"{what} is for up to {LARGEST:,} servers, not {model.k:,}.")
+        raise ModelError(
+            f"{what} is for up to {LARGEST:,} servers, not {model.k:,}.",
+            argument="system.servers",
+            given=model.k,
+            allowed=f"up to {LARGEST:,}",
+        )
     try:
         with np.errstate(all="ignore"):  # the checks refuse nan and infinity
             return _waits(model, preemptive, what)
     except np.linalg.LinAlgError:
         raise ModelError(
-            f"{what} fails for this system, as its rates differ too much in size: simulate it."
+            f"{what} fails for this system, as its rates differ too much in size: simulate it.",
+            argument="system.classes",
+            allowed="rates of similar size",
         ) from None
 
 
@@ -186,11 +193,16 @@ def _sums(
         s_1 (1 - A) = s_0 (up - down) + x_0 down
         s_2 (1 - A) = 2 s_1 (up - down) + s_0 (up + down) - x_0 down
 
-    1 - A is singular and determines s_i up to a multiple of its null vector. The equation below,
-    times the vector of ones, determines the multiple, through a vector a with
-    (1 - A) a = steps - drift, steps = (up - down) 1, where the drift is the mean step of the level.
-    Near the stability limit the drift is small, and each s_i is divided by it once; the geometric
-    series of the matrix R would lose twice as many digits.
+    1 - A is singular and determines s_i up to a multiple of its null vector, the stationary
+    distribution of the phases. The equation below, times the vector of ones, gives s_i steps, where
+    steps = (up - down) 1. The drift is the mean of steps in the stationary distribution, and a with
+    (1 - A) a = steps - drift turns s_i steps into the sum of s_i:
+
+        s_i steps = s_i (1 - A) a + drift s_i 1.
+
+    That sum makes the equations regular: s (1 - A + 1 e) = s (1 - A) + (s 1) e, e = `equal`. Near
+    the stability limit the drift is small, and each s_i is divided by it once; the geometric series
+    of the matrix R would lose twice as many digits.
     """
     import numpy as np
 
@@ -204,7 +216,7 @@ def _sums(
 
     def scaled(balance: Array, rest: float) -> Array:
         """Return s with s (1 - A) = balance and s steps = rest."""
-        amount = (rest - float(balance @ along)) / drift
+        amount = (rest - float(balance @ along)) / drift  # the sum of s
         result: Array = np.linalg.solve(regular.T, balance + amount * equal)
         return result
 

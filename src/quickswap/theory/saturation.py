@@ -104,7 +104,10 @@ def _saturated_rate(
         raise ModelError(
             f"the saturated chain of FCFS for {counted(len(needs), 'class')} on "
             f"{counted(servers, 'server')} has more than {MOST:,} states, too "
-            "many for memory: simulate the system."
+            "many for memory: simulate the system.",
+            argument="system.needs",
+            given=tuple(needs),
+            allowed=f"at most {MOST:,} states of the chain",
         )
     rates = 1 / np.array([mean for _, mean in classes])
     chain = _chain(servers, np.array(needs), np.array(shares), rates)
@@ -208,7 +211,11 @@ def _multisets(servers: int, needs: Ints) -> tuple[Ints, Ints]:
 
 
 def _eliminate(chain: _Chain) -> Floats:
-    """Return how often each (v, h) is visited per visit to the anchor, by sparse elimination."""
+    """Return how often each (v, h) is visited per visit to the anchor, by sparse elimination.
+
+    The balance of all states is singular. One visit to the anchor is given, and the balance of the
+    others determines theirs.
+    """
     import numpy as np
     from scipy.sparse import bmat
     from scipy.sparse.linalg import splu

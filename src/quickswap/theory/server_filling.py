@@ -62,7 +62,10 @@ def large_load(system: System | str | Path) -> float:
         raise ModelError(
             f"{what} requires needs that divide each other and the number of servers, Poisson "
             "arrivals and sizes of bounded mean residual time; this system has needs "
-            f"{', '.join(map(str, system.needs))} on {counted(system.servers, 'server')}."
+            f"{', '.join(map(str, system.needs))} on {counted(system.servers, 'server')}.",
+            argument="system.needs",
+            given=system.needs,
+            allowed="needs that divide each other and the servers",
         )
     check_load(system.load, system.arrival_rate, what)
     first = system.load / system.arrival_rate
@@ -93,10 +96,11 @@ def divisors_fill(system: System) -> bool:
 
 
 def _regular(system: System) -> bool:
-    return poisson(system) and all(_bounded(each.size) for each in system.classes)
+    """Return whether arrivals are Poisson and mean residual sizes are bounded."""
 
+    def unbounded(size: Distribution) -> bool:
+        return isinstance(size, LogNormal | Pareto) or (
+            isinstance(size, Weibull) and size.shape < 1
+        )
 
-def _bounded(size: Distribution) -> bool:
-    """Return whether the mean residual size is bounded, however long the job has run."""
-    unbounded = isinstance(size, LogNormal | Pareto)
-    return not (unbounded or (isinstance(size, Weibull) and size.shape < 1))
+    return poisson(system) and not any(unbounded(each.size) for each in system.classes)

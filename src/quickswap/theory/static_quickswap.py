@@ -95,11 +95,14 @@ def approximate(
             "Static Quickswap with the exclusive drain has no mean response time at an arrival "
             f"rate of {system.arrival_rate:.6g}: the sum of rate x mean size / floor(k / need) "
             "must be below 1, and so at this mix the arrival rate below "
-            f"{system.arrival_rate / means.load:.6g}."
+            f"{system.arrival_rate / means.load:.6g}.",
+            argument="arrival_rate",
+            given=system.arrival_rate,
+            allowed=f"below {system.arrival_rate / means.load:.6g}",
         )
     worst = min(range(len(limits)), key=means.beyond)
     if means.beyond(worst) < 0 or (means.beyond(worst) == 0 and means.visits[worst].slots > 1):
-        raise ModelError(_too_low(system, limits, worst, means))
+        raise _too_low(system, limits, worst, means)
     return _result(system, limits, cyclic, means)
 
 
@@ -141,8 +144,8 @@ def _means(system: System, limits: list[int]) -> _Mean:
     return _Mean(visits, load, math.fsum(visit.lost for visit in visits) / (1 - load))
 
 
-def _too_low(system: System, limits: list[int], worst: int, means: _Mean) -> str:
-    """Return the message about a class with too few jobs."""
+def _too_low(system: System, limits: list[int], worst: int, means: _Mean) -> ModelError:
+    """Return the error about a class with too few jobs."""
     rate = system.arrival_rate
 
     def least(rate: float) -> float:
@@ -151,11 +154,14 @@ def _too_low(system: System, limits: list[int], worst: int, means: _Mean) -> str
 
     visit = means.visits[worst]
     waiting = max(visit.waiting(means.away(worst)), 0.0)
-    return (
+    return ModelError(
         f"{WHAT} needs at least c - 1 = {visit.slots - 1} jobs of class "
         f"{system.names[worst]!r} on average when its visit begins, not {waiting:.6g} as at an "
-        f"arrival rate of {rate:.6g}: {holds_from(least, rate, rate / means.load)}; simulate the "
-        "system instead."
+        f"arrival rate of {rate:.6g}: {(holds := holds_from(least, rate, rate / means.load))}; "
+        "simulate the system instead.",
+        argument="arrival_rate",
+        given=rate,
+        allowed=holds,
     )
 
 

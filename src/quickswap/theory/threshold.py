@@ -8,7 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
-from quickswap.errors import ModelError, QuickswapError, unknown_message
+from quickswap.errors import ModelError, QuickswapError, unknown
 from quickswap.model.system import System
 from quickswap.theory.means import Means
 from quickswap.theory.msfq.solution import ExactMSFQ, MSFQSolver
@@ -86,16 +86,6 @@ class Thresholds(MSFQSolver):
     Arguments and errors are those of `best_threshold`.
     """
 
-    def __init__(self, system: System | str | Path, drain: str = "on_demand") -> None:
-        super().__init__(system, drain)
-        self._solutions: dict[int, ExactMSFQ] = {}
-
-    def at(self, threshold: int) -> ExactMSFQ:
-        """Return the solution at a threshold from 0 to `highest`."""
-        if threshold not in self._solutions:
-            self._solutions[threshold] = super().at(threshold)
-        return self._solutions[threshold]
-
     def best(self, metric: str | int = "mean", every: bool = False) -> BestThreshold:
         """Return the best threshold; see `best_threshold`."""
         name, measure = _metric(self.system, metric)
@@ -111,7 +101,7 @@ class Thresholds(MSFQSolver):
         else:
             _search(value, sorted({round(i * self.highest / GRID) for i in range(GRID + 1)}))
         default = measure(self.at(self.default))
-        levels = tuple(sorted(self._solutions))
+        levels = tuple(sorted(self.solutions))
         best = min(levels, key=value)
         return BestThreshold(
             threshold=best,
@@ -141,17 +131,17 @@ def _search(value: Callable[[int], float], levels: range | list[int]) -> None:
 
 def _metric(system: System, metric: str | int) -> tuple[str, Metric]:
     """Return the name of the metric and the function that evaluates it on a solution."""
-    if metric == "mean":
-        return "mean", lambda solution: solution.mean_response_time
-    if metric == "weighted":
-        return "weighted", lambda solution: solution.weighted_mean_response_time
-    if metric == "max-class":
-        return "max-class", lambda solution: solution.largest_mean_response_time
+    named: dict[str, Metric] = {
+        "mean": lambda solution: solution.mean_response_time,
+        "weighted": lambda solution: solution.weighted_mean_response_time,
+        "max-class": lambda solution: solution.largest_mean_response_time,
+    }
+    if isinstance(metric, str) and metric in named:
+        return metric, named[metric]
     if metric in system.names:
         place = system.names.index(str(metric))
     elif isinstance(metric, int) and not isinstance(metric, bool) and 0 <= metric < 2:
         place = metric
     else:
-        known = ["mean", "weighted", "max-class", *system.names]
-        raise QuickswapError(unknown_message("metric", metric, known))
+        unknown("metric", metric, [*named, *system.names], QuickswapError, argument="metric")
     return system.names[place], lambda solution: solution.classes[place].mean_response_time

@@ -19,12 +19,7 @@ from dataclasses import dataclass, field
 from quickswap.errors import ModelError
 from quickswap.theory.moments import Moments, busy_period
 
-__all__ = ["TOO_LONG", "Times", "Visit", "check_finite", "holds_from"]
-
-TOO_LONG = (
-    "{} leads to visits of more than 1e150 seconds, too long to compute: raise the threshold or "
-    "lower the arrival rate."
-)
+__all__ = ["Times", "Visit", "check_finite", "holds_from", "too_long"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,8 +80,9 @@ class Visit:
     def lost(self) -> float:
         """W, the time in seconds with all slots idle that equals the capacity lost in a visit.
 
-        H_2 consists of N - c + 1 busy periods of mean b = 1 / (c mu (1 - rho)), and N has the mean
-        lambda E[Y] = lambda (C - E[H_2] - E[H_3]). Solving for the working phase,
+        H_2 consists of N - c + 1 busy periods of mean b = 1 / (c mu (1 - rho)) (lemma
+        lemma:cycle-length), and N has the mean lambda E[Y] = lambda (C - E[H_2] - E[H_3]). Solving
+        for the working phase,
 
             E[H_2 + H_3] = (b (lambda C - c + 1) + E[H_3]) / (1 + lambda b)
                          = rho C - (c - 1) / (c mu) + (1 - rho) E[H_3],
@@ -132,9 +128,10 @@ class Visit:
     def times(self, cycle: float, away: float, spread: float, share: float) -> Times:
         """Return the mean response times.
 
-        By PASTA, the jobs that arrive in a phase are the share of time in that phase. In H_3 a job
-        with n others ahead responds in 1 / mu + (n - c + 1)^+ / (c mu) (lemma thm:absorption); the
-        mean of (n - c + 1)^+ is the integral of `_passages` over E[H_3].
+        By PASTA, the share of jobs that arrive in a phase is the share of time in it (equation
+        eq:er, lemma lem:fraction). In H_3 a job with n others ahead responds in
+        1 / mu + (n - c + 1)^+ / (c mu) (lemma thm:absorption); the mean of (n - c + 1)^+ is the
+        integral of `_passages` over E[H_3].
 
         Args:
             cycle: mean time C from visit to visit, in seconds; 0 if no visit loses any.
@@ -170,8 +167,13 @@ class Visit:
     def _wait_full(self, away: float, spread: float) -> float:
         """Return the mean wait of jobs that arrive in H_2: lemma thm:exceptional-first.
 
-        H_2 is a busy period of M/M/1(lambda, c mu) that begins with M = N - c + 1 jobs. The wait is
-        rho b + (E[M^2] + E[M]) / (2 c mu E[M]), and Var M = Var N = E[N] (1 + lambda Var Y / E[Y]).
+        H_2 is a busy period of M/M/1(lambda, c mu) that begins with M = N - c + 1 jobs, whose sizes
+        add up to the exceptional size S'. The lemma's quotient W / (1 - p) simplifies to
+
+            lambda E[S^2] / (2 (1 - rho)) + E[S'^2] / (2 E[S'])
+            = rho b + (E[M^2] + E[M]) / (2 c mu E[M]),
+
+        and Var M = Var N = E[N] (1 + lambda Var Y / E[Y]).
         """
         beyond, speed = self.beyond(away), self.slots * self.service
         weight = 1.0 if self.slots == 1 else self.waiting(away) / beyond
@@ -182,15 +184,9 @@ class Visit:
 def holds_from(excess: Callable[[float], float], rate: float, limit: float) -> str:
     """Return the clause with the arrival rate, from `rate` to `limit`, above which `excess` > 0.
 
-    If it is positive anywhere it increases without bound towards `limit`, as cycles do.
+    If it is positive anywhere it increases without bound towards `limit`, as cycles do: halving the
+    distance to the limit brackets its zero. It is clipped, as the search interpolates.
     """
-    start = _first_rate(excess, rate, limit)
-    if start is None:
-        return "it holds at no arrival rate at this mix"
-    return f"it holds from an arrival rate of {start * (1 + 1e-5):.6g} on at this mix"
-
-
-def _first_rate(excess: Callable[[float], float], rate: float, limit: float) -> float | None:
     from scipy.optimize import brentq
 
     def clipped(gap: float) -> float:
@@ -200,9 +196,10 @@ def _first_rate(excess: Callable[[float], float], rate: float, limit: float) -> 
     while wide > 1e-12:
         narrow = wide / 2
         if clipped(narrow) >= 0:
-            return limit * (1 - float(brentq(clipped, narrow, wide, xtol=1e-15, rtol=1e-12)))
+            start = limit * (1 - float(brentq(clipped, narrow, wide, xtol=1e-15, rtol=1e-12)))
+            return f"it holds from an arrival rate of {start * (1 + 1e-5):.6g} on at this mix"
         wide = narrow
-    return None
+    return "it holds at no arrival rate at this mix"
 
 
 def check_finite(what: str, times: list[float]) -> None:
@@ -212,4 +209,14 @@ def check_finite(what: str, times: list[float]) -> None:
         ModelError: one is too large for a float.
     """
     if not all(math.isfinite(time) for time in times):
-        raise ModelError(TOO_LONG.format(what))
+        raise too_long(what)
+
+
+def too_long(what: str) -> ModelError:
+    """Return the error about visits that are too long to compute."""
+    return ModelError(
+        f"{what} leads to visits of more than 1e150 seconds, too long to compute: raise the "
+        "threshold or lower the arrival rate.",
+        argument="threshold",
+        allowed="visits of at most 1e150 seconds",
+    )

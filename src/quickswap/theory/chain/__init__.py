@@ -121,13 +121,21 @@ def exact(
     if isinstance(policy, Policy) and policy.estimates:
         raise PolicyError(
             f"{policy.label} uses estimated sizes of jobs, so the numbers of jobs are not a Markov "
-            "chain: simulate the system instead."
+            "chain: simulate the system instead.",
+            argument="policy",
+            given=policy,
+            allowed="a policy without estimates of sizes",
         )
     check_markovian(system, "chain.exact")
     tolerance = positive(tolerance, "tolerance")
     if not LEAST <= tolerance < 1:
-        raise QuickswapError(f"tolerance must be from {LEAST:g} to below 1, not {tolerance:g}.")
-    max_states = whole(max_states, "max_states", 1, 2**31 - 1)
+        raise QuickswapError(
+            f"tolerance must be from {LEAST:g} to below 1, not {tolerance:g}.",
+            argument="tolerance",
+            given=tolerance,
+            allowed=f"from {LEAST:g} to below 1",
+        )
+    max_states = whole(max_states, "max_states", 1, 2**31 - 1, argument="max_states")
     _check_stable(system, policy)
     level = _deep_enough(system, policy, tolerance, max_states)
     shares = np.array(system.job_shares)
@@ -152,7 +160,10 @@ def _check_stable(system: System, policy: Policy | CustomPolicy) -> None:
         name = policy.label if isinstance(policy, Policy) else "every policy"
         raise UnstableError(
             f"{name} has no mean response time at arrival rate {system.arrival_rate:.6g}: it is "
-            f"stable only below {limit:.6g}."
+            f"stable only below {limit:.6g}.",
+            argument="arrival_rate",
+            given=system.arrival_rate,
+            allowed=f"below {limit:.6g}",
         )
 
 
@@ -192,7 +203,11 @@ def _pace(levels: list[Level]) -> float:
 
 
 def _largest_that_fits(levels: list[Level], limits: Vector, max_states: int) -> Vector:
-    """Return limits that give fewer states: between those solved, if any, and those given."""
+    """Return limits that give fewer states: between those solved, if any, and those given.
+
+    The states grow like a power of the limits: one for each class, or one for all behind a window;
+    more where the order of arrival counts, as the last two levels show.
+    """
     if not levels:
         return 0.7 * limits
     last = levels[-1]

@@ -78,7 +78,10 @@ class Level:
 
 
 def _slope(numbers: NDArray[np.int64], distribution: Vector, limit: float) -> float:
-    """Return the decay of a tail, measured beyond its start and away from the border."""
+    """Return the decay of a tail, measured beyond its start and away from the border.
+
+    Tails below 1e-11 may be rounding errors; near the border the truncation bends them.
+    """
     mass = np.bincount(numbers, distribution)
     tail = mass[::-1].cumsum()[::-1]
     seen = int(np.flatnonzero(tail > 1e-11)[-1])

@@ -86,14 +86,16 @@ def approximate(
         UnstableError: a load of 1 or more.
     """
     if form not in FORMS:
-        unknown("form", form, FORMS)
+        unknown("form", form, FORMS, argument="form")
     system = as_system(system)
     model = one_or_all(system, WHAT)
-    threshold = whole(threshold, f"threshold of {WHAT}", 0, model.k - 1, PolicyError)
+    threshold = whole(
+        threshold, f"threshold of {WHAT}", 0, model.k - 1, PolicyError, argument="threshold"
+    )
     check_load(model.load, system.arrival_rate, WHAT)
     phases = _phases(model, threshold)
     if not phases.light.beyond(phases.away) > 0:
-        raise ModelError(_too_low(model, threshold, system.arrival_rate, phases))
+        raise _too_low(model, threshold, system.arrival_rate, phases)
     return _result(system, model, threshold, form, phases)
 
 
@@ -121,8 +123,8 @@ def _phases(model: OneOrAll, threshold: int) -> _Phases:
     return _Phases(light, heavy, cycle, light.drain.mean + model.heavy_load * cycle)
 
 
-def _too_low(model: OneOrAll, threshold: int, rate: float, phases: _Phases) -> str:
-    """Return the message about too few light jobs."""
+def _too_low(model: OneOrAll, threshold: int, rate: float, phases: _Phases) -> ModelError:
+    """Return the error about too few light jobs."""
     limit = rate / model.load
 
     def beyond(other_rate: float) -> float:
@@ -130,11 +132,14 @@ def _too_low(model: OneOrAll, threshold: int, rate: float, phases: _Phases) -> s
         other = _phases(replace(model, l1=model.l1 * scale, lk=model.lk * scale), threshold)
         return other.light.beyond(other.away)
 
-    return (
+    return ModelError(
         f"{WHAT} needs at least k - 1 = {model.k - 1} light jobs on average when phase 2 begins, "
         f"not {max(phases.light.waiting(phases.away), 0.0):.6g} as at an arrival rate of "
-        f"{rate:.6g}: {holds_from(beyond, rate, limit)}; use quickswap.theory.msfq.exact, which "
-        "covers every rate."
+        f"{rate:.6g}: {(holds := holds_from(beyond, rate, limit))}; use "
+        "quickswap.theory.msfq.exact, which covers every rate.",
+        argument="arrival_rate",
+        given=rate,
+        allowed=holds,
     )
 
 
@@ -147,8 +152,9 @@ def _result(
     x = h2 + h3 + h4
     n1 = x.arrivals(model.lk)  # lemma lem:ztrans
     h1 = n1.copies(heavy.busy)  # lemma lemma:cycle-length
-    # Y = H_4 + H_1. H_1 given X is lk b_H X on average, and X contains the same H_4, independent of
-    # the rest: Cov(H_4, H_1) = R_H Var H_4, with R_H = lk b_H.
+    # Y = H_4 + H_1 (H_{4,1} in the proof of lemma lem:ztrans). H_1 given X is lk b_H X on average,
+    # and X contains the same H_4, independent of the rest: Cov(H_4, H_1) = R_H Var H_4, with
+    # R_H = lk b_H.
     reply = model.lk * heavy.busy.mean
     y = Moments(away, h4.variance + h1.variance + 2 * reply * h4.variance)
     lights = light.times(cycle, away, y.variance / away, away / cycle)

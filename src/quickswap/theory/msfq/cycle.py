@@ -242,6 +242,7 @@ def _on_demand(visits: OnDemand, unknowns: Unknowns) -> Cycle:
     model, ell, k, lk = visits.model, visits.threshold, visits.model.k, visits.model.lk
     each, drain, start = passages(model, ell), drains(model, ell), Start.of(unknowns, k)
     heavy = _FirstHeavy.of(visits, each)
+    # For l = k the descent is from k + 1: that from k, with one more light present throughout.
     fall = (
         each.down_to(ell) if ell < k else Descent(each.mean, each.variance, each.area + each.mean)
     )
@@ -282,8 +283,9 @@ def _on_demand(visits: OnDemand, unknowns: Unknowns) -> Cycle:
     heavies = (1 + lk * wait) / (model.mk - lk)
     full = b * start.first
     if ell == k:
-        # Phase 2 ends at the first of: the passage k -> k-1, or a heavy at level k. From level k
-        # without a heavy, its rest F solves (l1 + k m1 + lk) F = 1 + l1 (b + h_k(lk) F).
+        # If a heavy waits, phase 2 ends at level k, after i - 1 passages instead of i. Otherwise it
+        # ends with the passage k -> k-1 or, at level k, with the first heavy: from level k on it
+        # takes F, (l1 + k m1 + lk) F = 1 + l1 (b + h_k(lk) F).
         leave = lk + k * model.m1 + model.l1 * float(visits.met[k])
         full += unknowns.unmet * (1 + model.l1 * b) / leave - b * start.above
     return Cycle(
@@ -323,8 +325,13 @@ class _FirstHeavy:
 
             (l1 + j m1 + lk) f_j = lk m_j + l1 (f_{j+1} + p_{j+1} m_j + (1 - p_{j+1}) f_j),
 
-        likewise for squares. A descent from n is the passage n -> n-1 and the descent from n - 1.
-        All terms are positive.
+        and for squares, of which the sum of two independent times has s + 2 f m + E,
+
+            (l1 + j m1 + lk) s_j = lk E_j
+                + l1 (s_{j+1} + 2 f_{j+1} m_j + p_{j+1} E_j + (1 - p_{j+1}) s_j).
+
+        For j = k, j + 1 is replaced by k. A descent from n is the passage n -> n-1 and the descent
+        from n - 1. All terms are positive.
         """
         model, k, l1, lk = visits.model, visits.model.k, visits.model.l1, visits.model.lk
         met, first, second = np.zeros((3, k + 1))

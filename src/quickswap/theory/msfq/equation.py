@@ -11,10 +11,14 @@ Hence
     f = upper w^(1-k),   r_n = g_n - f w^n,   e = unmet.
 
 One step z -> w(z) replaces lights by those that arrive in the busy periods of heavies they lead to,
-fewer on average: w'(1) = R_H R_L < 1 at a load below 1. So the orbit z, w(z), w(w(z)), ...
-converges to 1, where Pi is 1, and Pi(z) is a constant plus a sum of known functions times the
-unknowns pi_0 ... pi_{k-1} (and Q). Its coefficients 0 ... k-1, computed from values on a circle by
-a fast Fourier transform, are the unknowns themselves: a linear system.
+fewer on average: w'(1) = R_H R_L < 1 at a load below 1, with R_H = lk / (mk - lk) and
+R_L = l1 / (k m1 - l1). So the orbit z, w(z), w(w(z)), ... converges to 1, where Pi is 1, and Pi(z)
+is a constant plus a sum of known functions times the unknowns pi_0 ... pi_{k-1} (and Q):
+
+    Pi(z_0) = f(z_0) ... f(z_i) Pi(z_{i+1}) + sum_{j<=i} f(z_0) ... f(z_{j-1}) rest(z_j).
+
+The coefficients 0 ... k-1 of Pi, computed from values on a circle by a fast Fourier transform, are
+the unknowns themselves: a linear system.
 
 Near 1 all functions are power series in t = (1 - z) / radius, computed from values on a small
 circle. Once the orbit is in that circle only powers of t are summed; once it shrinks in proportion,
@@ -35,10 +39,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import solve_triangular
 
-from quickswap.errors import ModelError
 from quickswap.theory.msfq.transforms import LightVisits, OnDemand, Transforms, products
 from quickswap.theory.residuals import check_residual
-from quickswap.theory.visits import TOO_LONG
+from quickswap.theory.visits import too_long
 
 Floats = NDArray[np.float64]
 Complex = NDArray[np.complex128]
@@ -112,7 +115,9 @@ class Equation:
         self._e = None if visit.unmet is None else _series(visit.unmet)
         # One step maps Pi to f Pi(w): column i holds the series of its image of t^i. With
         # Pi = 1 + sum c_i t^i, coefficients give c = shift c + (f - 1) + rest: the moment equations
-        # of N, whose matrix 1 - shift is triangular, as w(1) = 1.
+        # of N, whose matrix 1 - shift is triangular, as w(1) = 1. Its inverse is the sum of all
+        # powers of shift, and hence of the images of a series along the rest of an orbit: `_sums`
+        # sums r_n along it, and the product of all f is 1 + `_limit`.
         shift = np.empty((ORDER + 1, ORDER + 1))
         column = self._f
         for i in range(ORDER + 1):
@@ -122,6 +127,8 @@ class Equation:
         self._sums = solve_triangular(unit - shift[1:, 1:], unit, lower=True)
         self._first = shift[1:, 0]
         self._limit = self._sums @ self._first
+        # Where |t| <= (1 - slope) / (8 bend) the quadratic term of w changes its slope by at most
+        # an eighth of 1 - slope: each step shrinks t in proportion, and `_sums` converges.
         slope, bend = self._w[1], abs(self._w[2])
         self.near = self.radius * min(0.5, (1 - slope) / (8 * bend) if bend > 0 else math.inf)
 
@@ -129,7 +136,8 @@ class Equation:
         """Return half a radius around z = 1 within which all functions are analytic.
 
         They are built from generating functions, whose coefficients are positive: by Pringsheim's
-        theorem the nearest singularity is at a real z > 1.
+        theorem the nearest singularity is at a real z > 1. The search starts halfway to that of
+        beta, the branch point of busy periods of heavies.
         """
         model = self.visits.model
         radius = (math.sqrt(model.mk) - math.sqrt(model.lk)) ** 2 / (2 * model.l1)
@@ -142,10 +150,14 @@ class Equation:
                 if self.visits.analytic(-2 * radius) and np.all(np.abs(np.concatenate(rows)) < 0.5):
                     return radius
             radius /= 2
-        raise ModelError(TOO_LONG.format("this threshold"))
+        raise too_long("this threshold")
 
     def _step(self, visit: Transforms) -> tuple[Any, Any]:
-        """Return 1 - f, and r_n in row n, for n < k."""
+        """Return 1 - f, and r_n in row n, for n < k.
+
+        With c the complement of w^(k-1-n), f w^n = (1 - upper) / (1 - c), so that
+        1 - f w^n = (upper - c) / (1 - c), and r_n = g_n - f w^n = (1 - f w^n) - (1 - g_n).
+        """
         powers = np.zeros_like(visit.low)  # complements of w^(k-1-n)
         powers[:-1] = products(np.broadcast_to(visit.w, powers[:-1].shape))[::-1]
         missing = (visit.upper - powers) / (1 - powers)
@@ -163,7 +175,7 @@ class Equation:
             The constants, one per point; the factors, one row per unknown.
         """
         delta = delta.copy()
-        factor = np.ones_like(delta)
+        factor = np.ones_like(delta)  # the product of f along the orbit
         parts = np.zeros((columns + self.visits.unmet, len(delta)), dtype=complex)
         while np.max(np.abs(delta)) > self.radius / 2:
             visit = self.visits.at(delta)
@@ -175,6 +187,8 @@ class Equation:
             if visit.unmet is not None:
                 parts[-1] += factor * visit.unmet
             factor, delta = factor * (1 - missing), visit.w
+        # The same in powers of t: r_n is a series, and the sum of factor t^m along the orbit is all
+        # that it needs. r_n(1) = 0, as f(1) = w(1) = 1.
         sums = np.zeros((ORDER, len(delta)), dtype=complex)
         turn = np.array([self._f[1:], self._w[1:]], dtype=complex)
         t = delta / self.radius
@@ -214,7 +228,8 @@ class Equation:
         """Return the distribution of N.
 
         On the circle |z| = r the discrete transform of K points returns pi_n + r^K pi_{n+K} + ...
-        in place of pi_n; r^K = 10^(1 - DIGITS) makes that a rounding error.
+        in place of pi_n; r^K = 10^(1 - DIGITS) makes that a rounding error. Row n of the linear
+        system is pi_n r^n = known_n + sum_m rows_nm pi_m.
         """
         points, columns, least = self._sizes()
         radius = 10 ** (-(DIGITS - 1) / points)
@@ -229,6 +244,7 @@ class Equation:
             scale = np.append(scale, 1.0)
         answer = np.linalg.solve(np.eye(len(rows)) - rows / scale, known) / scale
         unmet = float(answer[-1]) if self.visits.unmet else 0.0
+        # r^-n amplifies rounding errors, up to 10^(DIGITS - 1) times: the last eighth is left out
         pi = np.fft.irfft(constant + answer @ parts, points)[: points * 7 // 8]
         pi = pi / radius ** np.arange(len(pi))
         self._check(pi, answer, radius, least)
@@ -241,7 +257,7 @@ class Equation:
         """Compare Pi with the sum of its coefficients on the circle, between the points used.
 
         Raises:
-            QuickswapError: they differ.
+            QuickswapError: they differ, or the coefficients are no probabilities.
         """
         turns = (np.array([0, 3, 7, 10]) * len(pi) // 20 + 0.5) / len(pi)
         between = radius * np.exp(-2j * np.pi * turns)
@@ -253,7 +269,11 @@ class Equation:
         check_residual(SOLVER, "the functional equation for the lights", gap, RESIDUAL)
 
     def _sizes(self) -> tuple[int, int, float]:
-        """Return the points on the circle, the unknowns pi_n, and the least w to divide by."""
+        """Return the points on the circle, the unknowns pi_n, and the least w to divide by.
+
+        |w| is least where |z| = 1. Where |w| is below the least, `floor`, the direct sum stops at
+        the first term below 10^-DIGITS: floor^(columns - k) = 10^-DIGITS.
+        """
         k, points = self.k, max(3 * self.k, 64)
         around = np.exp(2j * np.pi * np.arange(points // 2 + 1) / points)
         least = float(np.min(np.abs(1 - self.visits.at(1 - around).w)))
@@ -284,7 +304,11 @@ class Equation:
         return row, scale * float(constant[0].real)
 
     def above(self, unknowns: Unknowns, delta: Complex) -> Complex:
-        """Return sum_{n >= k} pi_n (1 - y^(n-k+1)) at points y = 1 - delta, |y| <= 1."""
+        """Return sum_{n >= k} pi_n (1 - y^(n-k+1)) at points y = 1 - delta, |y| <= 1.
+
+        With P = P(N >= k) and c_n = 1 - y^n it is P - y^(1-k) (Pi(y) - sum_{n<k} pi_n y^n)
+        = ((1 - Pi(y)) - sum_{n<k} pi_n c_n - P c_{k-1}) / (1 - c_{k-1}).
+        """
         k, pi, result = self.k, unknowns.pi, np.empty_like(delta)
         low, high = pi[:k], 1 - pi[:k].sum()
         small = np.abs(1 - delta) < _floor(k, FEWER)

@@ -68,7 +68,7 @@ class ResponseTimes:
         Raises:
             QuickswapError: another order.
         """
-        order = whole(order, "order of a moment", 1, MOST_MOMENTS, QuickswapError)
+        order = whole(order, "order of a moment", 1, MOST_MOMENTS, QuickswapError, "order")
         if self._moments is None:
             self._moments = self._find_moments()
         return float(self._moments[order])
@@ -85,7 +85,10 @@ class ResponseTimes:
             times = np.array(math.nan)
         if not (np.isfinite(times).all() and (times >= 0).all()):
             raise QuickswapError(
-                f"a time must be a finite number of at least 0, not {shown(time)}."
+                f"a time must be a finite number of at least 0, not {shown(time)}.",
+                argument="time",
+                given=time,
+                allowed="a finite number of at least 0",
             )
         flat, result = times.reshape(-1), np.ones(times.size)
         if (flat > 0).any():
@@ -102,7 +105,10 @@ class ResponseTimes:
         if not 0 < share <= 1 - FAREST:
             raise QuickswapError(
                 f"a percentile must be above 0 and at most {100 * (1 - FAREST):.10g}, above which "
-                f"rounding hides the tail, not {percent!r}."
+                f"rounding hides the tail, not {percent!r}.",
+                argument="percent",
+                given=percent,
+                allowed=f"above 0 and at most {100 * (1 - FAREST):.10g}",
             )
         low, high = 0.0, self.mean
         while self.sf(high) > 1 - share:
@@ -156,7 +162,10 @@ class ResponseTimes:
 
             E[exp(-s (H - T)); T < H] = lk / (lk - s) (E[exp(-s H)] - E[exp(-lk H)]),
 
-        with a removable singularity at s = lk; lk / (lk - s) = 1 + `late`.
+        with a removable singularity at s = lk; lk / (lk - s) = 1 + late. Summed over pi_n, with
+        P = P(N >= k), `above` = P - sum pi_n E[exp(-s H)] and met = P - Q, the part of n >= k is
+
+            met - (1 + late)(met - above) d_l = met (1 - d_l) + (above + late (above - met)) d_l.
         """
         k, ell, lk = visits.model.k, visits.threshold, visits.model.lk
         passages, drains = visits.passages(s), visits.drains(s)
@@ -174,10 +183,10 @@ class ResponseTimes:
         unmet = self._unknowns.unmet
         high_share = 1 - low.sum()
         above = self._equation.above(self._unknowns, passages[k])
-        above += down * (high_share - above)
-        late = s / (lk - s)
-        rest = (1 - last) * (above + late * (above - (high_share - unmet)))
-        return np.asarray(result + last * (high_share - unmet) + rest + unmet * levels[ell])
+        above += down * (high_share - above)  # the descent is n - k + 1 passages, and that below
+        met_high, late = high_share - unmet, s / (lk - s)
+        rest = (1 - last) * (above + late * (above - met_high))
+        return np.asarray(result + last * met_high + rest + unmet * levels[ell])
 
     def _invert(self, times: Floats) -> Floats:
         """Return P(T > t) at positive times, by the method "Euler".
@@ -203,7 +212,9 @@ class ResponseTimes:
         """Return E[T^n] for n = 0 ... 6 from values of the transform on a circle around 0.
 
         E[exp(-s T)] = sum_n (-s)^n E[T^n] / n!, so that Fourier coefficients on the circle give the
-        moments. The radius is such that nothing is singular up to twice as far from 0.
+        moments. The radius is such that nothing is singular up to twice as far from 0: neither the
+        factor of M/M/1 at s = lk - mk, nor the passages; and that 1 - h_k(s), about s / slow, stays
+        where `Equation` sums its orbit as a series.
         """
         model, visits = self._model, self._equation.visits
         slow = model.k * model.m1 - model.l1
@@ -218,7 +229,10 @@ class ResponseTimes:
         return np.asarray(series * signs / radius**order)
 
     def _regular(self, visits: LightVisits, radius: float) -> bool:
-        """Return whether all factors are regular up to twice `radius`, and below 1.5 at -radius."""
+        """Return whether all factors are regular up to twice `radius`, and below 1.5 at -radius.
+
+        A transform is largest, over a circle around 0, at the negative real point.
+        """
         if not visits.regular(-2 * radius, -2 * radius):
             return False
         s = np.array([-radius])

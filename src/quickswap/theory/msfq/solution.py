@@ -114,6 +114,7 @@ class MSFQSolver:
     Attributes:
         default: c - 1, the threshold that the paper recommends.
         highest: the highest threshold, c or c - 1.
+        solutions: those computed so far, by threshold.
     """
 
     def __init__(self, system: System | str | Path, drain: str = "on_demand") -> None:
@@ -123,14 +124,41 @@ class MSFQSolver:
         check_load(self._model.load, system.arrival_rate, "MSFQ")
         _check_solvable(system, self._model)
         self.system, self.drain = system, drain
+        self.solutions: dict[int, ExactMSFQ] = {}
         self.default = self._model.k - 1
         self.highest = self._model.k - (drain == "always")
 
     def at(self, threshold: int) -> ExactMSFQ:
-        """Return the solution at a threshold from 0 to `highest`."""
+        """Return the solution at a threshold from 0 to `highest`, computed at the first call."""
         what = f"threshold of MSFQ with drain {self.drain!r}"
-        threshold = whole(threshold, what, 0, self.highest, PolicyError)
-        return _solve(self.system, self._model, threshold, self.drain)
+        threshold = whole(threshold, what, 0, self.highest, PolicyError, argument="threshold")
+        if threshold in self.solutions:
+            return self.solutions[threshold]
+        kind = OnDemand if self.drain == "on_demand" else Always
+        model, equation = self._model, Equation(kind(self._model, threshold))
+        unknowns = equation.solve()
+        with np.errstate(over="ignore", invalid="ignore"):  # check_finite refuses the result
+            means = cycle(equation.visits, unknowns)
+        check_finite("this threshold", [means.light_area, means.heavy_area, means.length])
+        light = means.light_area / (means.length * model.l1)  # Little's law
+        # The heavies: as many as in M/M/1, and as at a random instant of a vacation (see `heavy`).
+        heavy = 1 / (model.mk - model.lk) + means.heavy_area / (means.vacation * model.lk)
+        times = [means.idle, means.heavies, means.full, means.falling, means.drain]
+        times = [max(time, 0.0) for time in times]  # rounding may leave them negative
+        solution = ExactMSFQ.of(
+            self.system,
+            model.ordered(light, heavy),
+            threshold=threshold,
+            drain=self.drain,
+            cycle=float(means.length),
+            phases=tuple(
+                PhaseShare(name, float(time / means.length), float(time))
+                for name, time in zip(("idle", "1", "2", "3", "4"), times, strict=True)
+            ),
+            lights_at_start=unknowns.mean,
+            _parts=(equation, unknowns, means),
+        )
+        return self.solutions.setdefault(threshold, solution)
 
 
 def _check_solvable(system: System, model: OneOrAll) -> None:
@@ -144,45 +172,26 @@ def _check_solvable(system: System, model: OneOrAll) -> None:
     if model.k > MOST_SLOTS:
         raise ModelError(
             f"the exact solution of MSFQ is for systems of up to {MOST_SLOTS:,} light jobs in "
-            f"service at once, not {model.k:,}: simulate this one."
+            f"service at once, not {model.k:,}: simulate this one.",
+            argument="system.servers",
+            given=model.k,
+            allowed=f"up to {MOST_SLOTS:,} light jobs in service at once",
         )
     rare = min(system.classes, key=lambda each: each.arrival_rate)
-    if rare.arrival_rate < RAREST * system.arrival_rate:
+    share = rare.arrival_rate / system.arrival_rate
+    if share < RAREST:
         raise ModelError(
             f"the exact solution of MSFQ needs each class to have at least {RAREST:g} of the "
-            f"arrivals; class {rare.name!r} has {rare.arrival_rate / system.arrival_rate:.3g}: "
-            "leave it out."
+            f"arrivals; class {rare.name!r} has {share:.3g}: leave it out.",
+            argument="arrival_rate",
+            given=rare.arrival_rate,
+            allowed=f"at least {RAREST:g} of the arrivals",
         )
     if load > HIGHEST_LOAD:
         raise ModelError(
             f"the exact solution of MSFQ is for loads up to {HIGHEST_LOAD}, not {load:.12g}: use "
-            "quickswap.theory.heavy_traffic for the limit at load 1."
+            "quickswap.theory.heavy_traffic for the limit at load 1.",
+            argument="system.load",
+            given=load,
+            allowed=f"up to {HIGHEST_LOAD}",
         )
-
-
-def _solve(system: System, model: OneOrAll, threshold: int, drain: str) -> ExactMSFQ:
-    kind = OnDemand if drain == "on_demand" else Always
-    equation = Equation(kind(model, threshold))
-    unknowns = equation.solve()
-    with np.errstate(over="ignore", invalid="ignore"):  # check_finite refuses the result
-        means = cycle(equation.visits, unknowns)
-    check_finite("this threshold", [means.light_area, means.heavy_area, means.length])
-    light = means.light_area / (means.length * model.l1)  # Little's law
-    # The number of heavies is that in M/M/1 plus that at a random instant of a vacation (`heavy`).
-    heavy = 1 / (model.mk - model.lk) + means.heavy_area / (means.vacation * model.lk)
-    times = [means.idle, means.heavies, means.full, means.falling, means.drain]
-    times = [max(time, 0.0) for time in times]  # rounding may leave them negative
-    names = ("idle", "1", "2", "3", "4")
-    return ExactMSFQ.of(
-        system,
-        model.ordered(light, heavy),
-        threshold=threshold,
-        drain=drain,
-        cycle=float(means.length),
-        phases=tuple(
-            PhaseShare(name, float(time / means.length), float(time))
-            for name, time in zip(names, times, strict=True)
-        ),
-        lights_at_start=unknowns.mean,
-        _parts=(equation, unknowns, means),
-    )

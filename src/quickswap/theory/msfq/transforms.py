@@ -12,7 +12,8 @@ served in it. With
 
 E[z^(lights that arrive in one busy period)] = beta. A passage of length t contributes Poisson(lk t)
 busy periods, and hence the factor exp(-lk t (1 - beta)) = exp(-theta t). A drain of length t
-contributes its own arrivals of lights as well: exp(-sigma t).
+contributes its own arrivals of lights as well: exp(-sigma t). This is the argument of the paper's
+lemma lem:ztrans, here for each n instead of n >= k only.
 
 All functions are functions of delta = 1 - z. A value x near 1 is stored as 1 - x, its *complement*:
 under high load N is large, the solution depends on values near z = 1, and 1 - x would cancel there.
@@ -65,14 +66,19 @@ def busy(arrival: float, service: float, s: Any) -> Any:
 
 
 def _branch(arrival: float, service: float) -> float:
-    """Return -s at the singularity of `busy`, where the square root in it is zero."""
+    """Return -s at the singularity of `busy`, where the square root in it is zero.
+
+    Its argument is (s + service + arrival)^2 - 4 arrival service. The zero nearest to s = 0 is
+    s = 2 sqrt(arrival service) - service - arrival.
+    """
     return (math.sqrt(service) - math.sqrt(arrival)) ** 2
 
 
 class Transforms(NamedTuple):
     """The transforms of a cycle at some points, all as complements except `unmet`.
 
-    `E[z^N'] = upper sum_{n >= k} pi_n w^(n-k+1) + sum_{n < k} pi_n g_n + Q unmet`.
+    `E[z^N'] = upper sum_{n >= k} pi_n w^(n-k+1) + sum_{n < k} pi_n g_n + Q unmet`, since the
+    descent from n >= k consists of n - k + 1 passages while all slots are busy, and the rest.
 
     Attributes:
         w: of a passage while all k slots are busy, h_k(theta).
@@ -122,13 +128,15 @@ class LightVisits(ABC):
     def regular(self, theta: float, sigma: float) -> bool:
         """Return whether passages and drains are regular from 0 to `theta` < 0 and `sigma`.
 
-        See `analytic`.
+        The first pole of a drain is that of its last light, s = -m1. As s decreases from 0, the
+        denominator of h_j decreases, and h_j grows up to its pole. Beyond it h_j is negative, at
+        least until the pole of h_{j+1}. So all h_j are positive only if none has passed a pole.
         """
         model = self.model
         if -theta >= _branch(model.l1, model.k * model.m1):
             return False
         drains = self.threshold == 0 or sigma > -model.m1
-        return drains and bool(np.all(self.passages(np.array([theta])) < 1))  # h_j is positive
+        return drains and bool(np.all(self.passages(np.array([theta])) < 1))
 
     def passages(self, s: Any) -> Array:
         """Return the complements of h_j(s), passage j -> j-1: row j, for l < j <= k; others 0.
@@ -190,7 +198,11 @@ class Always(LightVisits):
         return self._visit(self.passages(theta), self.drains(sigma), beta)
 
     def until_heavies(self, s: Array) -> Transforms:
-        """Return the transforms of X, the time until heavies are served, idle time excluded."""
+        """Return the transforms of X, the time until heavies are served, idle time excluded.
+
+        X consists of the same passages and drain, with s in place of theta and sigma. X is 0 if the
+        system is empty and a heavy arrives first.
+        """
         return self._visit(self.passages(s), self.drains(s), np.zeros_like(s))
 
     def _visit(self, passages: Array, drains: Array, heavy_first: Array) -> Transforms:
@@ -216,13 +228,20 @@ class OnDemand(LightVisits):
         R_{l+1} = (h_{l+1}(theta) - h_{l+1}(lk)) d_l(sigma) + h_{l+1}(lk) R_l.
 
     Here h(theta) covers both cases, and h(lk) the part without a heavy, in which theta plays no
-    role. The first l + 1 equations are a tridiagonal system for R_0 ... R_l.
+    role. The first l + 1 equations are a tridiagonal system for R_0 ... R_l. With H_n the product
+    of the passages from n down to l, the same argument gives, for n > l,
+
+        g_n = (H_n(theta) - H_n(lk)) d_l(sigma) + H_n(lk) R_l
+            = H_n(theta) d_l(sigma) + H_n(lk) (R_l - d_l(sigma)).
+
+    Summed over pi_n, n >= k, the second term is Q (R_l - d_l), Q = sum_{n >= k} pi_n H_n(lk).
 
     Attributes:
         met: probability that a heavy arrives during passage j -> j-1, 1 - h_j(lk), at index j.
         met_above: the same for the descent from n to l, at index n - l, for l <= n < k.
-        unmet_above: probability that no heavy arrives on the descent from k - 1 to l; for l = k,
-            the factor that turns the probability for k into that for k + 1.
+        unmet_above: H_{k-1}(lk), the probability that no heavy arrives on the descent from k - 1 to
+            l. For l = k it is 1 / h_k(lk): the n - k + 1 passages from n to k - 1 are one too many.
+        next: the level whose passage has the transform of the passage from l + 1; k if l = k.
     """
 
     unmet = True
@@ -235,6 +254,7 @@ class OnDemand(LightVisits):
         self.unmet_above = float(1 - self.met_above[-1] if threshold < k else 1 / (1 - self.met[k]))
         self.next = min(threshold + 1, k)
         level = np.arange(threshold + 1)
+        # the matrix of `until_met`, from which x_{l+1} = above + h_{l+1}(lk) x_l is eliminated
         self._band = np.zeros((3, threshold + 1))
         self._band[0, 1:] = -model.l1
         self._band[1] = model.l1 + level * model.m1 + model.lk
@@ -260,8 +280,17 @@ class OnDemand(LightVisits):
             (l1 + j m1 + lk) F_j = lk h_j + l1 (F_{j+1} h_j + h_{j+1}(lk) F_j):
 
         a heavy arrives, and the passage begins anew without memory; or a light does, and the heavy
-        arrives in the passage j+1 -> j that it adds, or not. Below, x_j = P(A_j) - F_j is solved
-        for, and the passages are then joined to descents.
+        arrives in the passage j+1 -> j that it adds, or not. At s = 0 this is the equation of
+        p_j = P(A_j) = 1 - h_j(lk). The difference of the two, with c_j = 1 - h_j(s), is one of
+        positive terms for x_j = p_j - F_j:
+
+            (lk + l1 p_{j+1} + j m1) x_j = lk c_j + l1 (x_{j+1} + c_j (p_{j+1} - x_{j+1})).
+
+        For j = k, j + 1 is replaced by k. The descent from n is the passage n -> n-1 and then the
+        descent from n - 1, with the transform D of its length and of what follows. A heavy arrives
+        in the passage, or else in that descent:
+
+            y_n = p_n - F_n D + (1 - p_n) y_{n-1} = x_n + (p_n - x_n)(1 - D) + (1 - p_n) y_{n-1}.
 
         Args:
             passages: the rows of `passages(s)`.
@@ -275,7 +304,7 @@ class OnDemand(LightVisits):
         for j in range(k, self.threshold - (self.threshold == k), -1):
             up = min(j + 1, k)
             now = lk + l1 * self.met[up]
-            leave = now + j * model.m1  # or start a passage j+1 -> j that no heavy interrupts
+            leave = now + j * model.m1
             if j == k:
                 rows[j] = passages[j] * now / (leave - l1 + l1 * passages[j])
             else:
@@ -299,13 +328,14 @@ class OnDemand(LightVisits):
         beta, theta, sigma = self._exponents(delta)
         passages, drains = self.passages(theta), self.drains(sigma)
         last = drains[ell]
+        # 1 - R_{l+1} = above + h_{l+1}(lk) (1 - R_l)
         above = self.met[self.next] * last + passages[self.next] * (1 - last)
         low = self.until_met(self.model.lk * both(drains, beta), above)
         unmet = last - low[ell]
-        if ell == k:
+        if ell == k:  # n - k passages, and the drain of k lights: upper = d_k / w
             upper = (last - passages[k]) / (1 - passages[k])
             return Transforms(passages[k], upper, low[:k], unmet)
         descents = self.descents(passages, np.zeros_like(last))
-        met = self.met_above[1:, None]
+        met = self.met_above[1:, None]  # the first form of g_n, for l < n < k
         high = met * last + descents[1:] * (1 - last) + (1 - met) * low[ell]
         return Transforms(passages[k], both(descents[-1], last), np.concatenate([low, high]), unmet)

@@ -1,0 +1,23 @@
+"""Public names and the modules that define them; imported when they are first used."""
+
+from . import chain, classical, fcfs, msfq, server_filling, static_quickswap
+from .asymptotics import heavy_traffic
+from .means import ClassMeans, Means
+from .stability import Stability, stability
+from .threshold import BestThreshold, best_threshold
+
+__all__ = [
+    "BestThreshold",
+    "ClassMeans",
+    "Means",
+    "Stability",
+    "best_threshold",
+    "chain",
+    "classical",
+    "fcfs",
+    "heavy_traffic",
+    "msfq",
+    "server_filling",
+    "stability",
+    "static_quickswap",
+]
