@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
 from collections.abc import Sequence
 
@@ -13,7 +14,7 @@ from quickswap.paper.claims import CLAIMS
 from quickswap.paper.comparing import Curve, contrasts, summary
 from quickswap.paper.experiment import Effort, Experiment, Series
 from quickswap.paper.figures import FOUR_CLASSES, ONE_OR_ALL
-from quickswap.paper.judging import Better, Judgement, Pair, judgement
+from quickswap.paper.judging import Better, Judgement, Pair, Stable, Times, judgement
 from quickswap.paper.methods import computed
 from quickswap.paper.rows import Row, Rows, chart_of_rows, rows_of
 from quickswap.statistics.paired import Outcome
@@ -106,17 +107,52 @@ def test_exact_values_replace_simulated_ones() -> None:
 
 
 def test_pairs_of_curves_give_a_verdict() -> None:
-    rows = {"f": figure(*pair(1, 10, 20), *pair(2, 20, 10), *pair(3, 0, 0))}
+    rows = figure(*pair(1, 10, 20), *pair(2, 20, 10), *pair(3, 0, 0))
     forward, backward = Pair("forward", A, B), Pair("backward", B, A)
-    assert Better("f", (forward,))(rows)[1] == Judgement.CONDITION
-    assert Better("f", (forward,), up_to=1)(rows)[1] == Judgement.HOLDS
-    assert Better("f", (backward,), up_to=1)(rows)[1] == Judgement.FAILS
-    measured, _ = Better("f", (forward, backward), intro="first: ", word="shorter")(rows)
+    assert Better((forward,))(rows)[1] == Judgement.CONDITION
+    assert Better((forward,), up_to=1)(rows)[1] == Judgement.HOLDS
+    assert Better((backward,), up_to=1)(rows)[1] == Judgement.FAILS
+    measured, _ = Better((forward, backward), intro="first: ", word="shorter")(rows)
     assert measured.startswith("first: forward: shorter at 1 of 3 rates")
     assert "better" not in measured
-    only_against = Better("f", (Pair("forward", A, B, counts=False),), up_to=1)
+    only_against = Better((Pair("forward", A, B, counts=False),), up_to=1)
     assert only_against(rows)[1] == Judgement.UNDECIDED
-    assert "of 2 rates" in Better("f", (forward,), present=True)(rows)[0]
+    assert "of 2 rates" in Better((forward,), present=True)(rows)[0]
+
+
+def test_a_factor_is_reached_at_high_rates() -> None:
+    rows = figure(*pair(1, 10, 90), *pair(2, 10, 50), *pair(3, 100, 200))
+    forward = (Pair("forward", A, B),)
+    for factor, high, expected in (
+        (4, 2, Judgement.HOLDS),
+        (4, 1, Judgement.FAILS),
+        (8, 2, Judgement.FAILS),
+        (8, 3, Judgement.HOLDS),
+    ):
+        assert Times(forward, factor, high)(rows)[1] == expected
+    both = (*forward, Pair("backward", B, A))
+    assert Times(both, 4)(rows)[1] == Judgement.FAILS
+    undecided = figure(*pair(1, 10, 90), *pair(2, 10, 50, "too short"))
+    assert Times(forward, 4, 1)(undecided)[1] == Judgement.UNDECIDED
+
+
+def test_stable_counts_the_verdicts() -> None:
+    def counted(*verdicts: str) -> tuple[str, Judgement]:
+        rows = [
+            dataclasses.replace(
+                row("MSF", x, 1.0, 0.1, verdict, "simulated"),
+                quantity="weighted_mean_response_time",
+            )
+            for x, verdict in enumerate(verdicts)
+        ]
+        return Stable(("MSF",))(Rows(ONE_OR_ALL, tuple(rows), {}))
+
+    assert counted("stable", "stable")[1] == Judgement.HOLDS
+    assert counted("stable", "too short")[1] == Judgement.UNDECIDED
+    measured, found = counted("stable", "too short", "unstable")
+    assert found == Judgement.FAILS
+    for part in ("MSF: stable at 1 of 3 rates", "unstable at 2", "too short at 1", "proven below"):
+        assert part in measured
 
 
 def test_all_claims_can_be_judged(papers: dict[str, Rows]) -> None:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from quickswap.model.files import load
-from quickswap.paper.experiment import Axis, Effort, Experiment, Series
-from quickswap.paper.figures import JAIN, MEAN, WEIGHTED, mean_of_class
+from quickswap.paper.experiment import AxisName, Effort, Experiment, Series
+from quickswap.paper.figures import JAIN_PANEL, MEAN_PANEL, WEIGHTED_PANEL, mean_of_class
 from quickswap.plotting.chart import Panel
 
 __all__ = ["FIGURES"]
@@ -32,11 +32,11 @@ AGAINST_LOAD = tuple(
         values=(0.5, 0.7, 0.8, 0.9, 0.95, 0.97),
         series=(*POLICIES, *more),
         panels=(
-            WEIGHTED,
-            MEAN,
+            WEIGHTED_PANEL,
+            MEAN_PANEL,
             mean_of_class(heaviest, "heaviest class"),
             Panel("all jobs, P99", "p99_response_time"),
-            JAIN,
+            JAIN_PANEL,
         ),
         quick=Effort(400_000 if full is LOGS else 5_000_000, full.precision),
         full=full,
@@ -56,7 +56,7 @@ CELLS = (
     ("borg-b", "Borg's cell B at rate 4", load("borg-b:rate=4"), "need 2000"),
 )
 
-LIMITS: tuple[tuple[Axis, str, tuple[float, ...]], ...] = (
+LIMITS: tuple[tuple[AxisName, str, tuple[float, ...]], ...] = (
     ("risk", "backfill", (1e-4, 1e-3, 0.01, 0.03, 0.1, 0.2, 0.5)),
     ("overrun", "overrun", (0.03, 0.1, 0.3, 0.6, 0.9, 0.97)),
 )
@@ -75,7 +75,12 @@ AGAINST_RISK, AGAINST_OVERRUN = (
                 Series("Static Quickswap", STATIC),
                 Series("Adaptive Quickswap", ADAPTIVE),
             ),
-            panels=(WEIGHTED, MEAN, mean_of_class(heaviest, "heaviest class"), JAIN),
+            panels=(
+                WEIGHTED_PANEL,
+                MEAN_PANEL,
+                mean_of_class(heaviest, "heaviest class"),
+                JAIN_PANEL,
+            ),
             quick=BORG_QUICK,
             full=BORG_FULL,
         )
@@ -99,7 +104,7 @@ MISJUDGED = tuple(
                 for draw in (1, 2, 3, 4)
             ),
         ),
-        panels=(WEIGHTED, MEAN, mean_of_class(heaviest, "heaviest class"), JAIN),
+        panels=(WEIGHTED_PANEL, MEAN_PANEL, mean_of_class(heaviest, "heaviest class"), JAIN_PANEL),
         quick=BORG_QUICK,
         full=BORG_FULL,
     )
@@ -114,7 +119,7 @@ SIZES = Experiment(
     axis="scv",
     values=(0.0, 0.25, 1.0, 4.0, 16.0),
     series=POLICIES,
-    panels=(WEIGHTED, MEAN),
+    panels=(WEIGHTED_PANEL, MEAN_PANEL),
     quick=Effort(4_000_000, 0.03),
     full=Effort(50_000_000, 0.03),
 )

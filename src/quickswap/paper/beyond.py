@@ -12,10 +12,10 @@ from quickswap.paper.experiment import BEYOND, Effort, Experiment, Series
 from quickswap.paper.figures import (
     BORG_POLICIES,
     FOUR_CLASSES,
-    JAIN,
-    MEAN,
+    JAIN_PANEL,
+    MEAN_PANEL,
     ONE_OR_ALL,
-    WEIGHTED,
+    WEIGHTED_PANEL,
     mean_of_class,
 )
 from quickswap.plotting.chart import Panel
@@ -74,7 +74,7 @@ BORG_A = Experiment(
     axis="load",
     values=(0.4, 0.5, 0.6, 0.7, 0.8, 0.9),
     series=BORG_POLICIES,
-    panels=(WEIGHTED, MEAN, mean_of_class("need 2998", "heaviest class"), JAIN),
+    panels=(WEIGHTED_PANEL, MEAN_PANEL, mean_of_class("need 2998", "heaviest class"), JAIN_PANEL),
     quick=Effort(10_000_000, 0.1),
     full=Effort(200_000_000, 0.1),
 )
@@ -92,7 +92,7 @@ ORDERS = Experiment(
         )
         for rest in permutations((2, 1, 0))
     ),
-    panels=(WEIGHTED, MEAN),
+    panels=(WEIGHTED_PANEL, MEAN_PANEL),
     quick=Effort(10_000_000, 0.01),
     full=Effort(200_000_000, 0.005),
 )

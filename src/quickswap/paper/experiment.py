@@ -20,12 +20,12 @@ from quickswap.policies import parse, spell
 from quickswap.sweeps.grid import Grid
 from quickswap.sweeps.point import Point
 
-__all__ = ["AXES", "BEYOND", "Effort", "Experiment", "Saved", "Series"]
+__all__ = ["AXES", "BEYOND", "LOGARITHMIC", "AxisName", "Effort", "Experiment", "Saved", "Series"]
 
 BEYOND = "beyond the paper"
 DRAW = re.compile(r"\{draw (\d+)\}")
-Axis = Literal["rate", "load", "threshold", "risk", "overrun", "factor", "scv"]
-AXES: dict[Axis, str] = {
+AxisName = Literal["rate", "load", "threshold", "risk", "overrun", "factor", "scv"]
+AXES: dict[AxisName, str] = {
     "rate": "arrival rate [jobs per second]",
     "load": "load",
     "threshold": "threshold l",
@@ -34,13 +34,14 @@ AXES: dict[Axis, str] = {
     "factor": "factor by which mean sizes are misjudged",
     "scv": "squared coefficient of variation of the sizes",
 }
-"""The axes, with their labels.
+"""The axes, with their labels; `LOGARITHMIC` are logarithmic.
 
 `rate` and `load` scale the arrivals. `threshold`, `risk` and `overrun` replace {x} in the spelling
 of a policy. With `factor`, {draw 3} in a spelling stands for the third random choice of believed
 mean sizes, each that factor too long or too short. `scv` makes the sizes lognormal (deterministic
 at 0) with the same means.
 """
+LOGARITHMIC: tuple[AxisName, ...] = ("risk", "overrun", "factor", "scv")
 
 
 class Series(Struct, frozen=True, forbid_unknown_fields=True):
@@ -92,7 +93,7 @@ class Experiment(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     title: str
     source: str = BEYOND
     system: System
-    axis: Axis
+    axis: AxisName
     values: Annotated[tuple[float, ...], Meta(min_length=1)]
     series: Annotated[tuple[Series, ...], Meta(min_length=1)]
     panels: Annotated[tuple[Panel, ...], Meta(min_length=1)]
@@ -124,22 +125,22 @@ class Experiment(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
 
         return DRAW.sub(believed, series.policy.replace("{x}", f"{x:g}"))
 
-    def grid(self, x: float, effort: Effort) -> Grid:
-        """Return the simulations at a value of the axis: one system under several policies."""
+    def points(self, effort: Effort) -> dict[tuple[Series, float], Point]:
+        """Return the simulations, by series and value of the axis.
+
+        At each value they are a grid: one system under several policies.
+        """
+        simulated = [each for each in self.series if each.method == "simulated"]
         settings: dict[str, Any] = {"engine": "auto", "jobs": effort.jobs, **self.settings}
         if effort.precision is not None:
             settings |= {"precision": effort.precision, "precision_of": self.precision_of}
-        policies = [self.policy_at(each, x) for each in self.series if each.method == "simulated"]
-        return Grid(self.system_at(x), policies, **settings)
-
-    def points(self, effort: Effort) -> dict[tuple[Series, float], Point]:
-        """Return the simulations, by series and value of the axis."""
-        simulated = [each for each in self.series if each.method == "simulated"]
         named = {}
         for x in self.values if simulated else ():
-            points = {each.inputs.policy: each for each in self.grid(x, effort).points()}
-            for each in simulated:
-                named[each, x] = points[spell(parse(self.policy_at(each, x)))]
+            policies = {each: self.policy_at(each, x) for each in simulated}
+            grid = Grid(self.system_at(x), list(policies.values()), **settings)
+            points = {each.inputs.policy: each for each in grid.points()}
+            for each, policy in policies.items():
+                named[each, x] = points[spell(parse(policy))]
         return named
 
 
@@ -176,8 +177,11 @@ class Saved(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
             data["experiment"]["system"] = System.from_dict(data["experiment"]["system"])
             return msgspec.convert(data, cls)
         except (msgspec.MsgspecError, QuickswapError) as error:
-            raise QuickswapError(f"not a quickswap experiment: {str(error).rstrip('.')}.") from None
+            reason = str(error).rstrip(".")
         except (KeyError, TypeError):
-            raise QuickswapError(
-                "not a quickswap experiment: it has no experiment with a system."
-            ) from None
+            reason = "it has no experiment with a system"
+        raise QuickswapError(
+            f"not a quickswap experiment: {reason}.",
+            argument="figures",
+            allowed="the JSON file of an experiment",
+        )

@@ -16,17 +16,17 @@ __all__ = [
     "BORG_POLICIES",
     "FIGURES",
     "FOUR_CLASSES",
-    "JAIN",
-    "MEAN",
+    "JAIN_PANEL",
+    "MEAN_PANEL",
     "ONE_OR_ALL",
     "TRAJECTORIES",
-    "WEIGHTED",
+    "WEIGHTED_PANEL",
     "mean_of_class",
 ]
 
-MEAN = Panel("all jobs", "mean_response_time")
-WEIGHTED = Panel("weighted", "weighted_mean_response_time")
-JAIN = Panel("Jain's index of the classes", "jain_index", label="fairness, at most 1")
+MEAN_PANEL = Panel("all jobs", "mean_response_time")
+WEIGHTED_PANEL = Panel("weighted", "weighted_mean_response_time")
+JAIN_PANEL = Panel("Jain's index of the classes", "jain_index", label="fairness, at most 1")
 
 
 def mean_of_class(cls: str, title: str) -> Panel:
@@ -72,7 +72,7 @@ THRESHOLD = Experiment(
         Series("analysis as printed", "msfq:threshold={x},drain=always", "printed", THRESHOLDS),
         Series("analysis, corrected", "msfq:threshold={x},drain=always", "corrected", THRESHOLDS),
     ),
-    panels=(MEAN, WEIGHTED),
+    panels=(MEAN_PANEL, WEIGHTED_PANEL),
     quick=QUICK,
     full=FULL,
 )
@@ -97,8 +97,8 @@ ONE_OR_ALL = Experiment(
         Series("analysis, corrected", "msfq:threshold=31,drain=always", "corrected", FINE_RATES),
     ),
     panels=(
-        MEAN,
-        WEIGHTED,
+        MEAN_PANEL,
+        WEIGHTED_PANEL,
         mean_of_class("light", "light jobs"),
         mean_of_class("heavy", "heavy jobs"),
     ),
@@ -151,7 +151,7 @@ FOUR_CLASSES = Experiment(
             tuple(rate / 20 for rate in range(10, 99)),
         ),
     ),
-    panels=(WEIGHTED, MEAN),
+    panels=(WEIGHTED_PANEL, MEAN_PANEL),
     quick=QUICK,
     full=FULL,
 )
@@ -171,7 +171,7 @@ BORG = Experiment(
     axis="rate",
     values=(2.0, 2.5, 3.0, 3.5, 4.0, 4.25, 4.5, 4.75),
     series=BORG_POLICIES,
-    panels=(WEIGHTED,),
+    panels=(WEIGHTED_PANEL,),
     quick=Effort(20_000_000, 0.1),
     full=Effort(200_000_000, 0.1),
 )
@@ -182,10 +182,10 @@ BORG_FAIRNESS = replace(
     title="Google Borg 2019, cell B: who waits",
     source="Appendix, Figure 7",
     panels=(
-        MEAN,
+        MEAN_PANEL,
         mean_of_class("need 1", "lightest class"),
         mean_of_class("need 2000", "heaviest class"),
-        JAIN,
+        JAIN_PANEL,
     ),
 )
 
@@ -195,7 +195,7 @@ BORG_PREEMPTIVE = replace(
     title="Google Borg 2019, cell B: with the preemptive ServerFilling",
     source="Appendix, Figure 8",
     series=(*BORG_POLICIES, Series("ServerFilling (preemptive)", "server-filling")),
-    panels=(MEAN, WEIGHTED),
+    panels=(MEAN_PANEL, WEIGHTED_PANEL),
 )
 
 FIGURES = (

@@ -9,23 +9,23 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from quickswap.paper.comparing import UNDECIDED, Curve, contrasts, summary
+from quickswap.paper.methods import WEIGHTED
 from quickswap.paper.rows import Rows
 from quickswap.statistics.paired import Outcome
+from quickswap.theory import stability
 
 __all__ = [
-    "MEAN",
-    "WEIGHTED",
     "Better",
     "Claim",
-    "Figures",
     "Finding",
     "Judgement",
     "Measured",
     "Pair",
+    "Stable",
+    "Times",
     "judgement",
 ]
 
-MEAN, WEIGHTED = "mean_response_time", "weighted_mean_response_time"
 FEW = 0.1
 """Share of undecided points that a claim may have that holds at all others."""
 
@@ -39,8 +39,6 @@ class Judgement(StrEnum):
     UNDECIDED = "undecided"
 
 
-Figures = Mapping[str, Rows]
-"""By name."""
 Measured = tuple[str, Judgement]
 """Numbers with 95 % intervals, or exact numbers, and the judgement that follows."""
 
@@ -56,7 +54,7 @@ class Finding:
     why: str
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Claim:
     """A claim of the paper and its check.
 
@@ -64,19 +62,19 @@ class Claim:
         claim: the statement, in our words.
         where: in the paper.
         figures: that the check needs.
-        check: a comparison or a function that measures the figures.
+        check: measures the figures; a record such as `Better`, or a function of `checks`.
         why: a sentence that explains the finding.
     """
 
     claim: str
     where: str
     figures: tuple[str, ...]
-    check: Callable[[Figures], Measured]
+    check: Callable[..., Measured]
     why: str
 
-    def judge(self, figures: Figures) -> Finding:
+    def judge(self, figures: Mapping[str, Rows]) -> Finding:
         """Return the finding; `figures` contains those that the claim names."""
-        measured, judgement = self.check(figures)
+        measured, judgement = self.check(*(figures[name] for name in self.figures))
         return Finding(self.claim, self.where, measured, judgement, self.why)
 
 
@@ -101,7 +99,6 @@ class Better:
     """The check that one curve is below another at every value of the axis, for several pairs.
 
     Attributes:
-        figure: its name.
         pairs: of curves.
         intro: before what is measured.
         word: for "better".
@@ -109,18 +106,17 @@ class Better:
         present: whether points at which a value is missing are left out.
     """
 
-    figure: str
     pairs: tuple[Pair, ...]
     intro: str = ""
     word: str = "better"
     up_to: float = math.inf
     present: bool = False
 
-    def __call__(self, figures: Figures) -> Measured:
+    def __call__(self, rows: Rows) -> Measured:
         """Compare the pairs."""
         parts, counts = [], Counter[Outcome]()
         for pair in self.pairs:
-            found = contrasts(figures[self.figure], pair.first, pair.second)
+            found = contrasts(rows, pair.first, pair.second)
             if self.present:
                 found = [each for each in found if not math.isnan(each.ratio.value)]
             counts.update(
@@ -132,6 +128,66 @@ class Better:
         measured = self.intro + ". ".join(parts)
         undecided = sum(counts[each] for each in UNDECIDED)
         return measured, judgement(counts[Outcome.BETTER], counts[Outcome.WORSE], undecided)
+
+
+@dataclass(frozen=True, slots=True)
+class Times:
+    """The check that one curve is lower than another by a factor at high rates, for several pairs.
+
+    Attributes:
+        pairs: of curves.
+        factor: that some ratio of each pair reaches.
+        high: number of rates, from the highest down, that are high.
+    """
+
+    pairs: tuple[Pair, ...]
+    factor: float
+    high: int = 3
+
+    def __call__(self, rows: Rows) -> Measured:
+        """Compare the pairs. One that is decided at no high rate leaves the claim undecided."""
+        parts, reached, inconclusive = [], True, False
+        for pair in self.pairs:
+            found = contrasts(rows, pair.first, pair.second)
+            parts.append(f"{pair.title}: {summary(found)}")
+            better = [each for each in found[-self.high :] if each.outcome is Outcome.BETTER]
+            ratios = [each.ratio.value for each in better if math.isfinite(each.ratio.value)]
+            reached &= max(ratios, default=0.0) >= self.factor
+            inconclusive |= all(each.outcome in UNDECIDED for each in found[-self.high :])
+        if reached:
+            return ". ".join(parts), Judgement.HOLDS
+        return ". ".join(parts), Judgement.UNDECIDED if inconclusive else Judgement.FAILS
+
+
+@dataclass(frozen=True, slots=True)
+class Stable:
+    """The check that policies are stable at every rate of a figure.
+
+    Attributes:
+        series: labels of the policies.
+    """
+
+    series: tuple[str, ...]
+
+    def __call__(self, rows: Rows) -> Measured:
+        """Count the verdicts of the simulations, and add the rate below which theory proves it."""
+        parts, every = [], Counter[str]()
+        for series in self.series:
+            curve = rows.of(series, WEIGHTED)
+            counts = Counter(row.verdict for row in curve.values())
+            every += counts
+            words = [f"stable at {counts['stable']} of {counts.total()} rates"]
+            for status in ("unstable", "too short"):
+                where = [f"{x:g}" for x, row in curve.items() if row.verdict == status]
+                if where:
+                    words.append(f"{status} at {', '.join(where)}")
+            known = stability(rows.experiment.system, next(iter(curve.values())).policy)
+            if known.limit is not None:
+                words.append(f"proven below {known.limit:.4g}")
+            parts.append(f"{series}: {', '.join(words)}")
+        if every["unstable"]:
+            return "; ".join(parts), Judgement.FAILS
+        return "; ".join(parts), Judgement.UNDECIDED if every["too short"] else Judgement.HOLDS
 
 
 def judgement(good: int, bad: int, undecided: int) -> Judgement:

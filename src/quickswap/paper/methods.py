@@ -20,7 +20,9 @@ from quickswap.theory import fcfs, msfq, server_filling, static_quickswap
 from quickswap.theory.means import Means
 from quickswap.theory.threshold import Thresholds
 
-__all__ = ["Method", "computed"]
+__all__ = ["MEAN", "WEIGHTED", "Method", "computed"]
+
+MEAN, WEIGHTED = "mean_response_time", "weighted_mean_response_time"
 
 Method = Literal["simulated", "exact", "printed", "corrected", "approximation", "best thresholds"]
 """How a series is obtained: "printed" and "corrected" are the two forms of the paper's analysis,
@@ -48,14 +50,11 @@ def computed(method: Method, system: System, policy: Policy) -> dict[tuple[str, 
             means = _means(method, system, policy)
             values = {(each.name, MEAN): each.mean_response_time for each in means.classes}
             values["all", MEAN] = means.mean_response_time
-            values["all", f"weighted_{MEAN}"] = means.weighted_mean_response_time
+            values["all", WEIGHTED] = means.weighted_mean_response_time
     except (ModelError, UnstableError):
         return {}
     half_width = 0.0 if method in ("exact", "best thresholds") else float("nan")
     return {key: Estimate(value, half_width) for key, value in values.items()}
-
-
-MEAN = "mean_response_time"
 
 
 def _means(method: Method, system: System, policy: Policy) -> Means:
@@ -75,4 +74,9 @@ def _means(method: Method, system: System, policy: Policy) -> Means:
             return msfq.approximate(system, threshold, form)
         case "approximation", StaticQuickswap(drain="exclusive"):
             return static_quickswap.approximate(system, threshold=policy.threshold)
-    raise PolicyError(f"policy: {policy.label} has no values of theory ({method}).")
+    raise PolicyError(
+        f"policy: {policy.label} has no values of theory ({method}).",
+        argument="series.policy",
+        given=policy,
+        allowed=f"one to which {method!r} applies",
+    )

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from quickswap.paper.experiment import AXES, Experiment, Series
+from quickswap.paper.experiment import AXES, LOGARITHMIC, Experiment, Series
 from quickswap.paper.methods import computed
 from quickswap.plotting.chart import MISSING, Axis, Chart, Line, Look, Mark
 from quickswap.policies import parse
@@ -19,8 +19,6 @@ if TYPE_CHECKING:
 
 __all__ = ["Row", "Rows", "chart_of_rows", "rows_of"]
 
-LOGARITHMIC = ("risk", "overrun", "factor", "scv")
-"""Axes that are logarithmic."""
 LOOKS: dict[str, Look] = {
     "simulated": "marks",
     "exact": "exact",

@@ -84,7 +84,12 @@ def reproduce(
     """
     names = [figures] if isinstance(figures, str) else list(figures)
     if not names or not all(isinstance(name, str) for name in names):
-        raise QuickswapError(f"figures is {shown(figures)}; it must be a name or a list of names.")
+        raise QuickswapError(
+            f"figures is {shown(figures)}; it must be a name or a list of names.",
+            argument="figures",
+            given=figures,
+            allowed="a name or a list of names",
+        )
     flag(quick, "quick")
     plan: dict[str, tuple[Experiment, Effort]] = {}
     for saved in (each for name in names for each in _chosen(name)):
@@ -98,14 +103,18 @@ def reproduce(
     for name in names:
         if name.endswith(".json") and any(same_file(name, each) for each in outputs):
             raise QuickswapError(
-                f"{name} is an input that would be overwritten: give another output folder."
+                f"{name} is an input that would be overwritten: give another output folder.",
+                given=folder,
+                allowed="a folder other than that of the input",
             )
     points = {name: record.points(effort) for name, (record, effort) in plan.items()}
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise QuickswapError(
-            f"{repr(str(folder))[1:-1]} cannot be a folder ({error.strerror}): give another."
+            f"{repr(str(folder))[1:-1]} cannot be a folder ({error.strerror}): give another.",
+            given=folder,
+            allowed="a folder that can be created",
         ) from error
     with Store(folder / "results.db") as store:
         try:
@@ -137,17 +146,21 @@ def _chosen(name: str) -> list[Saved]:
     if name in EXPERIMENTS:
         return [Saved(experiment=EXPERIMENTS[name])]
     if not name.endswith(".json"):
-        unknown("figure", name, ("all", *EXPERIMENTS), QuickswapError)
+        unknown("figure", name, ("all", *EXPERIMENTS), QuickswapError, argument="figures")
     try:
-        text = Path(name).read_text(encoding="utf-8")
+        return [Saved.from_json(Path(name).read_text(encoding="utf-8"))]
     except OSError as error:
-        raise QuickswapError(f"{name} cannot be read ({error.strerror}).") from None
+        reason = f" ({error.strerror})."
     except UnicodeDecodeError:
-        raise QuickswapError(f"{name} cannot be read: it is not UTF-8 text.") from None
-    try:
-        return [Saved.from_json(text)]
+        reason = ": it is not UTF-8 text."
     except QuickswapError as error:
-        raise QuickswapError(f"{name}: {error}") from None
+        raise error.within(f"{name}: ") from None
+    raise QuickswapError(
+        f"{name} cannot be read{reason}",
+        argument="figures",
+        given=name,
+        allowed="a file of UTF-8 text",
+    )
 
 
 def _limited(effort: Effort, precision: float | None, jobs: int | None) -> Effort:

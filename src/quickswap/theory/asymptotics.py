@@ -14,7 +14,7 @@ from quickswap.model.system import System
 from quickswap.policies import StaticQuickswap
 from quickswap.theory.conditions import check_markovian
 from quickswap.theory.means import Means
-from quickswap.theory.visits import Visit, check_finite
+from quickswap.theory.visits import check_finite, visits_of
 
 __all__ = ["HeavyTraffic", "heavy_traffic"]
 
@@ -75,14 +75,10 @@ def heavy_traffic(
     border = system.with_rate(system.arrival_rate / load)
     if len(parts) == 1:  # M/M/c: no other class is visited, and W does not occur
         return HeavyTraffic.of(border, [1 / rates[0]], thresholds=tuple(limits), lost=math.nan)
-    visits = [
-        Visit(system.servers // each.need, each.arrival_rate, 1 / each.size.mean, limit)
-        for each, limit in zip(border.classes, limits, strict=True)
-    ]
     loads = [part / load for part in parts]
     others = [math.fsum(loads[:i] + loads[i + 1 :]) for i in range(len(loads))]  # 1 - rho_i
     spread = math.fsum(2 * own / rate for own, rate in zip(loads, rates, strict=True))
-    lost = math.fsum(visit.lost for visit in visits)
+    lost = math.fsum(visit.lost for visit in visits_of(border, limits))
     both = spread / math.fsum(a * b for a, b in zip(loads, others, strict=True)) + lost
     check_finite(f"thresholds {limits}", [both])
     times = [rest / 2 * both for rest in others]

@@ -23,7 +23,15 @@ from quickswap.theory.means import Means
 from quickswap.theory.qbd import waits
 from quickswap.theory.saturation import MOST, saturated_rate, states
 
-__all__ = ["Limit", "exact", "find_limit", "limit", "one_or_all_rate", "same_distribution_rate"]
+__all__ = [
+    "Limit",
+    "exact",
+    "find_limit",
+    "limit",
+    "one_or_all_rate",
+    "plain_queue",
+    "same_distribution_rate",
+]
 
 PER_STATE = 6e4
 """Steps of `same_distribution_rate` that take as long as one state of the chain."""
@@ -114,9 +122,8 @@ def find_limit(system: System, most: float) -> Limit | None:
     servers, needs, shares = system.servers, system.needs, system.job_shares
     sizes = [each.size for each in system.classes]
     means = [size.mean for size in sizes]
-    if len(set(needs)) == 1 or 2 * min(needs) > servers:
-        reason = "all jobs have the same need, or no two fit at once: a work-conserving queue."
-        return Limit(system.capacity, reason, "Loynes, Proc. Cambridge Phil. Soc. 58 (1962)")
+    if (plain := plain_queue(system)) is not None:
+        return plain
     if not poisson(system):
         return None
     if system.one_or_all:
@@ -137,6 +144,22 @@ def find_limit(system: System, most: float) -> Limit | None:
     reason = "the throughput of the saturated system, from its Markov chain."
     rate = saturated_rate(servers, needs, shares, means)
     return Limit(rate, reason, "Baccelli, Foss, J. Appl. Prob. 32 (1995)")
+
+
+def plain_queue(system: System) -> Limit | None:
+    """Return the limit if work-conserving policies are a plain queue: all needs equal, or one slot.
+
+    It is the capacity, for all arrivals and sizes that are stationary.
+    """
+    source = "Loynes, Proc. Cambridge Phil. Soc. 58 (1962)"
+    if len(set(system.needs)) == 1:
+        slots = system.servers // system.needs[0]
+        queue = f"a work-conserving queue with {counted(slots, 'slot')}"
+        return Limit(system.capacity, f"all jobs have the same need, so this is {queue}.", source)
+    if 2 * min(system.needs) > system.servers:
+        reason = "no two jobs fit at once, so this is a work-conserving queue with one server."
+        return Limit(system.capacity, reason, source)
+    return None
 
 
 def one_or_all_rate(servers: int, light_share: float, light: float, heavy: float) -> float:

@@ -12,7 +12,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from quickswap._words import counted
 from quickswap.errors import PolicyError
 from quickswap.model.files import as_system
 from quickswap.model.system import System
@@ -32,7 +31,7 @@ from quickswap.policies import (
 )
 from quickswap.policies.base import not_a_policy
 from quickswap.theory.conditions import is_exclusive, markovian
-from quickswap.theory.fcfs import Limit, find_limit
+from quickswap.theory.fcfs import Limit, find_limit, plain_queue
 from quickswap.theory.saturation import QUICK
 from quickswap.theory.server_filling import divisors_fill, fills
 
@@ -90,9 +89,13 @@ def stability(system: System | str | Path, policy: Policy | str) -> Stability:
     policy.resolve(system)
     capacity = system.capacity
     known = None
-    if type(policy) in POLICIES and not policy.random:
-        known = _plain_queue(system, policy, capacity)
-    if known is None and _backfills(policy):
+    # Static Quickswap with several classes may leave a slot idle while jobs of others wait.
+    visits = isinstance(policy, StaticQuickswap) and len(system.classes) > 1
+    one_slot = 2 * min(system.needs) > system.servers
+    if type(policy) in POLICIES and not policy.random and (one_slot or not visits):
+        known = plain_queue(system)
+    visiting = isinstance(policy, MSFQ | StaticQuickswap | AdaptiveQuickswap)
+    if known is None and visiting and (policy.backfill > 0 or policy.overrun > 0):
         known = _backfill(system, policy, capacity)
     elif known is None and type(policy) in RULES:
         known = RULES[type(policy)](system, policy, capacity)
@@ -110,21 +113,6 @@ def stability(system: System | str | Path, policy: Policy | str) -> Stability:
     if system.arrival_rate >= ceiling:
         verdict = "unstable"
     return Stability(known.rate, ceiling, verdict, known.reason, known.source)
-
-
-def _plain_queue(system: System, policy: Policy, capacity: float) -> Limit | None:
-    """All jobs have the same need, or no two fit at once: the policies are work-conserving."""
-    source = "Loynes, Proc. Cambridge Phil. Soc. 58 (1962)"
-    # Static Quickswap with several classes may leave a slot idle while jobs of others wait.
-    visits = isinstance(policy, StaticQuickswap) and len(system.classes) > 1
-    if len(set(system.needs)) == 1 and not visits:
-        slots = system.servers // system.needs[0]
-        queue = f"a work-conserving queue with {counted(slots, 'slot')}"
-        return Limit(capacity, f"all jobs have the same need, so this is {queue}.", source)
-    if 2 * min(system.needs) > system.servers:
-        reason = "no two jobs fit at once, so this is a work-conserving queue with one server."
-        return Limit(capacity, reason, source)
-    return None
 
 
 def _fcfs(system: System, policy: Policy, capacity: float) -> Limit | None:
@@ -153,12 +141,6 @@ def _one_or_all(system: System, policy: Policy, capacity: float) -> Limit | None
         reason = f"jobs of the larger need run alone, as on one-or-all systems: {policy.label} is "
         reason += "stable at every rate at which some policy is."
     return Limit(capacity, reason, PAPER)
-
-
-def _backfills(policy: Policy) -> bool:
-    if not isinstance(policy, MSFQ | StaticQuickswap | AdaptiveQuickswap):
-        return False
-    return policy.backfill > 0 or policy.overrun > 0
 
 
 def _backfill(system: System, policy: Policy, capacity: float) -> Limit | None:

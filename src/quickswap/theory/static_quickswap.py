@@ -23,7 +23,7 @@ from quickswap.theory.conditions import check_markovian
 from quickswap.theory.means import Means
 from quickswap.theory.moments import Moments
 from quickswap.theory.residuals import check_residual
-from quickswap.theory.visits import Times, Visit, check_finite, holds_from
+from quickswap.theory.visits import Times, Visit, check_finite, holds_from, visits_of
 
 if TYPE_CHECKING:
     import numpy as np
@@ -137,10 +137,7 @@ def _means(system: System, limits: list[int]) -> _Mean:
     load = math.fsum(work / c for work, c in zip(works, slots, strict=True))
     if load >= 1:
         return _Mean([], load, math.inf)
-    visits = [
-        Visit(c, each.arrival_rate, 1 / each.size.mean, limit)
-        for c, each, limit in zip(slots, system.classes, limits, strict=True)
-    ]
+    visits = visits_of(system, limits)
     return _Mean(visits, load, math.fsum(visit.lost for visit in visits) / (1 - load))
 
 

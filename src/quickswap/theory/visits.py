@@ -13,13 +13,14 @@ jobs at the start of that visit, Poisson(lambda Y) given Y.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
 from quickswap.errors import ModelError
+from quickswap.model.system import System
 from quickswap.theory.moments import Moments, busy_period
 
-__all__ = ["Times", "Visit", "check_finite", "holds_from", "too_long"]
+__all__ = ["Times", "Visit", "check_finite", "holds_from", "too_long", "visits_of"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,6 +180,14 @@ class Visit:
         weight = 1.0 if self.slots == 1 else self.waiting(away) / beyond
         first = (1 + self.arrival * spread) * weight + beyond + 1
         return self.load * self.busy.mean + first / (2 * speed)
+
+
+def visits_of(system: System, thresholds: Iterable[int]) -> list[Visit]:
+    """Return the visits to the classes of a system, with these thresholds in jobs."""
+    return [
+        Visit(system.servers // each.need, each.arrival_rate, 1 / each.size.mean, threshold)
+        for each, threshold in zip(system.classes, thresholds, strict=True)
+    ]
 
 
 def holds_from(excess: Callable[[float], float], rate: float, limit: float) -> str:

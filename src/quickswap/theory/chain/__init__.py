@@ -20,7 +20,7 @@ from quickswap.errors import PolicyError, QuickswapError, UnstableError, unknown
 from quickswap.model.files import as_system
 from quickswap.model.system import System
 from quickswap.policies import Policy, parse
-from quickswap.theory.chain.graph import Graph, explore
+from quickswap.theory.chain.graph import explore
 from quickswap.theory.chain.truncation import Level, first_limits, region, solve
 from quickswap.theory.conditions import check_load, check_markovian
 from quickswap.theory.means import Means
@@ -71,11 +71,26 @@ class Chain(Means):
         Raises:
             QuickswapError: the class is unknown.
         """
+        from scipy.stats import binom
+
         names = self.system.names
         if cls not in names and cls not in range(len(names)):
-            unknown("class", cls, [*names, *map(str, range(len(names)))], QuickswapError)
+            allowed = [*names, *map(str, range(len(names)))]
+            unknown("class", cls, allowed, QuickswapError, argument="cls")
         place = names.index(cls) if isinstance(cls, str) else cls
-        return _marginal(self._level, place, self.system.job_shares[place])
+        graph = self._level.graph
+        known = (graph.waiting[:, place] + graph.running[:, place]).astype(np.int64)
+        behind = graph.behind.astype(np.int64)
+        most = int(behind.max())
+        table = np.zeros((int(known.max()) + 1, most + 1))
+        np.add.at(table, (known, behind), self._level.distribution)
+        result = np.zeros(len(table) + most)
+        for hidden in range(most + 1):
+            # each job behind the window of the policy is of this class with the same probability
+            chances = binom.pmf(np.arange(hidden + 1), hidden, self.system.job_shares[place])
+            for number, mass in enumerate(table[:, hidden]):
+                result[number : number + hidden + 1] += mass * chances
+        return result
 
     @property
     def busy_servers(self) -> float:
@@ -242,24 +257,3 @@ def _too_large(
         f"not {tolerance:.1e} with {max_states}: raise max_states or tolerance, lower the load, or "
         f"simulate the system.{advice}"
     )
-
-
-def _marginal(level: Level, place: int, share: float) -> Vector:
-    """Return the distribution of the number of jobs of a class.
-
-    Each job behind the window of the policy belongs to the class with probability `share`.
-    """
-    from scipy.stats import binom
-
-    graph: Graph = level.graph
-    known = (graph.waiting[:, place] + graph.running[:, place]).astype(np.int64)
-    behind = graph.behind.astype(np.int64)
-    most = int(behind.max())
-    table = np.zeros((int(known.max()) + 1, most + 1))
-    np.add.at(table, (known, behind), level.distribution)
-    result = np.zeros(len(table) + most)
-    for hidden in range(most + 1):
-        chances = binom.pmf(np.arange(hidden + 1), hidden, share)
-        for number, mass in enumerate(table[:, hidden]):
-            result[number : number + hidden + 1] += mass * chances
-    return result
