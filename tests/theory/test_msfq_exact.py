@@ -205,3 +205,16 @@ def test_mistakes_about_the_distribution() -> None:
     ):
         with pytest.raises(qs.QuickswapError):
             call()
+
+
+@pytest.mark.parametrize("drain", ["on_demand", "always"])
+def test_large_systems_are_solved_in_blocks_with_the_same_result(
+    drain: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from quickswap.theory.msfq import equation, transforms
+
+    system = qs.load("one-or-all:k=60").with_load(0.9)
+    whole = msfq.exact(system, 40, drain).mean_response_time
+    monkeypatch.setattr(equation, "BLOCK", 7)
+    monkeypatch.setattr(transforms, "SMALL", 0)
+    assert msfq.exact(system, 40, drain).mean_response_time == pytest.approx(whole, rel=1e-12)

@@ -58,6 +58,8 @@ FEWER = 1e-6
 """The same once it is known."""
 SMALLEST = 1e-140
 """Smallest radius; it is about 1 over the number of light jobs at the start of a visit."""
+BLOCK = 512
+"""Points, or unknowns, handled at once, so that memory and cache hold their arrays."""
 DIGITS = 14
 """Decimal digits to which sums are carried."""
 SOLVER = "the exact solution of MSFQ"
@@ -174,9 +176,16 @@ class Equation:
         Returns:
             The constants, one per point; the factors, one row per unknown.
         """
-        delta = delta.copy()
-        factor = np.ones_like(delta)  # the product of f along the orbit
+        constant = np.empty_like(delta)
         parts = np.zeros((columns + self.visits.unmet, len(delta)), dtype=complex)
+        for first in range(0, len(delta), BLOCK):
+            here = slice(first, first + BLOCK)
+            constant[here] = self._sum_orbits(delta[here], parts[:, here], least)
+        return constant, parts
+
+    def _sum_orbits(self, delta: Complex, parts: Complex, least: float) -> Complex:
+        """Add to `parts` the factors of the unknowns, and return the constants; see `affine`."""
+        factor = np.ones_like(delta)  # the product of f along the orbit
         while np.max(np.abs(delta)) > self.radius / 2:
             visit = self.visits.at(delta)
             small = np.abs(1 - visit.w) < least
@@ -202,7 +211,7 @@ class Equation:
         parts[: self.k] += self._r[:, 1:] @ sums
         if self._e is not None:
             parts[-1] += self._e[1:] @ sums
-        return factor * (1 + self._limit @ powers), parts
+        return np.asarray(factor * (1 + self._limit @ powers))
 
     def _finish(
         self, visit: Transforms, small: NDArray[np.bool_], factor: Complex, parts: Complex
@@ -236,13 +245,18 @@ class Equation:
         circle = radius * np.exp(-2j * np.pi * np.arange(points // 2 + 1) / points)
         constant, parts = self.affine(1 - circle, columns, least)
         scale = radius ** np.arange(columns)  # unknown: pi_n radius^n
-        rows = np.fft.irfft(parts, points, axis=-1)[:, :columns].T
         known = np.fft.irfft(constant, points)[:columns]
+        size = len(parts)
+        matrix = np.zeros((size, size))  # transposed: a row for each unknown
+        for first in range(0, size, BLOCK):
+            here = slice(first, first + BLOCK)
+            matrix[here, :columns] = np.fft.irfft(parts[here], points)[:, :columns]
         if isinstance(self.visits, OnDemand):
-            row, value = self._unmet_row(self.visits, columns, least)
-            rows, known = np.vstack([rows, row]), np.append(known, value)
-            scale = np.append(scale, 1.0)
-        answer = np.linalg.solve(np.eye(len(rows)) - rows / scale, known) / scale
+            matrix[:, -1], value = self._unmet_row(self.visits, columns, least)
+            known, scale = np.append(known, value), np.append(scale, 1.0)
+        matrix /= -scale[:, None]
+        matrix[np.diag_indices(size)] += 1
+        answer = np.linalg.solve(matrix.T, known) / scale
         unmet = float(answer[-1]) if self.visits.unmet else 0.0
         # r^-n amplifies rounding errors, up to 10^(DIGITS - 1) times: the last eighth is left out
         pi = np.fft.irfft(constant + answer @ parts, points)[: points * 7 // 8]
@@ -276,7 +290,7 @@ class Equation:
         """
         k, points = self.k, max(3 * self.k, 64)
         around = np.exp(2j * np.pi * np.arange(points // 2 + 1) / points)
-        least = float(np.min(np.abs(1 - self.visits.at(1 - around).w)))
+        least = float(np.min(np.abs(1 - self.visits.step(1 - around))))
         if isinstance(self.visits, OnDemand):
             least = min(least, float(1 - self.visits.met[k]))
         if k == 1 or least ** (k - 1) > FEW:

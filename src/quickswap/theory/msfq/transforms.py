@@ -38,6 +38,9 @@ if TYPE_CHECKING:
 
 __all__ = ["Always", "LightVisits", "OnDemand", "Transforms", "both", "busy", "products"]
 
+SMALL = 20_000
+"""Entries up to which `products` is faster without a loop over rows."""
+
 
 def both(a: Any, b: Any) -> Any:
     """Return the complement of a product: 1 - (1 - a)(1 - b)."""
@@ -47,8 +50,14 @@ def both(a: Any, b: Any) -> Any:
 def products(factors: Array) -> Array:
     """Return the complements of the products of the first 1, 2, ... rows, given complements.
 
-    1 - x_1 ... x_j is the sum over i <= j of (1 - x_i) x_1 ... x_{i-1}: no term cancels.
+    1 - x_1 ... x_j is the sum over i <= j of (1 - x_i) x_1 ... x_{i-1}: no term cancels. On large
+    arrays `accumulate` along the first axis is slow, as it goes through them column by column.
     """
+    if factors.size > SMALL:
+        rows = np.array(factors)
+        for j in range(1, len(rows)):
+            rows[j] += rows[j - 1] * (1 - factors[j])
+        return rows
     before = np.ones_like(factors)
     np.multiply.accumulate(1 - factors[:-1], axis=0, out=before[1:])
     return np.asarray(np.add.accumulate(factors * before, axis=0))
@@ -137,6 +146,12 @@ class LightVisits(ABC):
             return False
         drains = self.threshold == 0 or sigma > -model.m1
         return drains and bool(np.all(self.passages(np.array([theta])) < 1))
+
+    def step(self, delta: Array) -> Array:
+        """Return 1 - w, of the transforms at z = 1 - delta, alone."""
+        return np.asarray(
+            busy(self.model.l1, self.model.k * self.model.m1, self._exponents(delta)[1])
+        )
 
     def passages(self, s: Any) -> Array:
         """Return the complements of h_j(s), passage j -> j-1: row j, for l < j <= k; others 0.
