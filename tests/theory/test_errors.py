@@ -42,7 +42,7 @@ SIZE = qs.Exponential(mean=1.0)
         (lambda: fcfs.limit("borg-b"), "system.needs", qs.load("borg-b").needs),
         (lambda: server_filling.large_load("borg-b"), "system.needs", qs.load("borg-b").needs),
         (lambda: classical.polling_waiting_work([0.5], []), "sizes", []),
-        (lambda: classical.polling_waiting_work("a", [SIZE]), "arrival_rates", "a"),
+        (lambda: classical.polling_waiting_work(3, [SIZE]), "arrival_rates", 3),  # type: ignore[arg-type]  # the mistake under test
         (lambda: chain.exact(ONE, "msf", tolerance=2), "tolerance", 2.0),
         (lambda: chain.exact(ONE, "easy"), "policy", qs.parse("easy")),
     ],

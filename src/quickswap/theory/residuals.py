@@ -22,5 +22,7 @@ def check_residual(what: str, equation: str, size: float, allowed: float) -> Non
     if not size <= allowed:
         raise QuickswapError(
             f"{what} fails for this system: {equation} is violated by a relative {size:.1e}, and "
-            f"rounding explains {allowed:.0e}. Simulate the system instead."
+            f"rounding explains {allowed:.0e}. Simulate the system instead.",
+            given=size,
+            allowed=f"a relative residual of at most {allowed:.0e}",
         )

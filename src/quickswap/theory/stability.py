@@ -82,10 +82,15 @@ def stability(system: System | str | Path, policy: Policy | str) -> Stability:
     policy = parse(policy) if isinstance(policy, str) else policy
     if not isinstance(policy, Policy) and callable(getattr(policy, "start", None)):
         raise PolicyError(
-            f"nothing is proven about the custom policy {type(policy).__name__}: simulate it."
+            f"nothing is proven about the custom policy {type(policy).__name__}: simulate it.",
+            argument="policy",
+            given=policy,
+            allowed="a policy of quickswap",
         )
     if not isinstance(policy, Policy):
-        raise PolicyError(not_a_policy(policy))
+        raise PolicyError(
+            not_a_policy(policy), argument="policy", given=policy, allowed="a policy of quickswap"
+        )
     policy.resolve(system)
     capacity = system.capacity
     known = None
@@ -94,8 +99,10 @@ def stability(system: System | str | Path, policy: Policy | str) -> Stability:
     one_slot = 2 * min(system.needs) > system.servers
     if type(policy) in POLICIES and not policy.random and (one_slot or not visits):
         known = plain_queue(system)
-    visiting = isinstance(policy, MSFQ | StaticQuickswap | AdaptiveQuickswap)
-    if known is None and visiting and (policy.backfill > 0 or policy.overrun > 0):
+    backfills = isinstance(policy, MSFQ | StaticQuickswap | AdaptiveQuickswap) and (
+        policy.backfill > 0 or policy.overrun > 0
+    )
+    if known is None and backfills:
         known = _backfill(system, policy, capacity)
     elif known is None and type(policy) in RULES:
         known = RULES[type(policy)](system, policy, capacity)

@@ -194,7 +194,7 @@ def _deep_enough(
             limits, ceiling = _largest_that_fits(levels, limits, max_states), float(limits.max())
             least = 1.03 * levels[-1].limits if levels else np.full(len(limits), 3.0)
             if np.all(limits <= least):
-                raise QuickswapError(_too_large(levels, tolerance, max_states, policy))
+                raise _too_large(levels, tolerance, max_states, policy)
             continue
         if graph.windowed and len(set(limits)) > 1:
             limits = np.full(len(limits), limits.max())  # the classes have one queue
@@ -203,7 +203,7 @@ def _deep_enough(
         if levels[-1].error <= tolerance:
             return levels[-1]
         if levels[-1].limits.max() > 0.9 * ceiling:
-            raise QuickswapError(_too_large(levels, tolerance, max_states, policy))
+            raise _too_large(levels, tolerance, max_states, policy)
         limits = levels[-1].next_limits(tolerance, _pace(levels))
 
 
@@ -238,7 +238,8 @@ def _largest_that_fits(levels: list[Level], limits: Vector, max_states: int) -> 
 
 def _too_large(
     levels: list[Level], tolerance: float, max_states: int, policy: Policy | CustomPolicy
-) -> str:
+) -> QuickswapError:
+    """Return the error about a chain that is too large, or too imprecise, at `max_states`."""
     advice = ""
     if not isinstance(policy, Policy) and getattr(policy, "remembers_order", True):
         advice = (
@@ -247,13 +248,18 @@ def _too_large(
             "remembers_order = False."
         )
     if not levels:
-        return (
+        return QuickswapError(
             f"the chain has more than {max_states} states even if it is truncated early: raise "
-            f"max_states, or simulate the system.{advice}"
+            f"max_states, or simulate the system.{advice}",
+            argument="max_states",
+            given=max_states,
         )
     last = levels[-1]
-    return (
+    return QuickswapError(
         f"the chain reaches a relative error of {last.error:.1e} with {last.graph.states} states, "
         f"not {tolerance:.1e} with {max_states}: raise max_states or tolerance, lower the load, or "
-        f"simulate the system.{advice}"
+        f"simulate the system.{advice}",
+        argument="tolerance",
+        given=tolerance,
+        allowed=f"{last.error:.1e} or more with {max_states} states",
     )

@@ -148,7 +148,10 @@ def _recurrent(graph: Graph) -> Graph:
     if len(final) > 1:
         raise PolicyError(
             f"under this policy the chain has {len(final)} closed sets of states, and hence no "
-            "unique mean: simulate the system instead."
+            "unique mean: simulate the system instead.",
+            argument="policy",
+            given=len(final),
+            allowed="one closed set of states",
         )
     kept = label == final[0]
     number = np.cumsum(kept) - 1
@@ -174,7 +177,10 @@ def _refuse(error: Exception, policy: Policy | CustomPolicy) -> NoReturn:
         raise PolicyError(f"{error}.") from error.__cause__
     label = policy.label if isinstance(policy, Policy) else custom_name(policy)
     raise PolicyError(
-        f"chain.exact does not cover {label}: it {error}; simulate the system instead."
+        f"chain.exact does not cover {label}: it {error}; simulate the system instead.",
+        argument="policy",
+        given=policy,
+        allowed="a policy whose states can be enumerated",
     )
 
 
