@@ -13,7 +13,8 @@ Hence
 One step z -> w(z) replaces lights by those that arrive in the busy periods of heavies they lead to,
 fewer on average: w'(1) = R_H R_L < 1 at a load below 1, with R_H = lk / (mk - lk) and
 R_L = l1 / (k m1 - l1). So the orbit z, w(z), w(w(z)), ... converges to 1, where Pi is 1, and Pi(z)
-is a constant plus a sum of known functions times the unknowns pi_0 ... pi_{k-1} (and Q):
+is a constant plus a sum of known functions times the unknowns pi_0 ... pi_{k-1} (and Q). With
+rest = sum_{n<k} pi_n r_n + Q e,
 
     Pi(z_0) = f(z_0) ... f(z_i) Pi(z_{i+1}) + sum_{j<=i} f(z_0) ... f(z_{j-1}) rest(z_j).
 
