@@ -31,23 +31,25 @@ def number(
     result = real(value)
     if result is None or not math.isfinite(result) or result < low:
         least = f" of at least {low:g}" if low > -math.inf else ""
-        raise error(f"{what} must be a finite number{least}, not {shown(value)}.")
+        raise _invalid(what, value, f"a finite number{least}", error)
     return result
 
 
-def positive(value: object, what: str, error: type[QuickswapError] = ModelError) -> float:
+def positive(
+    value: object, what: str, error: type[QuickswapError] = ModelError, argument: str = ""
+) -> float:
     """Return `value` as a finite float above zero."""
     result = real(value)
     if result is None or not math.isfinite(result) or result <= 0:
-        raise error(f"{what} must be a positive finite number, not {shown(value)}.")
+        raise _invalid(what, value, "a positive finite number", error, argument)
     return result
 
 
-def factor(value: object, what: str, error: type[QuickswapError]) -> float:
+def factor(value: object, what: str, error: type[QuickswapError], argument: str = "") -> float:
     """Return `value` as a float from 0.001 to 1000, by which a load may be multiplied."""
-    result = positive(value, what, error)
+    result = positive(value, what, error, argument)
     if not 1e-3 <= result <= 1e3:
-        raise error(f"{what} must be from 0.001 to 1000, not {shown(value)}.")
+        raise _invalid(what, value, "from 0.001 to 1000", error, argument)
     return result
 
 
@@ -77,8 +79,16 @@ def whole(
     result = integer(value)
     if result is None or result < low or (high is not None and result > high):
         upper = f" from {low} to {high}" if high is not None else f" of at least {low}"
-        raise error(f"{what} must be a whole number{upper}, not {shown(value)}.", argument=argument)
+        raise _invalid(what, value, f"a whole number{upper}", error, argument)
     return result
+
+
+def _invalid(
+    what: str, value: object, allowed: str, error: type[QuickswapError], argument: str = ""
+) -> QuickswapError:
+    """Return the error about a value; `argument` is the name of the argument that contains it."""
+    message = f"{what} must be {allowed}, not {shown(value)}."
+    return error(message, argument=argument, given=value, allowed=allowed)
 
 
 def integer(value: object) -> int | None:

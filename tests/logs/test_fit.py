@@ -336,7 +336,7 @@ def test_coverage_of_the_intervals(tmp_path: Path) -> None:
         ({"classes": "all"}, "classes is 'all'"),
         ({"classes": "1-4"}, r"need \d+ "),
         ({"classes": "1-8,9-31,32-"}, "group 9-31"),
-        ({"classes": [(1, 4), (3, None)]}, "3 follows 4"),
+        ({"classes": [(1, 4), (3, None)]}, "end at 4"),
         ({"size": "pareto"}, "'pareto'; known: best, exponential"),
         ({"at_most": 0}, "at_most must be a whole number"),
     ],

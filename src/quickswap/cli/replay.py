@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Annotated, Any, cast
 from cyclopts import Parameter
 
 from quickswap.cli.compare import mark, numbers
-from quickswap.cli.reading import Reading, given, read_log
+from quickswap.cli.naming import given
+from quickswap.cli.reading import Reading, read_log
 from quickswap.cli.run import Output, Whole, check_writable, progress
 
 if TYPE_CHECKING:

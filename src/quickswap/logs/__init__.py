@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from quickswap.logs.errors import LogError
+from quickswap.errors import LogError
 from quickswap.logs.joblog import JobLog
 from quickswap.logs.quality import Finding, QualityReport
 from quickswap.logs.reading import read

@@ -12,7 +12,7 @@ import msgspec
 import polars as pl
 
 from quickswap._words import counted
-from quickswap.logs.errors import LogError
+from quickswap.errors import LogError
 from quickswap.logs.rules import MARKS, RULES, Kind, bit
 
 __all__ = ["DROP", "MARK", "Finding", "QualityReport", "Tally"]
@@ -204,6 +204,8 @@ def check_strictly(report: QualityReport, tally: Tally) -> None:
     first = min(found, key=lambda each: each.lines[0])
     raise LogError(
         f"{report.source}, line {first.lines[0]}, {RULES[first.rule].field}: {first.text}"
-        f"{tally.quoted(first)}; the row would be {first.kind}. Correct the file, or read it "
-        "without strict."
+        f"{tally.quoted(first)}; the row would be {first.kind}",
+        argument="strict",
+        given=True,
+        advice="correct the file, or omit {strict}",
     )

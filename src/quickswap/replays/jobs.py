@@ -15,9 +15,10 @@ from quickswap._check import real, whole
 from quickswap.engine._core import VERSION
 from quickswap.engine.custom import CustomPolicy
 from quickswap.engine.settings import between
-from quickswap.errors import PolicyError, QuickswapError, shown
+from quickswap.errors import PolicyError, QuickswapError
 from quickswap.logs import JobLog
 from quickswap.logs.grouping import group_of, groups_by_load, parse_groups
+from quickswap.logs.joblog import check_log
 from quickswap.model.distributions import Exponential
 from quickswap.model.jobclass import JobClass
 from quickswap.model.system import System
@@ -66,21 +67,19 @@ class ReplayJobs:
         Raises:
             QuickswapError: an argument is invalid, or no job fits the machine.
         """
-        if not isinstance(log, JobLog):
-            raise QuickswapError(
-                f"log is {shown(log)}; it must be a log that quickswap.logs.read returned."
-            )
+        check_log(log)
         machine = (
             log.servers
             if servers is None
             else whole(servers, "servers", 1, 2**24, argument="servers")
         )
-        factor = check_factor(load_factor, "load_factor", QuickswapError)
+        factor = check_factor(load_factor, "load_factor", QuickswapError, "load_factor")
         rows = np.flatnonzero(log.jobs["need"].to_numpy() <= machine)
         if not len(rows):
             raise QuickswapError(
-                f"servers is {machine}, but the smallest need in the log is {min(log.needs)}; give "
-                "at least as many servers."
+                argument="servers",
+                given=machine,
+                allowed=f"at least the smallest need in the log, {min(log.needs)}",
             )
         log = log if factor == 1.0 else log.scaled(factor)
         table = log.jobs if len(rows) == len(log) else log.jobs[rows]
@@ -136,8 +135,9 @@ class ReplayJobs:
             return by_estimates(policy.resolve(self.system))
         if policy.backfill or policy.overrun:
             raise PolicyError(
-                f"classes is {shown(self.classes)}, but {policy.label} backfills by single needs; "
-                'give classes="need".'
+                argument="classes",
+                given=self.classes,
+                allowed=f"need for {policy.label}, which backfills by single needs",
             )
         largest = [int(self.needs[self.needs <= high][-1]) for _, high in self.groups]
         size = Exponential(mean=1.0)
@@ -151,12 +151,16 @@ class ReplayJobs:
         if self.log.load_factor != 1.0:
             raise QuickswapError(
                 f"the load of {self.log.source} was multiplied by {self.log.load_factor:g}, and "
-                "its waits belong to another load; read it with scale_load=1."
+                "its waits belong to another load",
+                argument="log",
+                advice="read it without {scale_load}",
             )
         known = self.log.jobs["wait"].is_not_null().to_numpy()[self.rows]
         if not known.any():
             raise QuickswapError(
-                f"{self.log.source} does not contain the waits of its jobs; use replay instead."
+                f"{self.log.source} does not contain the waits of its jobs",
+                argument="log",
+                advice="use replay instead",
             )
         kept = {
             name: getattr(self, name)[known]
@@ -177,8 +181,9 @@ class ReplayJobs:
         begin, end = _share(warmup, "warmup"), _share(cooldown, "cooldown")
         if begin + end >= 1:
             raise QuickswapError(
-                f"warmup and cooldown are {begin:g} and {end:g}; their sum must be below 1.",
                 argument="warmup",
+                given=warmup,
+                allowed=f"below {1 - end:g}, as the cool-down is {end:g}",
             )
         return ReplayInputs(
             source=self.log.source,
@@ -198,10 +203,8 @@ class ReplayJobs:
 def _share(value: object, what: str) -> float:
     number = real(value)
     if number is None or not 0 <= number < 1:
-        raise QuickswapError(
-            f"{what} is {shown(value)}; it must be a share of the duration, from 0 to below 1.",
-            argument=what,
-        )
+        allowed = "a share of the duration, from 0 to below 1"
+        raise QuickswapError(argument=what, given=value, allowed=allowed)
     return number
 
 
@@ -215,9 +218,9 @@ def _estimated(estimate: object, jobs: pl.DataFrame) -> Floats:
     factor = real(estimate)
     if factor is None or not 0 < factor < np.inf:
         raise QuickswapError(
-            f'estimate is {shown(estimate)}; it must be "logged", "exact", or a positive factor of '
-            "the sizes.",
             argument="estimate",
+            given=estimate,
+            allowed='"logged", "exact", or a positive factor of the sizes',
         )
     scaled: Floats = factor * size
     return scaled
@@ -236,9 +239,9 @@ def _groups(classes: object, known: Ints, need: Ints, work: Floats) -> list[tupl
         return groups_by_load(known, work, MOST_GROUPS)
     if not isinstance(classes, str):
         raise QuickswapError(
-            f'classes is {shown(classes)}; it must be "need", "load", or groups of needs such as '
-            '"1,2-4,5-16,17-".',
             argument="classes",
+            given=classes,
+            allowed='"need", "load", or groups of needs such as "1,2-4,5-16,17-"',
         )
     given = parse_groups(classes)
     group_of(need, given)  # refuses groups that leave a need out

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from quickswap._values import Value
-from quickswap.errors import QuickswapError, shown, unknown
+from quickswap.errors import QuickswapError, unknown
 from quickswap.replays.backlog import Backlog, large_backlog, verdict_of
 from quickswap.replays.measurement import MomentTable
 from quickswap.replays.schedule import Schedule
@@ -21,7 +21,9 @@ from quickswap.statistics.quantities import SUMMARIES, Quantities
 if TYPE_CHECKING:
     import polars
 
+    from quickswap.engine.custom import CustomPolicy
     from quickswap.logs import JobLog
+    from quickswap.policies import Policy
 
 __all__ = ["AS_LOGGED", "ReplayComparison", "ReplayInputs", "ReplayResult"]
 
@@ -71,6 +73,7 @@ class ReplayResult(Value, Quantities):
 
     Attributes:
         inputs: the inputs of the replay.
+        policy: the policy; None for the logged waits.
         log: the log, with its load scaled.
         schedule: start and end of each job.
         load: offered load: sum of need times size over servers times duration.
@@ -83,6 +86,7 @@ class ReplayResult(Value, Quantities):
     """
 
     inputs: ReplayInputs
+    policy: Policy | CustomPolicy | None = field(compare=False, repr=False)
     log: JobLog = field(compare=False, repr=False)
     schedule: Schedule = field(compare=False, repr=False)
     load: float
@@ -184,17 +188,19 @@ class ReplayResult(Value, Quantities):
             QuickswapError: the metric or the class is unknown, or the replays cannot be paired.
         """
         if not isinstance(other, ReplayResult):
-            raise QuickswapError(f"other is {shown(other)}; it must be a ReplayResult.")
+            raise QuickswapError(argument="other", given=other, allowed="a ReplayResult")
         if metric not in SUMMARIES:
-            unknown("metric", metric, SUMMARIES, QuickswapError)
+            unknown("metric", metric, SUMMARIES, QuickswapError, argument="metric")
         names = [each.name for each in self.classes]
         if cls is not None and cls not in names:
-            unknown("class", cls, names, QuickswapError)
+            unknown("class", cls, names, QuickswapError, argument="cls")
         mine, theirs = self.table, other.table
         if self.log.load_factor != other.log.load_factor:
             raise QuickswapError(
                 f"the replays have the load factors {self.log.load_factor:g} and "
-                f"{other.log.load_factor:g}; compare replays at the same load."
+                f"{other.log.load_factor:g}",
+                argument="other",
+                advice="compare replays at the same load",
             )
         if (
             mine is None
@@ -205,8 +211,10 @@ class ReplayResult(Value, Quantities):
             or self.inputs.slowdown_bound != other.inputs.slowdown_bound
         ):
             raise QuickswapError(
-                "the replays cannot be paired; replay the same log with equal classes, warm-up, "
-                "cool-down, slowdown bound and seed."
+                "the replays cannot be paired",
+                argument="other",
+                advice="replay the same log with equal classes, warm-up, cool-down, slowdown bound "
+                "and seed",
             )
         group = None if cls is None else names.index(cls)
         return mine.difference(theirs, metric, group)

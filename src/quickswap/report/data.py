@@ -7,7 +7,7 @@ from functools import cached_property
 
 import numpy as np
 
-from quickswap.errors import QuickswapError, shown
+from quickswap.errors import QuickswapError
 from quickswap.logs import JobLog
 from quickswap.logs.times import MINUTE
 from quickswap.replays import ReplayComparison, ReplayResult
@@ -108,7 +108,7 @@ class ReportData:
         """
         if not isinstance(comparison, ReplayComparison):
             raise QuickswapError(
-                f"comparison is {shown(comparison)}; it must be the result of replays.replay_all."
+                argument="comparison", given=comparison, allowed="the result of replays.replay_all"
             )
         levels = []
         for results in comparison.points:
@@ -119,7 +119,9 @@ class ReportData:
                 levels.append(Level(policies[0].inputs.load_factor, logged, policies, base))
         if not levels:
             raise QuickswapError(
-                "comparison contains no policy; replay the log under at least one."
+                "comparison contains no policy",
+                argument="comparison",
+                advice="replay the log under at least one",
             )
         levels.sort(key=lambda level: (level.factor != 1, level.factor))
         return cls(comparison, tuple(levels), column, command)

@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from quickswap.errors import QuickswapError, shown
+from quickswap.errors import QuickswapError
 from quickswap.replays import ReplayResult
 from quickswap.replays.measurement import MomentTable, tabulate
 from quickswap.replays.schedule import Floats, Ints
@@ -271,10 +271,8 @@ def check_column(column: object) -> str | None:
     """
     if column is None or (isinstance(column, str) and column in COLUMNS):
         return column
-    raise QuickswapError(
-        f"groups is {shown(column)}; it must be a column of the log: {', '.join(COLUMNS)}.",
-        argument="groups",
-    )
+    allowed = f"a column of the log: {', '.join(COLUMNS)}"
+    raise QuickswapError(argument="groups", given=column, allowed=allowed)
 
 
 def check_filled(jobs: pl.DataFrame, column: str | None) -> None:
@@ -286,9 +284,12 @@ def check_filled(jobs: pl.DataFrame, column: str | None) -> None:
     if column is None or jobs[column].count():
         return
     filled = [name for name in COLUMNS if jobs[name].count()]
-    rest = f"give one that it contains: {', '.join(filled)}" if filled else "leave groups out"
     raise QuickswapError(
-        f"groups is {column!r}, which is empty in this log; {rest}.", argument="groups"
+        f"groups is {column!r}, which is empty in this log",
+        argument="groups",
+        given=column,
+        allowed=", ".join(filled),
+        advice=f"give one that it contains: {', '.join(filled)}" if filled else "omit {groups}",
     )
 
 

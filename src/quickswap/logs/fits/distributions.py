@@ -16,8 +16,7 @@ import numpy as np
 from scipy.optimize import brentq
 from scipy.special import gammainc, gammaincinv, gammaln, logsumexp, ndtr, ndtri, psi
 
-from quickswap.errors import unknown
-from quickswap.logs.errors import LogError
+from quickswap.errors import LogError, unknown
 from quickswap.logs.fits.sample import Floats, Sample
 from quickswap.model.distributions import (
     Deterministic,

@@ -10,14 +10,13 @@ import numpy as np
 import polars as pl
 
 from quickswap._words import counted
-from quickswap.errors import shown
-from quickswap.logs.errors import LogError
+from quickswap.errors import LogError, shown
 from quickswap.logs.fits.arrivals import STRETCHES, WEEKDAYS, Hours, RateProfile, dispersion
 from quickswap.logs.fits.distributions import Candidate, candidates, ks_distance, quantile
-from quickswap.logs.fits.fitting import Jobs, as_groups, check_log, need_factor
+from quickswap.logs.fits.fitting import Jobs, as_groups, need_factor
 from quickswap.logs.fits.sample import Floats, Sample
 from quickswap.logs.grouping import Group, parse_groups
-from quickswap.logs.joblog import JobLog
+from quickswap.logs.joblog import JobLog, check_log
 from quickswap.logs.times import DAY, HOUR
 from quickswap.model.distributions import Distribution
 from quickswap.model.system import System
@@ -168,7 +167,7 @@ def goodness(log: JobLog, system: System, classes: Sequence[Group] | None = None
     """
     check_log(log)
     if not isinstance(system, System):
-        raise LogError(f"system is {shown(system)}; it must be a System.")
+        raise LogError(argument="system", given=system, allowed="a System")
     jobs = Jobs(log, _groups(system, classes))
     hours = Hours(log)
     counts = hours.counts(jobs.submit)
@@ -196,13 +195,18 @@ def _groups(system: System, classes: Sequence[Group] | None) -> list[Group]:
         except LogError as error:
             raise LogError(
                 f"the names of the classes, {shown(', '.join(system.names))}, are not needs as in "
-                "2-4; give classes, as in [(1, 1), (2, 4), (5, None)]."
+                "2-4",
+                argument="classes",
+                advice="give {classes}, as in [(1, 1), (2, 4), (5, None)]",
             ) from error
     groups = as_groups(classes)
     if len(groups) != len(system.classes):
         raise LogError(
             f"classes contains {len(groups)} groups; it must contain one for each of the "
-            f"{len(system.classes)} classes of the system."
+            f"{len(system.classes)} classes of the system.",
+            argument="classes",
+            given=classes,
+            allowed=f"{len(system.classes)} groups",
         )
     return groups
 

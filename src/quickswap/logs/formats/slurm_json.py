@@ -11,7 +11,7 @@ from typing import Any
 
 import polars as pl
 
-from quickswap.logs.errors import LogError
+from quickswap.errors import LogError
 from quickswap.logs.formats.source import chunks
 from quickswap.logs.job_rows import unread
 from quickswap.logs.quality import MARK
@@ -88,7 +88,8 @@ class _Text:
         if failed:
             raise LogError(
                 f"{self._path} is not valid JSON at {self._text[self._at : self._at + 40]!r}, so "
-                "it is damaged or truncated; write it again."
+                "it is damaged or truncated",
+                advice="write it again",
             )
         self._at = end
         return value
@@ -128,7 +129,7 @@ def _jobs(path: Path) -> Iterator[Any]:
     """Yield the values of the list "jobs" of the object."""
     text = _Text(path)
     if not text.skip("{"):
-        raise LogError(f"{path} is JSON, but not an object with a list of jobs; {_ADVICE}.")
+        raise LogError(f"{path} is JSON, but not an object with a list of jobs", advice=_ADVICE)
     while text.peek() == '"':
         key = text.value()
         text.skip(":")
@@ -142,7 +143,7 @@ def _jobs(path: Path) -> Iterator[Any]:
             return
         text.value()
         text.skip(",")
-    raise LogError(f'{path} is JSON without the list "jobs"; {_ADVICE}.')
+    raise LogError(f'{path} is JSON without the list "jobs"', advice=_ADVICE)
 
 
 def _row(job: dict[str, Any]) -> dict[str, str | None]:

@@ -15,10 +15,12 @@ import numpy.typing as npt
 import polars as pl
 
 from quickswap._words import counted
+from quickswap.errors import LogError
 from quickswap.logs import extraction, values
 from quickswap.logs.formats.source import ahead, blocks, threads
 from quickswap.logs.formats.text_lines import LineReader, Lines, fields
 from quickswap.logs.job_rows import LARGEST, Parsed, clean, complete, unix_clock, unread, with_lines
+from quickswap.logs.options import Options, check_zone
 from quickswap.logs.quality import Tally
 from quickswap.logs.rules import bit
 from quickswap.logs.times import MINUTE
@@ -104,9 +106,17 @@ class _Header:
         return {name: size for name, size in found.items() if size > 0}
 
 
-def parse(path: Path, unit: str, tally: Tally) -> Parsed:
+def parse(path: Path, options: Options, tally: Tally) -> Parsed:
     """Parse an SWF log; blank lines and comments are skipped."""
-    header = _Header()
+    unit, header = options.unit, _Header()
+    if unit == "gpu":
+        raise LogError(
+            f"{path} is in SWF, which does not contain GPUs",
+            argument="unit",
+            given=unit,
+            allowed="cpu, node",
+            advice="give {unit:cpu} or {unit:node}",
+        )
     with threads() as pool:
         parts = [clean(frame, tally) for frame in _frames(path, header, tally, pool)]
     frame = pl.concat(parts) if parts else clean(unread([]), tally)
@@ -118,12 +128,17 @@ def parse(path: Path, unit: str, tally: Tally) -> Parsed:
         clock = header.number("UnixStartTime")
         if clock is None:
             tally.facts.append("The log does not contain its start time (UnixStartTime).")
+    zone = header.facts.get("TimeZoneString")
+    try:
+        check_zone(zone or "UTC")
+    except LogError:  # the header may contain anything
+        zone = None
     return Parsed(
         frame,
         header.facts,
         None if servers is None else int(servers),
         clock,
-        header.facts.get("TimeZoneString"),
+        zone,
         header.partitions(unit),
     )
 
@@ -316,7 +331,7 @@ def _compare_with_header(header: _Header, frame: pl.DataFrame, tally: Tally) -> 
     if nodes and processors and nodes < processors and isinstance(most, int) and most <= nodes:
         tally.facts.append(
             f"No need exceeds MaxNodes, {int(nodes)}, and MaxProcs is {int(processors)}; if needs "
-            'are numbers of nodes, give unit="node".'
+            "are numbers of nodes, give the unit node."
         )
     waits = frame.get_column("wait").drop_nulls()
     positive = waits.filter(waits > 0)
