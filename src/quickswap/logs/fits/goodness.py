@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import chain
 
 import numpy as np
 import polars as pl
@@ -12,7 +13,7 @@ import polars as pl
 from quickswap._words import counted
 from quickswap.errors import LogError, shown
 from quickswap.logs.fits.arrivals import STRETCHES, WEEKDAYS, Hours, RateProfile, dispersion
-from quickswap.logs.fits.distributions import Candidate, candidates, ks_distance, quantile
+from quickswap.logs.fits.distributions import Candidate, candidates, ks_distance
 from quickswap.logs.fits.fitting import Jobs, as_groups, need_factor
 from quickswap.logs.fits.sample import Floats, Sample
 from quickswap.logs.grouping import Group, parse_groups
@@ -24,8 +25,8 @@ from quickswap.statistics.estimates import Estimate, jackknife
 
 __all__ = ["ClassGoodness", "Goodness", "TextTable", "goodness", "sentences", "tables", "text"]
 
-SHARES = (0.5, 0.9, 0.99)
-"""Levels of the percentiles."""
+SHARES, TAILS = (0.5, 0.9, 0.99), (0.5, 0.1, 0.01)
+"""Levels of the percentiles, and probabilities above them."""
 KOLMOGOROV = 1.358
 """95th percentile of sqrt(n) times the KS distance of n samples from their own distribution."""
 FACTOR = 1.25
@@ -223,7 +224,7 @@ def _class(jobs: Jobs, index: int, system: System, hours: Hours) -> ClassGoodnes
         each.arrival_rate,
         distribution.mean,
         distribution.scv,
-        *(quantile(distribution, share) for share in SHARES),
+        *map(distribution.isf, TAILS),
     ]
     rate, mean, scv, p50, p90, p99 = map(LogAndModel, log, model)
     return ClassGoodness(
@@ -295,71 +296,63 @@ class TextTable:
 
 def tables(found: Goodness) -> list[TextTable]:
     """Return the tables of the classes, of their sizes, and of the fitted distributions."""
-    classes = TextTable(
-        "Classes; ± is the half-width of the 95 % interval",
-        [
-            *("class", "need", "size factor", "jobs", "of jobs", "of load"),
-            *("jobs per hour", "model", "dispersion"),
-        ],
-        [_class_row(each) for each in found.classes],
-    )
-    sizes = TextTable(
-        "Sizes in seconds, of the log and of the model",
-        [
-            *("class", "distribution", "mean", "model", "scv", "model"),
-            *(name for p in ("P50", "P90", "P99") for name in (p, "model")),
-            *("KS distance", "by chance"),
-        ],
-        [_size_row(each) for each in found.classes],
-    )
-    names = sorted({each.distribution.kind for one in found.classes for each in one.candidates})
-    distributions = TextTable(
-        "Difference of the AIC from the best distribution, and KS distance",
-        ["class", *(column for name in names for column in (name, "KS"))],
-        [_distribution_row(each, names) for each in found.classes],
-    )
-    return [classes, sizes, distributions] if names else [classes, sizes]
 
+    def table(title: str, *columns: tuple[str, Callable[[ClassGoodness], str]]) -> TextTable:
+        columns = (("class", lambda each: each.name), *columns)
+        rows = [[cell(each) for _, cell in columns] for each in found.classes]
+        return TextTable(title, [name for name, _ in columns], rows)
 
-def _class_row(each: ClassGoodness) -> list[str]:
-    rate = each.rate
-    return [
-        each.name,
-        str(each.need),
-        f"{each.size_factor:.4g}",
-        f"{each.jobs:,}",
-        f"{100 * each.job_share:.4g}%",
-        f"{100 * each.load_share:.4g}%",
-        str(Estimate(HOUR * rate.log.value, HOUR * rate.log.half_width)),
-        f"{HOUR * rate.model:.4g}",
-        str(each.dispersion),
+    def both(name: str, quantity: str) -> list[tuple[str, Callable[[ClassGoodness], str]]]:
+        return [
+            (name, lambda each: str(getattr(each, quantity).log)),
+            ("model", lambda each: f"{getattr(each, quantity).model:,.4g}"),
+        ]
+
+    def distance(value: float) -> str:
+        return "-" if math.isnan(value) else f"{value:.3f}"
+
+    def fit(each: ClassGoodness, kind: str, cell: Callable[[Candidate], str]) -> str:
+        return next((cell(one) for one in each.candidates if one.distribution.kind == kind), "-")
+
+    def columns_of(kind: str) -> list[tuple[str, Callable[[ClassGoodness], str]]]:
+        return [
+            (
+                kind,
+                lambda each: fit(each, kind, lambda c: f"{c.aic - each.candidates[0].aic:,.0f}"),
+            ),
+            ("KS", lambda each: fit(each, kind, lambda c: f"{c.ks:.3f}")),
+        ]
+
+    kinds = sorted({each.distribution.kind for one in found.classes for each in one.candidates})
+    result = [
+        table(
+            "Classes; ± is the half-width of the 95 % interval",
+            ("need", lambda each: str(each.need)),
+            ("size factor", lambda each: f"{each.size_factor:.4g}"),
+            ("jobs", lambda each: f"{each.jobs:,}"),
+            ("of jobs", lambda each: f"{100 * each.job_share:.4g}%"),
+            ("of load", lambda each: f"{100 * each.load_share:.4g}%"),
+            ("jobs per hour", lambda each: str(each.rate.log.over(1 / HOUR))),
+            ("model", lambda each: f"{HOUR * each.rate.model:.4g}"),
+            ("dispersion", lambda each: str(each.dispersion)),
+        ),
+        table(
+            "Sizes in seconds, of the log and of the model",
+            ("distribution", lambda each: each.distribution.kind),
+            *both("mean", "mean"),
+            *both("scv", "scv"),
+            *both("P50", "p50"),
+            *both("P90", "p90"),
+            *both("P99", "p99"),
+            ("KS distance", lambda each: distance(each.ks)),
+            ("by chance", lambda each: distance(each.ks_chance)),
+        ),
+        table(
+            "Difference of the AIC from the best distribution, and KS distance",
+            *chain.from_iterable(map(columns_of, kinds)),
+        ),
     ]
-
-
-def _size_row(each: ClassGoodness) -> list[str]:
-    pairs: list[LogAndModel] = [each.mean, each.scv, each.p50, each.p90, each.p99]
-    values = [text for pair in pairs for text in (str(pair.log), f"{pair.model:,.4g}")]
-    return [
-        each.name,
-        each.distribution.kind,
-        *values,
-        _distance(each.ks),
-        _distance(each.ks_chance),
-    ]
-
-
-def _distance(value: float) -> str:
-    return "-" if math.isnan(value) else f"{value:.3f}"
-
-
-def _distribution_row(each: ClassGoodness, names: list[str]) -> list[str]:
-    found = {candidate.distribution.kind: candidate for candidate in each.candidates}
-    cells = []
-    for name in names:
-        known = found.get(name)
-        least = each.candidates[0].aic if each.candidates else 0.0
-        cells += ["-", "-"] if known is None else [f"{known.aic - least:,.0f}", f"{known.ks:.3f}"]
-    return [each.name, *cells]
+    return result if kinds else result[:2]
 
 
 def sentences(found: Goodness) -> Iterator[str]:
@@ -393,29 +386,32 @@ def _warnings(found: Goodness) -> Iterator[str]:
         near, far = (f"{end(each.ks for each in rejected):.2f}" for end in (min, max))
         reach = far if near == far else f"{near} to {far}"
         yield (
-            f"Class {', '.join(each.name for each in rejected)}: the sizes do not follow the "
-            f"distribution of the model; the KS distance, {reach}, "
-            "is significant. Use size empirical, or replay the log."
+            f"Class {_names(rejected)}: the sizes do not follow the distribution of the model; the "
+            f"KS distance, {reach}, is significant. Use size empirical, or replay the log."
         )
-    wrong = [each.name for each in found.classes if _scv_ratio(each) > SCV_RATIO]
+    wrong = [each for each in found.classes if _differ(each.scv, SCV_RATIO)]
     if wrong:
         yield (
-            f"Class {', '.join(wrong)}: the scv of the model differs from that of the log by more "
+            f"Class {_names(wrong)}: the scv of the model differs from that of the log by more "
             f"than a factor of {SCV_RATIO}, which affects response times; use size empirical, or "
             "another distribution."
         )
-    mixed = [each.name for each in found.classes if not 1 / FACTOR <= each.size_factor <= FACTOR]
+    mixed = [each for each in found.classes if not 1 / FACTOR <= each.size_factor <= FACTOR]
     if mixed:
         yield (
-            f"Class {', '.join(mixed)}: the needs differ so much that sizes were changed by more "
+            f"Class {_names(mixed)}: the needs differ so much that sizes were changed by more "
             "than a quarter to keep the load; use smaller groups."
         )
 
 
-def _scv_ratio(each: ClassGoodness) -> float:
-    """Return the ratio of the scv of model and log, or its inverse: at least 1."""
-    log, model = each.scv.log.value, each.scv.model
-    return max(model / log, log / model) if log > 0 and model > 0 else 1.0
+def _names(classes: Sequence[ClassGoodness]) -> str:
+    return ", ".join(each.name for each in classes)
+
+
+def _differ(pair: LogAndModel, ratio: float) -> bool:
+    """Whether two positive values differ by more than a factor."""
+    log, model = pair.log.value, pair.model
+    return log > 0 and model > 0 and max(model / log, log / model) > ratio
 
 
 def text(found: Goodness) -> str:
