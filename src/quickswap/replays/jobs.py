@@ -10,15 +10,11 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from quickswap._check import factor as check_factor
-from quickswap._check import real, whole
-from quickswap.engine._core import VERSION
+from quickswap._check import real
 from quickswap.engine.custom import CustomPolicy
-from quickswap.engine.settings import between
 from quickswap.errors import PolicyError, QuickswapError
 from quickswap.logs import JobLog
 from quickswap.logs.grouping import group_of, groups_by_load, parse_groups
-from quickswap.logs.joblog import check_log
 from quickswap.model.distributions import Exponential
 from quickswap.model.jobclass import JobClass
 from quickswap.model.system import System
@@ -40,10 +36,7 @@ class ReplayJobs:
     """The jobs of a log that fit the machine, with one array entry per job."""
 
     log: JobLog
-    servers: int
-    load_factor: float
-    estimates: str | float
-    classes: str
+    inputs: ReplayInputs
     rows: Ints
     arrival: Floats
     need: Ints
@@ -54,52 +47,35 @@ class ReplayJobs:
     groups: list[tuple[int, int]]
 
     @classmethod
-    def of(
-        cls,
-        log: JobLog,
-        servers: int | None = None,
-        load_factor: float = 1.0,
-        estimate: str | float = "logged",
-        classes: str = "need",
-    ) -> ReplayJobs:
-        """Return the jobs; arguments as in `replay`.
+    def of(cls, log: JobLog, inputs: ReplayInputs) -> ReplayJobs:
+        """Return the jobs.
 
         Raises:
-            QuickswapError: an argument is invalid, or no job fits the machine.
+            QuickswapError: an input does not suit the log, or no job fits the machine.
         """
-        check_log(log)
-        machine = (
-            log.servers
-            if servers is None
-            else whole(servers, "servers", 1, 2**24, argument="servers")
-        )
-        factor = check_factor(load_factor, "load_factor", QuickswapError, "load_factor")
-        rows = np.flatnonzero(log.jobs["need"].to_numpy() <= machine)
+        rows = np.flatnonzero(log.jobs["need"].to_numpy() <= inputs.servers)
         if not len(rows):
             raise QuickswapError(
                 argument="servers",
-                given=machine,
+                given=inputs.servers,
                 allowed=f"at least the smallest need in the log, {min(log.needs)}",
             )
-        log = log if factor == 1.0 else log.scaled(factor)
+        log = log if inputs.load_factor == 1.0 else log.scaled(inputs.load_factor)
         table = log.jobs if len(rows) == len(log) else log.jobs[rows]
         need, size = table["need"].to_numpy(), table["size"].to_numpy()
         needs, index = distinct(need)
         work: Floats = np.bincount(index, need * size).astype(float)
         return cls(
             log=log,
-            servers=machine,
-            load_factor=factor,
-            estimates=estimate,
-            classes=classes,
+            inputs=inputs,
             rows=rows,
             arrival=table["submit"].to_numpy(),
             need=need,
             size=size,
-            estimate=_estimated(estimate, table),
+            estimate=_estimated(inputs.estimate, table),
             needs=needs,
             cls=index.astype(np.uint32),
-            groups=_groups(classes, needs, need, work),
+            groups=_groups(inputs.classes, needs, need, work),
         )
 
     @property
@@ -112,7 +88,7 @@ class ReplayJobs:
         """Offered load: work over servers times duration; nan without duration."""
         if self.arrival[-1] == self.arrival[0]:
             return math.nan
-        return float((self.need * self.size).sum() / (self.servers * self.duration))
+        return float((self.need * self.size).sum() / (self.inputs.servers * self.duration))
 
     @cached_property
     def system(self) -> System:
@@ -120,7 +96,7 @@ class ReplayJobs:
         counts, work = np.bincount(self.cls), np.bincount(self.cls, self.size)
         rates, means = counts / self.duration, np.maximum(work / counts, TINY)
         return System(
-            self.servers,
+            self.inputs.servers,
             [
                 JobClass(int(need), float(rate), Exponential(mean=float(mean)))
                 for need, rate, mean in zip(self.needs, rates, means, strict=True)
@@ -131,17 +107,19 @@ class ReplayJobs:
         """Return the policy for the core; class-based policies have the groups as classes."""
         if not isinstance(policy, Policy):
             return {}
-        if self.classes == "need" or not isinstance(policy, AdaptiveQuickswap | StaticQuickswap):
+        if self.inputs.classes == "need" or not isinstance(
+            policy, AdaptiveQuickswap | StaticQuickswap
+        ):
             return by_estimates(policy.resolve(self.system))
         if policy.backfill or policy.overrun:
             raise PolicyError(
                 argument="classes",
-                given=self.classes,
+                given=self.inputs.classes,
                 allowed=f"need for {policy.label}, which backfills by single needs",
             )
         largest = [int(self.needs[self.needs <= high][-1]) for _, high in self.groups]
         size = Exponential(mean=1.0)
-        grouped = System(self.servers, [JobClass(need, 1.0, size) for need in largest])
+        grouped = System(self.inputs.servers, [JobClass(need, 1.0, size) for need in largest])
         first = np.searchsorted(self.needs, [low for low, _ in self.groups])
         spec = policy.resolve(grouped)
         return spec | {"name": f"{spec['name']}-on-groups", "groups": first.tolist()}
@@ -171,41 +149,15 @@ class ReplayJobs:
     def schedule(self, start: Floats, end: Floats, preemptive: bool) -> Schedule:
         """Return the schedule, given start and end of each job in seconds."""
         return Schedule(
-            self.servers, self.rows, self.need, self.size, self.arrival, start, end, preemptive
+            self.inputs.servers,
+            self.rows,
+            self.need,
+            self.size,
+            self.arrival,
+            start,
+            end,
+            preemptive,
         )
-
-    def inputs(
-        self, policy: str, warmup: float, cooldown: float, slowdown_bound: float, seed: int
-    ) -> ReplayInputs:
-        """Return the inputs of the replay, checked."""
-        begin, end = _share(warmup, "warmup"), _share(cooldown, "cooldown")
-        if begin + end >= 1:
-            raise QuickswapError(
-                argument="warmup",
-                given=warmup,
-                allowed=f"below {1 - end:g}, as the cool-down is {end:g}",
-            )
-        return ReplayInputs(
-            source=self.log.source,
-            policy=policy,
-            servers=self.servers,
-            load_factor=self.load_factor,
-            estimate=self.estimates,
-            classes=self.classes,
-            warmup=begin,
-            cooldown=end,
-            slowdown_bound=between(slowdown_bound, "slowdown_bound", 0, np.inf),
-            seed=whole(seed, "seed", 0, 2**64 - 1, argument="seed"),
-            version=VERSION,
-        )
-
-
-def _share(value: object, what: str) -> float:
-    number = real(value)
-    if number is None or not 0 <= number < 1:
-        allowed = "a share of the duration, from 0 to below 1"
-        raise QuickswapError(argument=what, given=value, allowed=allowed)
-    return number
 
 
 def _estimated(estimate: object, jobs: pl.DataFrame) -> Floats:

@@ -8,7 +8,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import nullcontext
-from dataclasses import fields
+from dataclasses import fields, replace
 from itertools import pairwise
 from typing import Any, Unpack, cast
 
@@ -87,15 +87,22 @@ def replay(
     """
     begun = time.perf_counter()
     check_progress(progress)
-    jobs = ReplayJobs.of(log, servers, load_factor, estimate, classes)
-    chosen = as_policy(policy, jobs.system)
-    inputs = jobs.inputs(
-        spell(chosen) if isinstance(chosen, Policy) else custom_name(chosen),
-        warmup,
-        cooldown,
-        slowdown_bound,
-        seed,
+    inputs = ReplayInputs.of(
+        log,
+        "",
+        servers,
+        load_factor=load_factor,
+        estimate=estimate,
+        classes=classes,
+        warmup=warmup,
+        cooldown=cooldown,
+        slowdown_bound=slowdown_bound,
+        seed=seed,
     )
+    jobs = ReplayJobs.of(log, inputs)
+    chosen = as_policy(policy, jobs.system)
+    name = spell(chosen) if isinstance(chosen, Policy) else custom_name(chosen)
+    jobs = replace(jobs, inputs=replace(inputs, policy=name))
     spec: dict[str, Any] = {"system": jobs.system.to_dict(), "policy": jobs.resolve(chosen)}
     own = None if isinstance(chosen, Policy) else chosen
     if own is not None:
@@ -126,7 +133,7 @@ def replay(
             advice="check that it starts any job that fits",
         )
     schedule = jobs.schedule(start, end, isinstance(chosen, Policy) and chosen.preemptive)
-    return _measured(jobs, schedule, inputs, chosen, begun)
+    return _measured(jobs, schedule, chosen, begun)
 
 
 def replay_all(
@@ -171,7 +178,7 @@ def replay_all(
                 advice="give one of them",
             )
     begun = time.perf_counter()
-    system = ReplayJobs.of(log, settings.get("servers")).system
+    system = ReplayJobs.of(log, ReplayInputs.of(log, "", settings.get("servers"))).system
     chosen = [as_policy(each, system) for each in listed]
     for name, times in Counter(map(label, chosen)).items():
         if times > 1:
@@ -231,21 +238,27 @@ def as_logged(
         QuickswapError: a setting is out of range, or the log lacks waits or has a scaled load.
     """
     begun = time.perf_counter()
-    jobs = ReplayJobs.of(log, servers, classes=classes).with_waits()
+    inputs = ReplayInputs.of(
+        log,
+        AS_LOGGED,
+        servers,
+        classes=classes,
+        warmup=warmup,
+        cooldown=cooldown,
+        slowdown_bound=slowdown_bound,
+        seed=seed,
+    )
+    jobs = ReplayJobs.of(log, inputs).with_waits()
     wait = jobs.log.jobs["wait"].to_numpy()[jobs.rows]
     start = jobs.arrival + wait
     schedule = jobs.schedule(start, start + jobs.size, preemptive=False)
-    inputs = jobs.inputs(AS_LOGGED, warmup, cooldown, slowdown_bound, seed)
-    return _measured(jobs, schedule, inputs, None, begun)
+    return _measured(jobs, schedule, None, begun)
 
 
 def _measured(
-    jobs: ReplayJobs,
-    schedule: Schedule,
-    inputs: ReplayInputs,
-    policy: Policy | CustomPolicy | None,
-    begun: float,
+    jobs: ReplayJobs, schedule: Schedule, policy: Policy | CustomPolicy | None, begun: float
 ) -> ReplayResult:
+    inputs = jobs.inputs
     history = None if schedule.preemptive else History.of(schedule)
     name = AS_LOGGED if policy is None else label(policy)
     if policy is not None:  # the real machine may have had other servers

@@ -5,11 +5,14 @@ from __future__ import annotations
 import json
 import math
 from dataclasses import dataclass, field, fields
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from quickswap._check import factor, real, whole
 from quickswap._values import Value
+from quickswap.engine._core import VERSION
+from quickswap.engine.settings import between
 from quickswap.errors import QuickswapError, unknown
+from quickswap.logs.joblog import check_log
 from quickswap.replays.backlog import Backlog, large_backlog, verdict_of
 from quickswap.replays.measurement import MomentTable
 from quickswap.replays.schedule import Schedule
@@ -32,7 +35,7 @@ AS_LOGGED = "as logged"
 FORMAT = 1
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ReplayInputs:
     """The inputs that determine a replay of a log.
 
@@ -48,19 +51,47 @@ class ReplayInputs:
         slowdown_bound: smallest size in the bounded slowdown, seconds.
         seed: seed of the bootstrap.
         version: version of quickswap.
+
+    Raises:
+        QuickswapError: an input is out of range.
     """
 
     source: str
     policy: str
     servers: int
-    load_factor: float
-    estimate: str | float
-    classes: str
-    warmup: float
-    cooldown: float
-    slowdown_bound: float
-    seed: int
-    version: str
+    load_factor: float = 1.0
+    estimate: str | float = "logged"
+    classes: str = "need"
+    warmup: float = 0.05
+    cooldown: float = 0.05
+    slowdown_bound: float = 10.0
+    seed: int = 1
+    version: str = VERSION
+
+    def __post_init__(self) -> None:
+        checked: dict[str, object] = {
+            "servers": whole(self.servers, "servers", 1, 2**24, argument="servers"),
+            "load_factor": factor(self.load_factor, "load_factor", QuickswapError, "load_factor"),
+            "slowdown_bound": between(self.slowdown_bound, "slowdown_bound", 0, math.inf),
+            "seed": whole(self.seed, "seed", 0, 2**64 - 1, argument="seed"),
+        }
+        for name in ("warmup", "cooldown"):
+            share = checked[name] = real(getattr(self, name))
+            if share is None or not 0 <= share < 1:
+                allowed = "a share of the duration, from 0 to below 1"
+                raise QuickswapError(argument=name, given=getattr(self, name), allowed=allowed)
+        if self.warmup + self.cooldown >= 1:
+            allowed = f"below {1 - self.cooldown:g}, as the cool-down is {self.cooldown:g}"
+            raise QuickswapError(argument="warmup", given=self.warmup, allowed=allowed)
+        for name, value in checked.items():
+            object.__setattr__(self, name, value)
+
+    @classmethod
+    def of(cls, log: JobLog, policy: str, servers: int | None, **settings: Any) -> ReplayInputs:
+        """Return the inputs of a replay of a log, by default on its own number of servers."""
+        check_log(log)
+        machine = log.servers if servers is None else servers
+        return cls(source=log.source, policy=policy, servers=machine, **settings)
 
 
 @dataclass(frozen=True)
@@ -124,11 +155,6 @@ class ReplayResult(Value, Quantities):
     def _span(self) -> float:
         return float(self.schedule.arrival[-1] - self.schedule.arrival[0])
 
-    @property
-    def left_behind(self) -> float:
-        """Share of all work that waits at the last submission."""
-        return self.backlog.left
-
     def outcomes(self) -> polars.DataFrame:
         """Return one row per job, in order of submission.
 
@@ -143,16 +169,6 @@ class ReplayResult(Value, Quantities):
         edges = self.table.pieces.edges
         inside = pl.col("submit").is_between(float(edges[0]), float(edges[-1]))
         return frame.with_columns(inside.alias("measured"))
-
-    def save_outcomes(self, path: str | Path) -> None:
-        """Write the outcomes as Parquet, completely or not at all.
-
-        Raises:
-            QuickswapError: the file cannot be written.
-        """
-        from quickswap.files import write_with
-
-        write_with(path, lambda file: self.outcomes().write_parquet(file))
 
     def to_frame(self) -> polars.DataFrame:
         """Return a Polars frame with one row per class and quantity.

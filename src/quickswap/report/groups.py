@@ -193,29 +193,25 @@ def _counts(
     change = (other.schedule.wait - base.schedule.wait)[inside]
     piece = pieces.index(base.schedule.arrival[inside])
 
-    def by_piece(weights: Floats, group: Ints | int, count: int) -> Floats:
-        cells = np.bincount(piece * count + group, weights, len(pieces) * count)
-        return cells.astype(float).reshape(len(pieces), count)
-
-    def means(sums: Floats, jobs: Floats) -> Floats:
+    def means(values: Floats, group: Ints | int, groups: int) -> tuple[Floats, NDArray[np.bool_]]:
+        """Return means by group, (1 + draws, groups), and whether enough pieces have jobs."""
+        cell, cells = piece * groups + group, len(pieces) * groups
+        jobs, sums = (
+            np.bincount(cell, weights, cells).astype(float).reshape(len(pieces), groups)
+            for weights in (np.ones(len(values)), values)
+        )
         with np.errstate(invalid="ignore", divide="ignore"):
-            found: Floats = pieces.sums(sums) / pieces.sums(jobs)
-        return found
+            return pieces.sums(sums) / pieces.sums(jobs), (jobs > 0).sum(axis=0) >= FEWEST
 
-    one = np.ones(len(change))
-    jobs = by_piece(one, 0, 1)
     earlier, later = (
-        pieces.estimates(means(by_piece(side.astype(float), 0, 1), jobs))[0]
+        pieces.estimates(means(side.astype(float), 0, 1)[0])[0]
         for side in (change <= -NOTICEABLE, change >= NOTICEABLE)
     )
     if groups is None:
         return ChangeCounts(None, 0, 0, 0, earlier, later)
     names, owner = groups
-    mine = owner[base.schedule.rows][inside]
-    jobs = by_piece(one, mine, len(names))
-    drawn = means(by_piece(change, mine, len(names)), jobs)
-    size, enough = np.abs(drawn[0]), (jobs > 0).sum(axis=0) >= FEWEST
-    known = np.array([name != UNKNOWN for name in names], dtype=bool)
+    drawn, enough = means(change, owner[base.schedule.rows][inside], len(names))
+    size, known = np.abs(drawn[0]), np.array([name != UNKNOWN for name in names], dtype=bool)
     clear = known & enough & (size > pieces.half_widths(drawn)) & (size >= NOTICEABLE)
     gain, lose = (int((clear & side).sum()) for side in (drawn[0] < 0, drawn[0] > 0))
     return ChangeCounts(column, int(known.sum()), gain, lose, earlier, later)
