@@ -151,7 +151,7 @@ MISTAKES = [
     (["--seed=-1"], "--seed must be a whole number"),
     (["--slowdown-bound", "0"], "--slowdown-bound is 0.0"),
     (["--groups", "color", "--report", "r.html"], "--groups is 'color'; it must be a column"),
-    (["--groups", "user"], "--groups requires --report"),
+    (["--groups", "user"], "--groups requires a report; give --report too."),
     (["--policy", "easy"], "--policy"),
 ]
 

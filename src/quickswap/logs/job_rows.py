@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -20,6 +21,7 @@ __all__ = [
     "clean",
     "complete",
     "marked",
+    "text_rows",
     "unix_clock",
     "unread",
     "with_lines",
@@ -88,6 +90,28 @@ def with_lines(
 ) -> pl.DataFrame:
     """Return a frame with the line and the marks of each row."""
     return frame.with_columns(pl.Series("line", lines), pl.Series(MARK, marks, pl.UInt64))
+
+
+def text_rows(
+    names: Sequence[str],
+    good: Sequence[Sequence[str | None]],
+    lines: npt.NDArray[np.int64] | list[int],
+    marks: npt.NDArray[np.uint64] | list[int],
+    bad: list[tuple[int, str]],
+) -> Iterator[pl.DataFrame]:
+    """Yield the rows that are dropped unread, and the fields of the others as texts.
+
+    Args:
+        names: of the fields.
+        good: the fields of each row.
+        lines, marks: of each of these rows.
+        bad: line and rule of each row that is dropped.
+    """
+    if bad:
+        yield unread(bad)
+    if good:
+        frame = pl.DataFrame(good, dict.fromkeys(names, pl.String), orient="row")
+        yield with_lines(frame, lines, marks)
 
 
 def complete(frame: pl.DataFrame) -> pl.DataFrame:

@@ -77,25 +77,8 @@ def read(
         LogError: the file cannot be read or contains no selected jobs, required information is
             missing, or an option is invalid.
     """
-    options = Options(
-        format=format,
-        servers=servers,
-        unit=unit,
-        partition=partition,
-        timezone=timezone,
-        columns=columns,
-        time_unit=time_unit,
-        sacct_format=sacct_format,
-        delimiter=delimiter,
-        start=start,
-        end=end,
-        scale_load=scale_load,
-        smallest_need=smallest_need,
-        largest_need=largest_need,
-        smallest_size=smallest_size,
-        largest_size=largest_size,
-        strict=strict,
-    )
+    arguments = {name: value for name, value in locals().items() if name != "path"}
+    options = Options(**arguments)
     path = checked_path(path)
     once = path.is_fifo() or path.is_socket() or path.is_char_device()
     if once or (str(path) == "-" and not path.exists()):

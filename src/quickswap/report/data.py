@@ -14,6 +14,7 @@ from quickswap.replays import ReplayComparison, ReplayResult
 from quickswap.replays.result import AS_LOGGED
 from quickswap.report.text import Clock, Unit, common_unit
 from quickswap.statistics.estimates import Estimate
+from quickswap.statistics.paired import Outcome, outcome_of
 
 __all__ = [
     "LAGGING",
@@ -24,6 +25,7 @@ __all__ = [
     "difference",
     "relative_saving",
     "significant",
+    "worse",
 ]
 
 METRIC = "waiting_time"
@@ -177,6 +179,11 @@ def relative_saving(one: ReplayResult, other: ReplayResult) -> Estimate | None:
     return other.table.pieces.estimates(1 - ratio[:, None])[0]
 
 
+def worse(gap: Estimate | None) -> bool:
+    """Whether a difference is significantly above 0."""
+    return gap is not None and outcome_of(gap) is Outcome.WORSE
+
+
 def significant(gap: Estimate | None) -> bool:
     """Whether the confidence interval of a difference excludes 0."""
-    return gap is not None and (gap.low > 0 or gap.high < 0)
+    return gap is not None and outcome_of(gap) in (Outcome.BETTER, Outcome.WORSE)

@@ -13,9 +13,10 @@ from quickswap.errors import QuickswapError
 from quickswap.replays import ReplayResult
 from quickswap.replays.measurement import MomentTable, tabulate
 from quickswap.replays.schedule import Floats, Ints
-from quickswap.report.data import METRIC, NOTICEABLE, Level, ReportData, difference, significant
+from quickswap.report.data import METRIC, NOTICEABLE, Level, ReportData, difference
 from quickswap.statistics.bootstrap import FEWEST
 from quickswap.statistics.estimates import Estimate
+from quickswap.statistics.paired import Outcome, outcome_of
 from quickswap.statistics.quantities import SUMMARIES
 
 __all__ = [
@@ -58,9 +59,8 @@ class GroupChange:
     @property
     def kind(self) -> str:
         """Whether the group waits significantly less ("gain") or more ("loss"); else "open"."""
-        if self.change is None or not significant(self.change):
-            return "open"
-        return "gain" if self.change.value < 0 else "loss"
+        kinds = {Outcome.BETTER: "gain", Outcome.WORSE: "loss"}
+        return "open" if self.change is None else kinds.get(outcome_of(self.change), "open")
 
 
 @dataclass(frozen=True)

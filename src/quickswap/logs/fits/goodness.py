@@ -8,11 +8,19 @@ from dataclasses import dataclass, field
 from itertools import chain
 
 import numpy as np
+import numpy.typing as npt
 import polars as pl
 
 from quickswap._words import counted
 from quickswap.errors import LogError, shown
-from quickswap.logs.fits.arrivals import STRETCHES, WEEKDAYS, Hours, RateProfile, dispersion
+from quickswap.logs.fits.arrivals import (
+    STRETCHES,
+    WEEKDAYS,
+    Hours,
+    RateProfile,
+    dispersion,
+    jackknifed,
+)
 from quickswap.logs.fits.distributions import Candidate, candidates, ks_distance
 from quickswap.logs.fits.fitting import Jobs, as_groups, need_factor
 from quickswap.logs.fits.sample import Floats, Sample
@@ -21,12 +29,14 @@ from quickswap.logs.joblog import JobLog, check_log
 from quickswap.logs.times import DAY, HOUR
 from quickswap.model.distributions import Distribution
 from quickswap.model.system import System
-from quickswap.statistics.estimates import Estimate, jackknife
+from quickswap.statistics.estimates import Estimate
 
 __all__ = ["ClassGoodness", "Goodness", "TextTable", "goodness", "sentences", "tables", "text"]
 
 SHARES, TAILS = (0.5, 0.9, 0.99), (0.5, 0.1, 0.01)
 """Levels of the percentiles, and probabilities above them."""
+COMPARED = ("rate", "mean", "scv", "p50", "p90", "p99")
+"""Quantities of a class that the log and the model both have."""
 KOLMOGOROV = 1.358
 """95th percentile of sqrt(n) times the KS distance of n samples from their own distribution."""
 FACTOR = 1.25
@@ -99,7 +109,7 @@ class ClassGoodness:
             "dispersion": self.dispersion.value,
             "dispersion_half_width": self.dispersion.half_width,
         }
-        for name in ("rate", "mean", "scv", "p50", "p90", "p99"):
+        for name in COMPARED:
             each: LogAndModel = getattr(self, name)
             row |= {
                 f"{name}_log": each.log.value,
@@ -212,21 +222,45 @@ def _groups(system: System, classes: Sequence[Group] | None) -> list[Group]:
     return groups
 
 
+def _load(jobs: Jobs) -> Estimate:
+    """Return the load of the log."""
+    work, capacity = jobs.need * jobs.size, jobs.log.servers * jobs.log.duration
+    return jackknifed(
+        _part(jobs, jobs.submit),
+        len(work),
+        lambda chosen, share: [float(work[chosen].sum()) / (share * capacity)],
+    )[0]
+
+
+def _part(jobs: Jobs, submit: Floats) -> npt.NDArray[np.int64]:
+    """Return the part of the log in which jobs were submitted."""
+    return np.minimum(submit / jobs.log.duration * STRETCHES, STRETCHES - 1).astype(np.int64)
+
+
 def _class(jobs: Jobs, index: int, system: System, hours: Hours) -> ClassGoodness:
     """Compare one class."""
     of = jobs.index == index
-    each = system.classes[index]
+    each, submit = system.classes[index], jobs.submit[of]
     factor = need_factor(jobs.need[of], jobs.size[of], each.need)
+    sizes, distribution = jobs.size[of] * factor, each.size
     sample = Sample.of(jobs.size[of]).scaled(factor)
-    distribution = each.size
-    log = _estimates(jobs.submit[of], jobs.size[of] * factor, jobs.log.duration)
+
+    def quantities(chosen: npt.NDArray[np.bool_], share: float) -> list[float] | None:
+        left = sizes[chosen]
+        if not len(left):
+            return None
+        rate, mean = len(left) / (share * jobs.log.duration), float(left.mean())
+        percentiles = np.quantile(left, SHARES, method="inverted_cdf")
+        return [rate, mean, float(left.var()) / mean**2, *map(float, percentiles)]
+
     model = [
         each.arrival_rate,
         distribution.mean,
         distribution.scv,
         *map(distribution.isf, TAILS),
     ]
-    rate, mean, scv, p50, p90, p99 = map(LogAndModel, log, model)
+    log = jackknifed(_part(jobs, submit), len(sizes), quantities)
+    pairs = map(LogAndModel, log, model)
     return ClassGoodness(
         name=str(each.name),
         group=jobs.groups[index],
@@ -235,54 +269,13 @@ def _class(jobs: Jobs, index: int, system: System, hours: Hours) -> ClassGoodnes
         jobs=int(of.sum()),
         job_share=float(of.mean()),
         load_share=float(jobs.loads[index] / jobs.loads.sum()),
-        rate=rate,
-        dispersion=dispersion(hours.counts(jobs.submit[of])),
-        mean=mean,
-        scv=scv,
-        p50=p50,
-        p90=p90,
-        p99=p99,
+        dispersion=dispersion(hours.counts(submit)),
+        **dict(zip(COMPARED, pairs, strict=True)),
         distribution=distribution,
         ks=ks_distance(distribution, sample) if sample.jobs > 1 else math.nan,
         ks_chance=min(1.0, KOLMOGOROV / math.sqrt(sample.jobs)) if sample.jobs > 1 else math.nan,
         candidates=tuple(candidates(sample)),
     )
-
-
-def _estimates(submit: Floats, size: Floats, duration: float) -> list[Estimate]:
-    """Return rate, mean, scv and percentiles of a class in the log."""
-    part = _stretch(submit, duration)
-    values = [_quantities(size, duration)]
-    if len(size) < 2 * STRETCHES:
-        return [Estimate(value, math.nan) for value in values[0]]
-    rest = duration * (STRETCHES - 1) / STRETCHES
-    for each in range(STRETCHES):
-        left = size[part != each]
-        if not len(left):
-            return [Estimate(value, math.nan) for value in values[0]]
-        values.append(_quantities(left, rest))
-    return jackknife(np.array(values), [STRETCHES])
-
-
-def _quantities(size: Floats, duration: float) -> list[float]:
-    mean = float(size.mean())
-    percentiles = np.quantile(size, SHARES, method="inverted_cdf")
-    return [len(size) / duration, mean, float(size.var()) / mean**2, *map(float, percentiles)]
-
-
-def _stretch(submit: Floats, duration: float) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
-    """Return the part of the log in which each job was submitted."""
-    return np.minimum(submit / duration * STRETCHES, STRETCHES - 1).astype(np.int64)
-
-
-def _load(jobs: Jobs) -> Estimate:
-    """Return the load of the log."""
-    work = np.bincount(_stretch(jobs.submit, jobs.log.duration), jobs.need * jobs.size, STRETCHES)
-    loads = work * STRETCHES / (jobs.log.servers * jobs.log.duration)
-    less = (loads.sum() - loads) / (STRETCHES - 1)
-    if len(jobs.size) < 2 * STRETCHES:
-        return Estimate(float(loads.mean()), math.nan)
-    return jackknife(np.concatenate([[loads.mean()], less])[:, None], [STRETCHES])[0]
 
 
 @dataclass(frozen=True)

@@ -41,7 +41,7 @@ _TWO_ROWS = 2 * len(_NAMES) - 1
 _LABELS = ("job", "user", "group", "queue", "partition")
 _STATES = {0: "failed", 1: "completed", 2: "partial", 3: "partial", 4: "partial", 5: "cancelled"}
 _NUMERIC = b"0123456789+-.eE \n"
-_BLANKS = b"\t\v\f\0"
+_AS_SPACE = bytes.maketrans(b"\t\v\f\0", b"    ")
 _SPACE, _FEED, _COMMENT = 32, 10, 59
 _HEADER_LINES = 10_000
 _NUMBERS = ("MaxProcs", "MaxNodes", "MaxJobs", "MaxRecords", "UnixStartTime")
@@ -233,27 +233,13 @@ def _is_header(text: bytes) -> bool:
 
 def _single_blanks(lines: Lines) -> tuple[Lines, int]:
     """Return the lines with single blanks between fields and none around them, and their number."""
-    text = lines.text
-    if any(blank in text for blank in _BLANKS):
-        text = text.translate(bytes.maketrans(_BLANKS, b" " * len(_BLANKS)))
-    data = np.frombuffer(text, np.uint8)
-    blank = data == _SPACE
-    around = blank[lines.starts].any() or blank[np.maximum(lines.ends - 2, 0)].any()
-    if not around and not (blank[1:] & blank[:-1]).any():
-        same = Lines(text, lines.starts, lines.ends, lines.numbers, lines.odd)
-        return same, int(np.count_nonzero(blank))
-    before = np.concatenate([[True], blank[:-1] | (data[:-1] == _FEED)])
-    keep = ~(blank & before)
-    if not keep.all():
-        data = data[keep]
-    after = np.concatenate([data[1:] == _FEED, [False]])
-    keep = ~((data == _SPACE) & after)
-    if not keep.all():
-        data = data[keep]
-    ends = np.flatnonzero(data == _FEED) + 1
+    text = lines.text.translate(_AS_SPACE)
+    while b"  " in text:
+        text = text.replace(b"  ", b" ")
+    text = text.removeprefix(b" ").replace(b"\n ", b"\n").replace(b" \n", b"\n")
+    ends = np.flatnonzero(np.frombuffer(text, np.uint8) == _FEED) + 1
     starts = np.concatenate([[0], ends[:-1]])
-    result = Lines(data.tobytes(), starts, ends, lines.numbers, lines.odd)
-    return result, int(np.count_nonzero(data == _SPACE))
+    return Lines(text, starts, ends, lines.numbers, lines.odd), text.count(b" ")
 
 
 def _regular(
@@ -264,15 +250,20 @@ def _regular(
     def known(name: str) -> pl.Expr:
         return pl.when(pl.col(name) >= 0).then(pl.col(name)).otherwise(None).alias(name)
 
-    status = pl.col("status").cast(pl.Int64, strict=False)
     return complete(
         with_lines(frame, numbers, marks).with_columns(
             *(known(name) for name in ("submit", "size", "need", "requested", "estimate")),
             pl.when(pl.col("wait") != -1).then(pl.col("wait")).alias("wait"),
             *(known(name).cast(pl.Int64).cast(pl.String) for name in _LABELS),
-            status.replace_strict(_STATES, default=None, return_dtype=pl.String).alias("state"),
+            state=_state(pl.col("status")),
         )
     )
+
+
+def _state(status: pl.Expr) -> pl.Expr:
+    """Return the state of a job, given its status as a number."""
+    number = status.cast(pl.Int64, strict=False)
+    return number.replace_strict(_STATES, default=None, return_dtype=pl.String)
 
 
 def _with_words(
@@ -292,26 +283,18 @@ def _with_words(
         if name != "wait"
     ).with_columns(pl.when(values.number(pl.col("wait")).ne_missing(-1)).then(pl.col("wait")))
     number = values.number(pl.col("status"))
-    status = number.cast(pl.Int64, strict=False).replace_strict(
-        _STATES, default=None, return_dtype=pl.String
-    )
     whole = {name: pl.col(name).str.replace(r"^\+?(\d+)\.0*$", "${1}") for name in _LABELS}
     frame = (
         with_lines(frame, numbers, marks)
         .with_columns(
-            state=pl.when(number.is_null()).then(values.state(pl.col("status"))).otherwise(status),
+            state=pl.coalesce(
+                pl.when(number.is_null()).then(values.state(pl.col("status"))), _state(number)
+            ),
             **whole,
         )
         .drop("status", "think")
     )
-    sources: extraction.Sources = {
-        "size": [("size", values.duration(pl.col("size")))],
-        "wait": [("wait", values.duration(pl.col("wait")))],
-        "need": [("need", values.count(pl.col("need")))],
-        "requested": [("requested", values.count(pl.col("requested")))],
-        "estimate": [("estimate", values.duration(pl.col("estimate")))],
-    }
-    return extraction.extract(frame, sources, None, tally)
+    return extraction.extract(frame, extraction.named_sources(frame), None, tally)
 
 
 def _compare_with_header(header: _Header, frame: pl.DataFrame, tally: Tally) -> None:

@@ -19,6 +19,7 @@ from quickswap.logs.job_rows import (
     TEXTS,
     Parsed,
     clean,
+    text_rows,
     unix_clock,
     unread,
     with_lines,
@@ -33,12 +34,6 @@ __all__ = ["find_delimiter", "parse_csv", "parse_parquet"]
 KNOWN = ("submit", "need", "size", "estimate", "wait", "eligible", "start", "end", *TEXTS)
 """The columns of a table; the first three are required, where `start` and `end` can give `size`."""
 
-_READINGS = {
-    "size": values.duration,
-    "wait": values.duration,
-    "need": values.count,
-    "estimate": values.duration,
-}
 _DATED_WITHOUT_ZONE = r"^\s*\d{4}-\d\d-\d\d([T ][\d:.]+)?\s*$"
 _ADVICE = "give a table with one row per job"
 _END = "\x1e"
@@ -213,11 +208,7 @@ def _quoted(
             f"{path}, line {lines.numbers[min(begins, len(lines) - 1)]}: a quote is not closed",
             advice="correct the file",
         ) from error
-    if bad:
-        yield unread(bad)
-    if good:
-        frame = pl.DataFrame(good, dict.fromkeys(names, pl.String), orient="row")
-        yield with_lines(frame, lines.numbers[where], lines.marks()[where])
+    yield from text_rows(names, good, lines.numbers[where], lines.marks()[where], bad)
 
 
 def _jobs(
@@ -247,11 +238,7 @@ def _jobs(
     frame = frame.with_columns(pl.col(name).cast(pl.String) for name in TEXTS if name in fields)
     if "state" in fields:
         frame = frame.with_columns(values.state(pl.col("state")))
-    sources = {
-        name: [(name, reading(pl.col(name)))]
-        for name, reading in _READINGS.items()
-        if name in fields
-    }
+    sources = extraction.named_sources(frame)
     return extraction.extract(plain.seconds(frame), sources, zone, tally)
 
 
