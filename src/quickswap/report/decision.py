@@ -83,9 +83,7 @@ def decide(level: Level) -> Decision:
     if not rest:
         return Decision(first)
     gaps = {each.policy_label: difference(each, first) for each in rest}
-    tied = tuple(
-        name for name, gap in gaps.items() if gap is None or outcome_of(gap) is not Outcome.WORSE
-    )
+    tied = tuple(name for name, gap in gaps.items() if not worse(gap))
     alike = tuple(
         name
         for name, gap in gaps.items()
