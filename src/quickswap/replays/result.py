@@ -7,6 +7,9 @@ import math
 from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from quickswap._check import factor, real, whole
 from quickswap._values import Value
 from quickswap.engine._core import VERSION
@@ -14,11 +17,11 @@ from quickswap.engine.settings import between
 from quickswap.errors import QuickswapError, unknown
 from quickswap.logs.joblog import check_log
 from quickswap.replays.backlog import Backlog, large_backlog, verdict_of
-from quickswap.replays.measurement import MomentTable
-from quickswap.replays.schedule import Schedule
+from quickswap.replays.measurement import MomentTable, tabulate
+from quickswap.replays.schedule import Ints, Schedule
 from quickswap.simulation.result import plain
 from quickswap.statistics.estimates import Estimate
-from quickswap.statistics.paired import Outcome, outcome_of
+from quickswap.statistics.paired import Outcome, best_of, outcome_of
 from quickswap.statistics.quantities import SUMMARIES, Quantities
 
 if TYPE_CHECKING:
@@ -114,6 +117,7 @@ class ReplayResult(Value, Quantities):
         longest_wait: longest wait of a job measured, seconds; nan without jobs.
         backlog: the waiting work over time.
         seconds: wall-clock time of the replay; not compared.
+        table: sums by piece of the log, from which differences are computed; not compared.
     """
 
     inputs: ReplayInputs
@@ -126,8 +130,8 @@ class ReplayResult(Value, Quantities):
     resampled: tuple[int, str]
     longest_wait: float
     backlog: Backlog
-    seconds: float = field(default=math.nan, compare=False)
-    table: MomentTable | None = field(default=None, compare=False, repr=False)
+    seconds: float = field(compare=False)
+    table: MomentTable = field(compare=False, repr=False)
 
     @property
     def verdict(self) -> str:
@@ -152,6 +156,16 @@ class ReplayResult(Value, Quantities):
         return large_backlog(self._span)
 
     @property
+    def measured(self) -> NDArray[np.bool_]:
+        """Whether each job of the schedule is measured."""
+        return self.table.pieces.inside(self.schedule.arrival)
+
+    def tabulated(self, owner: Ints, groups: int) -> MomentTable:
+        """Return the sums by any grouping; `owner` is the group of each row of the log."""
+        group, bound = owner[self.schedule.rows], self.inputs.slowdown_bound
+        return tabulate(self.schedule, self.table.pieces, group, groups, bound)
+
+    @property
     def _span(self) -> float:
         return float(self.schedule.arrival[-1] - self.schedule.arrival[0])
 
@@ -165,10 +179,7 @@ class ReplayResult(Value, Quantities):
         import polars as pl
 
         frame = self.schedule.to_frame(self.log, self.inputs.slowdown_bound)
-        assert self.table is not None
-        edges = self.table.pieces.edges
-        inside = pl.col("submit").is_between(float(edges[0]), float(edges[-1]))
-        return frame.with_columns(inside.alias("measured"))
+        return frame.with_columns(pl.Series("measured", self.measured))
 
     def to_frame(self) -> polars.DataFrame:
         """Return a Polars frame with one row per class and quantity.
@@ -219,9 +230,7 @@ class ReplayResult(Value, Quantities):
                 advice="compare replays at the same load",
             )
         if (
-            mine is None
-            or theirs is None
-            or names != [each.name for each in other.classes]
+            names != [each.name for each in other.classes]
             or self.jobs != other.jobs
             or not mine.pieces.same(theirs.pieces)
             or self.inputs.slowdown_bound != other.inputs.slowdown_bound
@@ -263,16 +272,17 @@ class ReplayComparison:
         Policies are tied if the interval of their difference contains 0. The logged waits are not
         ranked.
         """
-        known = [r for r in self.points[point] if r.policy_label != AS_LOGGED and r.jobs]
-        if not known:
-            return ()
-        first = min(known, key=lambda r: getattr(r.overall, metric).mean.value)
-        tied = [
-            r.policy_label
-            for r in known
-            if r is not first and outcome_of(r.difference(first, metric)) is not Outcome.WORSE
-        ]
-        return (first.policy_label, *tied)
+        known = {
+            each.policy_label: each
+            for each in self.points[point]
+            if each.policy_label != AS_LOGGED and each.jobs
+        }
+        means = {name: getattr(each.overall, metric).mean.value for name, each in known.items()}
+
+        def outcome(first: str, second: str) -> Outcome:
+            return outcome_of(known[first].difference(known[second], metric))
+
+        return best_of(means, dict.fromkeys(known, "stable"), outcome)
 
     def to_frame(self) -> polars.DataFrame:
         """Return a Polars frame with one row per result, class and quantity."""

@@ -172,8 +172,6 @@ def relative_saving(one: ReplayResult, other: ReplayResult) -> Estimate | None:
     """Return the relative decrease of the mean wait from `other` to `one`, or None."""
     if difference(one, other) is None or not other.mean_waiting_time.value:
         return None
-    assert one.table is not None
-    assert other.table is not None
     with np.errstate(invalid="ignore", divide="ignore"):
         ratio = one.table.means(METRIC, None) / other.table.means(METRIC, None)
     return other.table.pieces.estimates(1 - ratio[:, None])[0]

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from quickswap.errors import QuickswapError
 from quickswap.replays import ReplayResult
-from quickswap.replays.measurement import MomentTable, tabulate
+from quickswap.replays.measurement import MomentTable
 from quickswap.replays.schedule import Floats, Ints
 from quickswap.report.data import METRIC, NOTICEABLE, Level, ReportData, difference
 from quickswap.statistics.bootstrap import FEWEST
@@ -134,9 +134,9 @@ def by_user(data: ReportData, level: Level) -> Grouping | None:
 def _changes(level: Level, column: str, names: list[str], owner: Ints) -> Grouping:
     """Compare the policies by groups; `owner` is the number of the group of each job of the log."""
     base = level.baseline
-    table = _tabulated(base, owner, len(names))
+    table = base.tabulated(owner, len(names))
     jobs = table.moments[:, :, 0, 0]
-    inside = _inside(base)
+    inside = base.measured
     work = np.bincount(
         owner[base.schedule.rows],
         base.schedule.need * base.schedule.size * inside,
@@ -147,7 +147,7 @@ def _changes(level: Level, column: str, names: list[str], owner: Ints) -> Groupi
     for other in level.others:
         changes: list[Estimate | None] = [None] * len(names)
         if difference(other, base) is not None:
-            drawn = _means(_tabulated(other, owner, len(names))) - _means(table)
+            drawn = _means(other.tabulated(owner, len(names))) - _means(table)
             enough = (jobs > 0).sum(axis=0) >= FEWEST
             changes = [
                 each if trusted or each.value == 0 else Estimate(each.value, math.nan)
@@ -170,7 +170,7 @@ def _changes(level: Level, column: str, names: list[str], owner: Ints) -> Groupi
 def count_changes(data: ReportData, level: Level) -> dict[str, ChangeCounts]:
     """Return the counts for each policy except the baseline, by policy."""
     base, jobs = level.baseline, data.log.jobs
-    if base.table is None or not base.jobs:
+    if not base.jobs:
         return {}
     column = "user" if jobs["user"].drop_nulls().n_unique() > 1 else None
     column = column or data.column or _default_column(jobs)
@@ -188,8 +188,7 @@ def _counts(
     column: str | None,
     groups: tuple[list[str], Ints] | None,
 ) -> ChangeCounts:
-    assert base.table is not None
-    pieces, inside = base.table.pieces, _inside(base)
+    pieces, inside = base.table.pieces, base.measured
     change = (other.schedule.wait - base.schedule.wait)[inside]
     piece = pieces.index(base.schedule.arrival[inside])
 
@@ -217,13 +216,6 @@ def _counts(
     return ChangeCounts(column, int(known.sum()), gain, lose, earlier, later)
 
 
-def _tabulated(result: ReplayResult, owner: Ints, groups: int) -> MomentTable:
-    assert result.table is not None
-    group = owner[result.schedule.rows]
-    bound = result.inputs.slowdown_bound
-    return tabulate(result.schedule, result.table.pieces, group, groups, bound)
-
-
 def _means(table: MomentTable) -> Floats:
     """Return the mean wait of each group in the whole and in each draw: (1 + draws, groups)."""
     sums = table.pieces.sums(table.moments[:, :, SUMMARIES.index(METRIC), :2])
@@ -232,19 +224,13 @@ def _means(table: MomentTable) -> Floats:
     return means
 
 
-def _inside(result: ReplayResult) -> NDArray[np.bool_]:
-    """Return whether each job of a schedule is measured."""
-    assert result.table is not None
-    return result.table.pieces.inside(result.schedule.arrival)
-
-
 def _owners(jobs: pl.DataFrame, column: str, base: ReplayResult) -> tuple[list[str], Ints]:
     """Return the groups with any job measured, most work first, and that of each job of the log.
 
     Jobs of other groups, none of them measured, have the last number.
     """
     measured = np.zeros(len(jobs), dtype=bool)
-    measured[base.schedule.rows] = _inside(base)
+    measured[base.schedule.rows] = base.measured
     texts = jobs[column].cast(pl.String).fill_null(UNKNOWN)
     names: list[str] = (
         pl.DataFrame([texts, (jobs["need"] * jobs["size"]).alias("work")])
