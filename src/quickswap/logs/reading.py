@@ -16,7 +16,7 @@ from quickswap.logs.options import FORMATS, Format, Instant, Options, TimeUnit, 
 from quickswap.logs.quality import Tally, check_strictly
 from quickswap.logs.selection import job_table, select
 
-__all__ = ["read"]
+__all__ = ["LogError", "read"]
 
 PARSERS = {
     "swf": swf.parse,
