@@ -206,9 +206,10 @@ def _in_limits(frame: pl.DataFrame, options: Options, tally: Tally) -> pl.DataFr
     before = _work(frame)
     for name in ("need", "size"):
         low, high = (getattr(options, f"{end}_{name}") for end in ("smallest", "largest"))
-        outside = pl.lit(False) if low is None else pl.col(name) < low
-        outside = outside if high is None else outside | (pl.col(name) > high)
-        frame = _drop(frame, tally, f"{name}_cap", outside)
+        if low is not None:
+            frame = _drop(frame, tally, f"{name}_cap", pl.col(name) < low)
+        if high is not None:
+            frame = _drop(frame, tally, f"{name}_cap", pl.col(name) > high)
     if tally.counts["need_cap"] or tally.counts["size_cap"]:
         tally.facts.append(
             f"{100 * (1 - _work(frame) / before):.3g} % of the work is left out by need or size; "

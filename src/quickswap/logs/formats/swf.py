@@ -41,7 +41,7 @@ _TWO_ROWS = 2 * len(_NAMES) - 1
 _LABELS = ("job", "user", "group", "queue", "partition")
 _STATES = {0: "failed", 1: "completed", 2: "partial", 3: "partial", 4: "partial", 5: "cancelled"}
 _NUMERIC = b"0123456789+-.eE \n"
-_AS_SPACE = bytes.maketrans(b"\t\v\f\0", b"    ")
+_BLANKS = b"\t\v\f\0"
 _SPACE, _FEED, _COMMENT = 32, 10, 59
 _HEADER_LINES = 10_000
 _NUMBERS = ("MaxProcs", "MaxNodes", "MaxJobs", "MaxRecords", "UnixStartTime")
@@ -233,13 +233,27 @@ def _is_header(text: bytes) -> bool:
 
 def _single_blanks(lines: Lines) -> tuple[Lines, int]:
     """Return the lines with single blanks between fields and none around them, and their number."""
-    text = lines.text.translate(_AS_SPACE)
-    while b"  " in text:
-        text = text.replace(b"  ", b" ")
-    text = text.removeprefix(b" ").replace(b"\n ", b"\n").replace(b" \n", b"\n")
-    ends = np.flatnonzero(np.frombuffer(text, np.uint8) == _FEED) + 1
+    text = lines.text
+    if any(blank in text for blank in _BLANKS):
+        text = text.translate(bytes.maketrans(_BLANKS, b" " * len(_BLANKS)))
+    data = np.frombuffer(text, np.uint8)
+    blank = data == _SPACE
+    around = blank[lines.starts].any() or blank[np.maximum(lines.ends - 2, 0)].any()
+    if not around and not (blank[1:] & blank[:-1]).any():
+        same = Lines(text, lines.starts, lines.ends, lines.numbers, lines.odd)
+        return same, int(np.count_nonzero(blank))
+    before = np.concatenate([[True], blank[:-1] | (data[:-1] == _FEED)])
+    keep = ~(blank & before)
+    if not keep.all():
+        data = data[keep]
+    after = np.concatenate([data[1:] == _FEED, [False]])
+    keep = ~((data == _SPACE) & after)
+    if not keep.all():
+        data = data[keep]
+    ends = np.flatnonzero(data == _FEED) + 1
     starts = np.concatenate([[0], ends[:-1]])
-    return Lines(text, starts, ends, lines.numbers, lines.odd), text.count(b" ")
+    result = Lines(data.tobytes(), starts, ends, lines.numbers, lines.odd)
+    return result, int(np.count_nonzero(data == _SPACE))
 
 
 def _regular(
