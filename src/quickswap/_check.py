@@ -1,4 +1,7 @@
-"""Checks of single values: each returns a plain value, or raises an error of one sentence."""
+"""Checks of single values: each returns a plain value, or raises an error.
+
+`what` is the argument as the message calls it, e.g. "rate of MSFQ".
+"""
 
 from __future__ import annotations
 
@@ -6,7 +9,7 @@ import math
 from collections.abc import Iterable, Mapping
 from typing import SupportsFloat
 
-from quickswap.errors import ModelError, QuickswapError, shown
+from quickswap.errors import ModelError, QuickswapError, invalid
 
 __all__ = [
     "boolean",
@@ -31,25 +34,23 @@ def number(
     result = real(value)
     if result is None or not math.isfinite(result) or result < low:
         least = f" of at least {low:g}" if low > -math.inf else ""
-        raise _invalid(what, value, f"a finite number{least}", error)
+        raise invalid(what, value, f"a finite number{least}", error)
     return result
 
 
-def positive(
-    value: object, what: str, error: type[QuickswapError] = ModelError, argument: str = ""
-) -> float:
+def positive(value: object, what: str, error: type[QuickswapError] = ModelError) -> float:
     """Return `value` as a finite float above zero."""
     result = real(value)
     if result is None or not math.isfinite(result) or result <= 0:
-        raise _invalid(what, value, "a positive finite number", error, argument)
+        raise invalid(what, value, "a positive finite number", error)
     return result
 
 
-def factor(value: object, what: str, error: type[QuickswapError], argument: str = "") -> float:
+def factor(value: object, what: str, error: type[QuickswapError]) -> float:
     """Return `value` as a float from 0.001 to 1000, by which a load may be multiplied."""
-    result = positive(value, what, error, argument)
+    result = positive(value, what, error)
     if not 1e-3 <= result <= 1e3:
-        raise _invalid(what, value, "from 0.001 to 1000", error, argument)
+        raise invalid(what, value, "from 0.001 to 1000", error)
     return result
 
 
@@ -57,7 +58,7 @@ def numbers(values: object, what: str, low: float = -math.inf) -> tuple[float, .
     """Return a non-empty list, tuple or array as a tuple of finite floats of at least `low`."""
     given = items(values)
     if given is None:
-        raise ModelError(f"{what} must be a list of numbers, not {shown(values)}.")
+        raise invalid(what, values, "a list of numbers")
     result = tuple(number(value, f"each of {what}", low) for value in given)
     if not result:
         raise ModelError(f"{what} must contain at least one number.")
@@ -79,16 +80,8 @@ def whole(
     result = integer(value)
     if result is None or result < low or (high is not None and result > high):
         upper = f" from {low} to {high}" if high is not None else f" of at least {low}"
-        raise _invalid(what, value, f"a whole number{upper}", error, argument)
+        raise invalid(argument or what, value, f"a whole number{upper}", error)
     return result
-
-
-def _invalid(
-    what: str, value: object, allowed: str, error: type[QuickswapError], argument: str = ""
-) -> QuickswapError:
-    """Return the error about a value; `argument` is the name of the argument that contains it."""
-    message = f"{what} must be {allowed}, not {shown(value)}."
-    return error(message, argument=argument, given=value, allowed=allowed)
 
 
 def integer(value: object) -> int | None:

@@ -20,6 +20,7 @@ __all__ = [
     "QuickswapError",
     "UnstableError",
     "inside",
+    "invalid",
     "shown",
     "unknown",
 ]
@@ -34,8 +35,8 @@ Key = str | int
 class QuickswapError(ValueError):
     """An input that is not valid.
 
-    Its sentence is composed from the fields: the message, or without one what the argument is and
-    must be; then the advice.
+    The sentence is the message, or without one what the argument is and must be, and then the
+    advice, unless the message contains it.
 
     Attributes:
         where: keys that lead to it in a model.
@@ -77,8 +78,9 @@ class QuickswapError(ValueError):
                 text = start.removesuffix(self.argument) + name + text.removeprefix(start)
         if not text:
             text = f"{name} is {shown(self.given)}; it must be {self.allowed}."
-        if self.advice:
-            text = f"{text.rstrip('.')}; {self.advice.format_map(_Arguments(option))}."
+        if self.advice and self.advice not in text:
+            advice = self.advice.format_map(_Arguments(option))
+            text = f"{text.removesuffix('.')}; {advice}."
         return self.prefix + text
 
 
@@ -168,6 +170,21 @@ def shown(value: object) -> str:
     except Exception:  # an integer of thousands of digits, an object that cannot be shown
         return f"a value of type {type(value).__name__}"
     return text if len(text) <= LONGEST else f"{text[: LONGEST - 10]} ... {text[-5:]}"
+
+
+def invalid(
+    argument: str,
+    given: object,
+    allowed: str,
+    error: type[QuickswapError] = ModelError,
+    where: tuple[Key, ...] = (),
+    *,
+    advice: str = "",
+) -> QuickswapError:
+    """Return the error about the value of an argument, with the sentence that its fields make."""
+    remedy = f": {advice}" if advice else ""
+    message = f"{argument} must be {allowed}, not {shown(given)}{remedy}."
+    return error(message, where, argument=argument, given=given, allowed=allowed, advice=advice)
 
 
 def unknown(

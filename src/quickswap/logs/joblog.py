@@ -92,7 +92,7 @@ class JobLog:
         Raises:
             LogError: the factor is not from 0.001 to 1000.
         """
-        by = check_factor(factor, "factor", LogError, "factor")
+        by = check_factor(factor, "factor", LogError)
         jobs = self.jobs.with_columns(pl.col("submit", "eligible") / by)
         return replace(self, jobs=jobs, load_factor=self.load_factor * by)
 

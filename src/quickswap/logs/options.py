@@ -73,8 +73,8 @@ class Options:
                 whole(getattr(self, name), name, 1, error=LogError, argument=name)
         for name in ("smallest_size", "largest_size"):
             if getattr(self, name) is not None:
-                positive(getattr(self, name), name, LogError, name)
-        factor(self.scale_load, "scale_load", LogError, "scale_load")
+                positive(getattr(self, name), name, LogError)
+        factor(self.scale_load, "scale_load", LogError)
         if self.timezone is not None:
             check_zone(self.timezone)
         names = [self.partition] if isinstance(self.partition, str) else items(self.partition)

@@ -75,14 +75,14 @@ def _require_rows(frame: pl.DataFrame, tally: Tally) -> None:
     if not frame.is_empty():
         return
     if tally.rows:
-        why, advice = f"all rows are dropped: {tally.reasons()}", ""
+        why, advice = f"all rows are dropped: {tally.reasons()}.", ""
         if tally.first_unreadable("submit", "start", "end"):
-            why += f". Accepted forms of times: {FORMS}"
+            why += f" Accepted forms of times: {FORMS}."
     else:
         header = tally.counts["header_words"]
         why = f"only {counted(header, 'line')} of words" if header else "no rows"
         advice = "give a log with one row per job"
-    raise LogError(f"{tally.source} contains no jobs: {why}.", advice=advice)
+    raise LogError(f"{tally.source} contains no jobs: {why}", advice=advice)
 
 
 def _without_duplicates(frame: pl.DataFrame, tally: Tally) -> pl.DataFrame:

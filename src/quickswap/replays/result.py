@@ -74,7 +74,7 @@ class ReplayInputs:
     def __post_init__(self) -> None:
         checked: dict[str, object] = {
             "servers": whole(self.servers, "servers", 1, 2**24, argument="servers"),
-            "load_factor": factor(self.load_factor, "load_factor", QuickswapError, "load_factor"),
+            "load_factor": factor(self.load_factor, "load_factor", QuickswapError),
             "slowdown_bound": between(self.slowdown_bound, "slowdown_bound", 0, math.inf),
             "seed": whole(self.seed, "seed", 0, 2**64 - 1, argument="seed"),
         }

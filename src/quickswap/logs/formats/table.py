@@ -136,7 +136,7 @@ def _mapping(path: Path, names: list[str], columns: Mapping[str, str] | None) ->
 
 def _listed(names: list[str]) -> str:
     shown = ", ".join(repr(name[:40]) for name in names[:20])
-    return shown + (", ..." if len(names) > 20 else "")
+    return shown + (f" and {len(names) - 20} more" if len(names) > 20 else "")
 
 
 def _even_quotes(text: Iterator[bytes]) -> Iterator[bytes]:
