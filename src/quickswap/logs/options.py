@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import date, datetime
-from typing import Literal
+from itertools import chain
+from typing import Literal, NoReturn
 from zoneinfo import ZoneInfo
 
 import polars as pl
@@ -79,31 +80,23 @@ class Options:
             check_zone(self.timezone)
         names = [self.partition] if isinstance(self.partition, str) else items(self.partition)
         self.partitions = None if names is None else [str(name) for name in names]
-        for name, valid, allowed in (
-            ("strict", boolean(self.strict), "True or False"),
-            (
-                "partition",
-                self.partition is None or names is not None,
-                "a name or a list of names",
-            ),
-            (
-                "columns",
-                self.columns is None
-                or (
-                    isinstance(self.columns, Mapping)
-                    and all(isinstance(word, str) for pair in self.columns.items() for word in pair)
-                ),
-                'names of columns in the file, as in {"size": "runtime"}',
-            ),
-            ("sacct_format", isinstance(self.sacct_format, str | None), "a text of field names"),
-            (
-                "delimiter",
-                self.delimiter is None or (isinstance(self.delimiter, str) and self.delimiter),
-                "the text between fields",
-            ),
+        columns = self.columns
+        if not boolean(self.strict):
+            self._refuse("strict", "True or False")
+        if self.partition is not None and names is None:
+            self._refuse("partition", "a name or a list of names")
+        if columns is not None and not (
+            isinstance(columns, Mapping)
+            and all(isinstance(word, str) for word in chain.from_iterable(columns.items()))
         ):
-            if not valid:
-                raise LogError(argument=name, given=getattr(self, name), allowed=allowed)
+            self._refuse("columns", 'names of columns in the file, as in {"size": "runtime"}')
+        if not isinstance(self.sacct_format, str | None):
+            self._refuse("sacct_format", "a text of field names")
+        if not isinstance(self.delimiter, str | None) or self.delimiter == "":
+            self._refuse("delimiter", "the text between fields")
+
+    def _refuse(self, name: str, allowed: str) -> NoReturn:
+        raise LogError(argument=name, given=getattr(self, name), allowed=allowed)
 
 
 def check_zone(zone: str) -> None:

@@ -182,10 +182,6 @@ class Tally:
             for each in found
         )
 
-    def first_unreadable(self, *names: str) -> bool:
-        """Whether the first unreadable value is in a field with one of these names."""
-        return self.examples.get("unreadable", (0, ""))[1].startswith(names)
-
     def quoted(self, found: Finding) -> str:
         """Return a comma and the text of the first line of a finding, if that was kept."""
         line, text = self.examples.get(found.rule, (0, ""))

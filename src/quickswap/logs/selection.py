@@ -76,7 +76,8 @@ def _require_rows(frame: pl.DataFrame, tally: Tally) -> None:
         return
     if tally.rows:
         why, advice = f"all rows are dropped: {tally.reasons()}.", ""
-        if tally.first_unreadable("submit", "start", "end"):
+        _, unreadable = tally.examples.get("unreadable", (0, ""))
+        if unreadable.startswith(("submit", "start", "end")):
             why += f" Accepted forms of times: {FORMS}."
     else:
         header = tally.counts["header_words"]
