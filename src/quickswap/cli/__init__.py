@@ -83,8 +83,7 @@ def _sentence(error: Exception) -> str:
     """Return the message of an error on one line, with arguments called as options."""
     from cyclopts import UnknownOptionError, UnusedCliTokensError
 
-    from quickswap.cli.reading import as_log_options
-    from quickswap.cli.run import option
+    from quickswap.cli.naming import option
     from quickswap.errors import QuickswapError
 
     if isinstance(error, UnusedCliTokensError):
@@ -93,8 +92,7 @@ def _sentence(error: Exception) -> str:
     if isinstance(error, UnknownOptionError) and "-" in (error.token.keyword, error.token.value):
         return "standard input (-) is not an input: write it to a file first, and give the file."
     message = error.calling(option) if isinstance(error, QuickswapError) else str(error)
-    text = " ".join(message.split())
-    return as_log_options(text) if type(error).__module__.startswith("quickswap.logs") else text
+    return " ".join(message.split())
 
 
 def _say(kind: str, text: str) -> None:

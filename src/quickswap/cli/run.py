@@ -22,7 +22,6 @@ __all__ = [
     "check_writable",
     "files_of_stores",
     "keywords",
-    "option",
     "progress",
     "share_or_name",
 ]
@@ -122,11 +121,6 @@ def progress(what: str) -> Iterator[Callable[[int, int], None] | None]:
     with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
         task = bar.add_task(what, total=None)
         yield lambda done, total: bar.update(task, completed=done, total=total)
-
-
-def option(argument: str) -> str:
-    """Return the option that sets an argument of a function."""
-    return "--" + argument.replace("_", "-") if argument.isidentifier() else argument
 
 
 def check_writable(*paths: Path | None, sources: Iterable[str | Path | None]) -> None:

@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Annotated, Any, cast
 
 from cyclopts import Parameter
 
+from quickswap.cli.naming import option
 from quickswap.cli.points import bar, executor
 from quickswap.cli.run import (
     Output,
     Whole,
     check_writable,
     files_of_stores,
-    option,
     share_or_name,
 )
 
