@@ -32,6 +32,9 @@ Key = str | int
 class QuickswapError(ValueError):
     """An input that is not valid.
 
+    Args:
+        message: a sentence; "" for "ARGUMENT is GIVEN; it must be ALLOWED: ADVICE."
+
     Attributes:
         where: keys that lead to it in a model.
         argument: name of the argument at fault, as the message calls it; "" if there is none.
@@ -42,7 +45,7 @@ class QuickswapError(ValueError):
 
     def __init__(
         self,
-        message: str,
+        message: str = "",
         where: tuple[Key, ...] = (),
         *,
         argument: str = "",
@@ -50,6 +53,9 @@ class QuickswapError(ValueError):
         allowed: str = "",
         advice: str = "",
     ) -> None:
+        if not message:
+            message = f"{argument} is {shown(given)}; it must be {allowed}"
+            message += f": {advice}." if advice else "."
         super().__init__(message)
         self.where = where
         self.argument, self.given, self.allowed, self.advice = argument, given, allowed, advice

@@ -265,7 +265,7 @@ class TestCommand:
             (["--output", "a.gif"], "the ending of a.gif"),
             (["--output", "no/a.svg"], "there is no folder no"),
             (["-o", "-"], "the ending of - is none"),
-            (["--policies", ""], "give one or several, or leave it out"),
+            (["--policies", ""], "--policies is ''"),
             (["--loads", "x"], "--loads is 'x'"),
         ],
     )

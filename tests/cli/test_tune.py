@@ -126,7 +126,7 @@ def test_a_load_close_to_one(capsys: pytest.CaptureFixture[str]) -> None:
         (("four-class", "--load", "1.1"), "no policy is stable"),
         (("four-class", "--policies", "msfq"), "cannot be a candidate"),
         (("four-class", "--policies", "fcfs"), "none of the 1 candidate is stable"),
-        (("four-class", "--policies", ""), "--policies is empty"),
+        (("four-class", "--policies", ""), "--policies is ''"),
         (("four-class", "--jobs", "1e4"), "or more, or fewer policies"),
         (("four-class", "--indifference", "2"), "--indifference is 2"),
         (("four-class", "--store", "/nowhere/t.db"), "/nowhere"),

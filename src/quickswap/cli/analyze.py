@@ -5,12 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
-from cyclopts import Parameter
-
-from quickswap.cli.options import Scale, chosen
-from quickswap.cli.run import Whole
+from quickswap.cli.options import Scale, Whole, check_writable, chosen
+from quickswap.cli.running import progress
 
 if TYPE_CHECKING:
     from quickswap.model.system import System
@@ -37,7 +35,7 @@ def analyze(
     threshold: Whole | None = None,
     scale: Scale | None = None,
     plot: Path | None = None,
-    json: Annotated[bool, Parameter(negative=())] = False,
+    json: bool = False,
 ) -> None:
     """Compute without simulation: stability, mean response times, thresholds.
 
@@ -49,8 +47,6 @@ def analyze(
         Poisson arrivals and exponential sizes.
     threshold
         The threshold l of MSFQ; by default k - 1. On other systems that of Static Quickswap.
-    scale
-        Changes to the model.
     plot
         Draw the mean response time of a one-or-all system against the threshold, in the format of
         the ending: svg, pdf or png.
@@ -59,7 +55,6 @@ def analyze(
     """
     from quickswap._words import counted, load_words
     from quickswap.cli.output import print_json, writing_files
-    from quickswap.cli.run import check_writable, progress
     from quickswap.errors import ModelError
     from quickswap.plotting import check_format, plot_thresholds
     from quickswap.theory.conditions import is_exclusive

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 from cyclopts import Parameter
 
 from quickswap._words import counted
+from quickswap.cli.options import Output, Whole, check_writable
 from quickswap.cli.reading import Reading, as_log_options, given, read_log
-from quickswap.cli.run import Output, Whole, check_writable
 
 if TYPE_CHECKING:
     from quickswap.logs import JobLog

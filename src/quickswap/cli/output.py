@@ -8,11 +8,20 @@ import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from typing import TYPE_CHECKING
 
+from quickswap._words import counted, load_words
 from quickswap.cli.streams import as_written
 from quickswap.errors import QuickswapError
 
-__all__ = ["emit", "explain_unknown", "print_json", "print_table", "say", "writing_files"]
+if TYPE_CHECKING:
+    from quickswap.model.system import System
+    from quickswap.statistics.estimates import Estimate
+
+__all__ = [
+    *("emit", "explain_unknown", "extremes", "heading", "mark", "overview", "print_json"),
+    *("print_table", "say", "where", "writing_files"),
+]
 
 PIPE_WIDTH = 1000
 """Columns of a table that does not go to a terminal: wide enough that nothing wraps."""
@@ -53,6 +62,45 @@ def explain_unknown(cells: Iterable[str]) -> None:
     """Print an explanation of intervals of unknown width if there are any."""
     if any("± ?" in cell for cell in cells):
         print("± ?: no reliable interval: the run is too short, or sizes are heavy-tailed")
+
+
+def heading(model: str, system: System) -> str:
+    """Return a model in words: its servers, classes, rate and load."""
+    return (
+        f"{model}: {counted(system.servers, 'server')}, {counted(len(system.classes), 'class')}, "
+        f"{counted(system.arrival_rate, 'arrival', '.6g')} per second, "
+        f"load {load_words(system.load)}"
+    )
+
+
+def where(system: System) -> list[str]:
+    """Return the cells of the columns "load" and "rate"."""
+    return [load_words(system.load), f"{system.arrival_rate:.4g}"]
+
+
+def mark(label: str, best: tuple[str, ...]) -> str:
+    """Return "best", "tied" or "" for a policy."""
+    if label not in best:
+        return ""
+    return "best" if label == best[0] else "tied"
+
+
+def extremes(system: System) -> tuple[int, int]:
+    """Return the positions of the classes with the smallest and the largest need."""
+    needs = system.needs
+    return needs.index(min(needs)), needs.index(max(needs))
+
+
+def overview(system: System, estimate: Callable[[str, int | None], Estimate | None]) -> list[str]:
+    """Return the cells of a policy: means of all jobs, of the lightest and heaviest, and shares."""
+    light, heavy = extremes(system)
+    estimates = (
+        estimate("weighted_mean_response_time", None),
+        *(estimate("mean_response_time", cls) for cls in (None, light, heavy)),
+        estimate("jain_index", None),
+        estimate("utilisation", None),
+    )
+    return ["-" if each is None or math.isnan(each.value) else str(each) for each in estimates]
 
 
 def _print(
@@ -156,11 +204,14 @@ def _numeric(text: str) -> bool:
 
 
 @contextmanager
-def writing_files() -> Iterator[Callable[[Callable[[], object]], bool]]:
+def writing_files(
+    interruption: KeyboardInterrupt | None = None,
+) -> Iterator[Callable[[Callable[[], object]], bool]]:
     """Write several files, so that after a failure the others and the table are still written.
 
     The function yielded writes one file and returns whether that succeeded. The first failure is
-    raised at the end of the block, after the others have been printed.
+    raised at the end of the block, after the others have been printed; after Ctrl-C all are
+    printed, and the interruption is raised.
 
     Raises:
         QuickswapError: the first failure.
@@ -177,6 +228,8 @@ def writing_files() -> Iterator[Callable[[Callable[[], object]], bool]]:
 
     try:
         yield attempt
+        if interruption is not None:
+            raise interruption
     except KeyboardInterrupt:
         for failure in failures:
             say("error", str(failure))

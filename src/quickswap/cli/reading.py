@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import Parameter
 
-from quickswap.cli.run import Whole
+from quickswap.cli.options import Whole
 
 if TYPE_CHECKING:
     from quickswap.logs import JobLog
@@ -62,7 +62,7 @@ class Reading:
     """
     time_unit: str | None = None
     """Unit of numeric times in a table: s, ms, us or ns; by default s."""
-    strict: Annotated[bool, Parameter(negative=())] = False
+    strict: bool = False
     """Refuse a log with a row that would be dropped or repaired."""
 
 

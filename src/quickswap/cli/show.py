@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any
-
-from cyclopts import Parameter
+from typing import TYPE_CHECKING, Any
 
 from quickswap.cli.options import Scale, chosen
 
@@ -20,7 +18,7 @@ def show(
     /,
     *,
     scale: Scale | None = None,
-    json: Annotated[bool, Parameter(negative=())] = False,
+    json: bool = False,
 ) -> None:
     """Show the classes, load and capacity of a model, and the limits of the policies.
 
@@ -29,8 +27,6 @@ def show(
     model
         A preset (one-or-all, four-class, borg-a, borg-b, kth-sp2, nasa-ipsc), with options as in
         one-or-all:k=8,p1=0.5, or a TOML file.
-    scale
-        Changes to the model.
     json
         Print JSON instead of tables.
     """

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from quickswap.engine.settings import SETTINGS
 from quickswap.errors import QuickswapError, unknown
 from quickswap.model.system import System
 from quickswap.simulation.comparison import gap_of
@@ -14,7 +15,6 @@ from quickswap.simulation.result import Result, Stop
 from quickswap.statistics.estimates import Estimate
 from quickswap.statistics.paired import Outcome, best_of, outcome_of
 from quickswap.sweeps.grid import GridPoint
-from quickswap.sweeps.point import SETTINGS
 from quickswap.sweeps.record import Failure
 
 __all__ = ["PAIRED", "Cell", "cells_of", "mean_of", "worst"]

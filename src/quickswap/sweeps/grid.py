@@ -8,18 +8,18 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import product
 from pathlib import Path
-from typing import Any, Self, Unpack, final
+from typing import Any, Self, final
 
 from quickswap._check import items, positive
 from quickswap._words import counted
-from quickswap.engine.settings import GridSettings
+from quickswap.engine.settings import SETTINGS
 from quickswap.errors import ModelError, PolicyError, QuickswapError, shown, unknown
 from quickswap.files import checked_path
 from quickswap.model.files import as_system
 from quickswap.model.system import System
 from quickswap.policies import Policy, spell
 from quickswap.sweeps.parameters import expand_parameters
-from quickswap.sweeps.point import SETTINGS, Point
+from quickswap.sweeps.point import Point
 
 __all__ = ["Grid", "GridPoint", "model_files", "read_grids"]
 
@@ -81,7 +81,7 @@ class Grid:
         loads: Any = None,
         rates: Any = None,
         seeds: Any = (1,),
-        **settings: Unpack[GridSettings],
+        **settings: Any,
     ) -> None:
         if loads is not None and rates is not None:
             raise QuickswapError("loads and rates are both given: give one of them.")

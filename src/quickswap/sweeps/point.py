@@ -12,7 +12,14 @@ from typing import Any, Self, Unpack, final
 
 from quickswap.engine._core import VERSION
 from quickswap.engine.custom import as_policy
-from quickswap.engine.settings import CUSTOM, Inputs, PointSettings, Settings, check_settings
+from quickswap.engine.settings import (
+    CUSTOM,
+    SETTINGS,
+    Inputs,
+    PointSettings,
+    Settings,
+    check_settings,
+)
 from quickswap.errors import PolicyError, QuickswapError, shown
 from quickswap.model.files import as_system
 from quickswap.model.system import System
@@ -20,10 +27,7 @@ from quickswap.policies import Policy, parse
 from quickswap.simulation.result import Result
 from quickswap.simulation.simulate import simulate_inputs
 
-__all__ = ["SETTINGS", "Point"]
-
-SETTINGS = tuple(PointSettings.__annotations__)
-"""The settings that determine a result, besides the system and the policy."""
+__all__ = ["Point"]
 
 
 @final
@@ -60,7 +64,7 @@ class Point:
         Args:
             system: servers and classes, or the name of a preset or model file.
             policy: a policy of quickswap, or its spelling.
-            settings: as `simulate` takes them, with the same defaults; see `PointSettings`.
+            settings: as `simulate` takes them, with the same defaults; see `Settings`.
 
         Raises:
             PolicyError: the policy does not suit the system, or is a custom policy.
