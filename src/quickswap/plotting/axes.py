@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, fields
 
 from quickswap._check import real
+from quickswap.engine.settings import Settings
 from quickswap.errors import QuickswapError, unknown
 from quickswap.plotting.selection import StoredPoint
 from quickswap.policies import Policy, spell
@@ -14,8 +15,12 @@ __all__ = ["Variable", "is_parameter", "variable_of"]
 
 WIDE = 30.0
 """Ratio of the largest to the least value above which an axis is logarithmic."""
-SETTINGS = ("jobs", "precision", "replications", "warmup", "slowdown_bound", "max_in_system")
-"""Settings that are numbers."""
+SETTINGS = {
+    each.name: each.metadata["label"]
+    for each in fields(Settings)
+    if str(each.type).startswith(("int", "float")) and each.name not in ("seed", "trajectory")
+}
+"""Settings that are numbers, with their labels; "" for the name."""
 LABELS = {
     "load": "load",
     "rate": "arrival rate [jobs per second]",
@@ -23,10 +28,8 @@ LABELS = {
     "backfill": "risk of the backfilling",
     "window": "window [jobs]",
     "cycle": "cycle [s]",
-    "precision": "precision asked for",
-    "slowdown_bound": "bound of the slowdown [s]",
-    "max_in_system": "most jobs in the system",
 }
+"""Labels of the other variables, by default the name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +49,7 @@ class Variable:
     @property
     def label(self) -> str:
         """The label of the axis."""
-        return LABELS.get(self.name, self.name.replace("_", " "))
+        return (LABELS | SETTINGS).get(self.name) or self.name.replace("_", " ")
 
     def value(self, point: StoredPoint) -> float | None:
         """Return the value of a point on the axis; None if it has none."""

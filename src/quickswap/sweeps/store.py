@@ -209,9 +209,8 @@ class Store:
     def to_frame(self) -> polars.DataFrame:
         """Return a polars frame with one row for each result, class and quantity.
 
-        Columns: those of `Result.to_frame`, then key, servers, spelling (of the policy),
-        stop, completed, engine, jobs, precision, precision_of, seed, replications, warmup,
-        slowdown_bound, max_in_system, allow_unstable and version.
+        Columns: those of `Result.to_frame`, then key, servers, spelling (of the policy), stop,
+        completed, the fields of `Settings` except trajectory, and version.
         """
         from quickswap.sweeps.frames import frame_of
 
