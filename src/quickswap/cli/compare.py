@@ -8,12 +8,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from quickswap.cli.options import (
+    Debug,
     File,
+    Model,
     Numbers,
     Output,
+    Quantities,
     Scale,
     SettingOptions,
-    Whole,
+    Threads,
     Words,
     check_writable,
     chosen,
@@ -30,7 +33,7 @@ JOBS = 15_000_000
 
 
 def compare(
-    model: str,
+    model: Model,
     /,
     *,
     policies: Words | None = None,
@@ -38,10 +41,10 @@ def compare(
     rates: Numbers | None = None,
     scale: Scale | None = None,
     settings: SettingOptions | None = None,
-    threads: Whole | None = None,
-    debug: bool = False,
+    threads: Threads = None,
+    debug: Debug = False,
     plot: Path | None = None,
-    csv: Output = None,
+    csv: Quantities = None,
     json: Output = None,
     parquet: File = None,
 ) -> None:
@@ -49,9 +52,6 @@ def compare(
 
     Parameters
     ----------
-    model
-        A preset (one-or-all, four-class, borg-a, borg-b, kth-sp2, nasa-ipsc), with options as in
-        one-or-all:k=8,p1=0.5, or a TOML file.
     policies
         Policies, separated by spaces or semicolons, in quotes: "msf smash:window=10". By default
         MSF, First-Fit, Static Quickswap, and Adaptive Quickswap with and without backfilling.
@@ -59,14 +59,8 @@ def compare(
         Loads, separated by commas; by default 0.5,0.6,0.7,0.8,0.9.
     rates
         Total arrivals per second, separated by commas, instead of loads.
-    threads
-        Threads to use; all cores by default. Does not change the result.
-    debug
-        Check every event: servers, conservation of jobs, order in class, Little's law.
     plot
         Draw the mean response times against the load into this file (svg, pdf or png).
-    csv
-        Write all quantities to this file, one per line (- for standard output).
     json
         Write the whole comparison to this file (- for standard output).
     parquet

@@ -16,16 +16,18 @@ from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
 from cyclopts import Parameter
 
 from quickswap.engine.settings import Settings
-from quickswap.errors import QuickswapError
+from quickswap.errors import ModelError, QuickswapError
+from quickswap.files import check_file, same_file
+from quickswap.model.files import load, presets
+from quickswap.model.system import System
 
 if TYPE_CHECKING:
     from cyclopts import Token
 
-    from quickswap.model.system import System
-
 __all__ = [
-    *("File", "GRID", "Numbers", "Output", "Overrides", "Scale", "Seeds", "SettingOptions"),
-    *("Whole", "Words", "check_writable", "chosen", "files_of_stores"),
+    *("GRID", "Debug", "File", "Model", "Numbers", "Output", "Overrides", "Quantities", "Scale"),
+    *("Seeds", "SettingOptions", "Threads", "Whole", "Words", "check_writable", "chosen"),
+    "files_of_stores",
 ]
 
 
@@ -91,6 +93,27 @@ Output = Annotated[Path | None, Parameter(allow_leading_hyphen=True)]
 File = Annotated[Path | None, Parameter(converter=_file)]
 """A file to write that is not text."""
 
+Model = Annotated[
+    str,
+    Parameter(
+        help=f"A preset ({', '.join(presets())}), with options as in one-or-all:k=8,p1=0.5, or a "
+        "TOML file."
+    ),
+]
+Threads = Annotated[
+    Whole | None,
+    Parameter(help="Threads to use; all cores by default. Does not change the result."),
+]
+Debug = Annotated[
+    bool,
+    Parameter(
+        help="Check every event: servers, conservation of jobs, order in class, Little's law."
+    ),
+]
+Quantities = Annotated[
+    Output,
+    Parameter(help="Write all quantities to this file, one per line (- for standard output)."),
+]
 GRID = "Overrides of the grid, which has the defaults"
 """The heading of these options in the help."""
 
@@ -144,10 +167,6 @@ def chosen(model: str, scale: Scale | None) -> System:
     Raises:
         ModelError: the model is unknown or not valid, or the options do not suit it.
     """
-    from quickswap.errors import ModelError
-    from quickswap.model.files import load
-    from quickswap.model.system import System
-
     system = load(model)
     if scale is None:
         return system
@@ -176,8 +195,6 @@ def check_writable(*paths: Path | None, sources: Iterable[str | Path | None]) ->
     `sources` are the inputs and the store of the command: paths, which need not exist yet, or
     text, which may be the name of a preset.
     """
-    from quickswap.files import check_file, same_file
-
     read = [each for each in sources if isinstance(each, Path) or (each and os.path.exists(each))]
     taken: list[Path] = []
     for path in filter(None, paths):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -172,7 +171,9 @@ def _total(widths: Sequence[int]) -> int:
 
 def print_json(data: object) -> None:
     """Print JSON; non-finite numbers become null."""
-    _print_file(json.dumps(_finite(data), indent=2, allow_nan=False, ensure_ascii=False) + "\n")
+    from msgspec import json
+
+    _print_file(json.format(json.encode(data), indent=2).decode() + "\n")
 
 
 def _print_file(text: str) -> None:
@@ -183,16 +184,6 @@ def _print_file(text: str) -> None:
         return
     sys.stdout.flush()
     buffer.write(text.encode("utf-8", "backslashreplace"))
-
-
-def _finite(data: object) -> object:
-    if isinstance(data, float):
-        return data if math.isfinite(data) else None
-    if isinstance(data, dict):
-        return {key: _finite(value) for key, value in data.items()}
-    if isinstance(data, list | tuple):
-        return [_finite(value) for value in data]
-    return data
 
 
 def _numeric(text: str) -> bool:

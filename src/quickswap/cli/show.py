@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from quickswap.cli.options import Scale, chosen
+from quickswap.cli.options import Model, Scale, chosen
 
 if TYPE_CHECKING:
     from quickswap.model.system import System
@@ -14,7 +14,7 @@ __all__ = ["show"]
 
 
 def show(
-    model: str,
+    model: Model,
     /,
     *,
     scale: Scale | None = None,
@@ -24,9 +24,6 @@ def show(
 
     Parameters
     ----------
-    model
-        A preset (one-or-all, four-class, borg-a, borg-b, kth-sp2, nasa-ipsc), with options as in
-        one-or-all:k=8,p1=0.5, or a TOML file.
     json
         Print JSON instead of tables.
     """

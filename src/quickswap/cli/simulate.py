@@ -5,7 +5,17 @@ from __future__ import annotations
 from itertools import chain
 from typing import TYPE_CHECKING
 
-from quickswap.cli.options import Output, Scale, SettingOptions, Whole, check_writable, chosen
+from quickswap.cli.options import (
+    Debug,
+    Model,
+    Output,
+    Quantities,
+    Scale,
+    SettingOptions,
+    Threads,
+    check_writable,
+    chosen,
+)
 from quickswap.cli.running import progress, until_interrupted
 
 if TYPE_CHECKING:
@@ -19,35 +29,26 @@ POINTS = 2000
 
 
 def simulate(
-    model: str,
+    model: Model,
     /,
     *,
     policy: str = "adaptive-quickswap",
     scale: Scale | None = None,
     settings: SettingOptions | None = None,
-    threads: Whole | None = None,
-    debug: bool = False,
+    threads: Threads = None,
+    debug: Debug = False,
     json: Output = None,
-    csv: Output = None,
+    csv: Quantities = None,
     trajectory: Output = None,
 ) -> None:
     """Simulate one policy on a model; print means and percentiles with 95 % intervals.
 
     Parameters
     ----------
-    model
-        A preset (one-or-all, four-class, borg-a, borg-b, kth-sp2, nasa-ipsc), with options as in
-        one-or-all:k=8,p1=0.5, or a TOML file.
     policy
         A policy, with parameters as in msfq:threshold=31,drain=always.
-    threads
-        Threads to use; all cores by default. Does not change the result.
-    debug
-        Check every event: servers, conservation of jobs, order in class, Little's law.
     json
         Write the whole result to this file (- for standard output), from which it can be rerun.
-    csv
-        Write all quantities to this file, one per line (- for standard output).
     trajectory
         Write the number in system per class against time to this CSV file (- for standard output).
     """

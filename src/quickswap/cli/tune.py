@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated
 from cyclopts import Parameter
 
 from quickswap.cli.options import (
+    Model,
     Output,
     Scale,
     Whole,
@@ -59,7 +60,7 @@ class How:
 
 
 def tune(
-    model: str,
+    model: Model,
     /,
     *,
     metric: str = "weighted",
@@ -73,9 +74,6 @@ def tune(
 
     Parameters
     ----------
-    model
-        A preset (one-or-all, four-class, borg-a, borg-b, kth-sp2, nasa-ipsc), with options as in
-        one-or-all:k=8,p1=0.5, or a TOML file.
     metric
         The metric to minimise: weighted or mean response time, p99, or max-class, the largest of
         the mean response times of the classes.
