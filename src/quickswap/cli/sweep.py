@@ -204,8 +204,10 @@ def _planned(
         return grid_points, models, labels.get(spelling or "", spelling)
     except QuickswapError as error:
         if error.argument not in {*changes, *vars(where), "against"}:
+            if error.argument and not error.prefix and f"{error.argument}s" not in changes:
+                error = error.within(f"{file}: ")
             error.argument = ""
-        raise
+        raise error
 
 
 def _print(found: Sweep, baseline: str | None, *, interrupted: bool) -> None:

@@ -9,7 +9,7 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from quickswap.errors import QuickswapError, shown
+from quickswap.errors import QuickswapError
 from quickswap.sweeps.point import Point
 
 __all__ = ["Clock", "Costs", "Kind", "expected_work", "kind_of", "read_shard", "shard_of"]
@@ -147,11 +147,8 @@ def read_shard(text: object) -> tuple[int, int]:
         re.fullmatch(r"\s*(\d{1,6})\s*/\s*(\d{1,6})\s*", text) if isinstance(text, str) else None
     )
     if match is None or not 1 <= int(match[1]) <= int(match[2]) <= MAX_SHARDS:
-        raise QuickswapError(
-            f"shard is {shown(text)}; it must be as in '3/10', the third of ten, from '1/10' to "
-            "'10/10'.",
-            argument="shard",
-        )
+        allowed = "as in '3/10', the third of ten, from '1/10' to '10/10'"
+        raise QuickswapError(argument="shard", given=text, allowed=allowed)
     return int(match[1]), int(match[2])
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Callable
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Self, Unpack, final
@@ -20,7 +20,7 @@ from quickswap.engine.settings import (
     Settings,
     check_settings,
 )
-from quickswap.errors import PolicyError, QuickswapError, shown
+from quickswap.errors import PolicyError, QuickswapError
 from quickswap.model.files import as_system
 from quickswap.model.system import System
 from quickswap.policies import Policy, parse
@@ -46,8 +46,10 @@ class Point:
     def __post_init__(self) -> None:
         if not isinstance(self.inputs, Inputs):
             raise QuickswapError(
-                f"inputs is {shown(self.inputs)}; it must be the inputs of a result: use "
-                "Point.of(system, policy)."
+                argument="inputs",
+                given=self.inputs,
+                allowed="the inputs of a result",
+                advice="use Point.of(system, policy)",
             )
         if self.inputs.policy.startswith(CUSTOM):
             raise PolicyError(_not_custom(self.inputs.policy.removeprefix(CUSTOM)))
@@ -93,7 +95,7 @@ class Point:
 
     def to_json(self) -> str:
         """Return the inputs as JSON."""
-        return json.dumps(self._plain(), separators=(",", ":"), allow_nan=False)
+        return json.dumps(vars(self.inputs), separators=(",", ":"), allow_nan=False)
 
     @cached_property
     def key(self) -> str:
@@ -101,7 +103,7 @@ class Point:
 
         The inputs include the version of quickswap, so that versions do not share results.
         """
-        text = json.dumps(self._plain(), sort_keys=True, separators=(",", ":"), allow_nan=False)
+        text = json.dumps(vars(self.inputs), sort_keys=True, separators=(",", ":"), allow_nan=False)
         return hashlib.sha256(text.encode()).hexdigest()
 
     @property
@@ -138,9 +140,6 @@ class Point:
                 "build the point again with Point.of."
             )
         return simulate_inputs(self.inputs, None, threads, progress)
-
-    def _plain(self) -> dict[str, Any]:
-        return {field.name: getattr(self.inputs, field.name) for field in fields(Inputs)}
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Point) and self.key == other.key

@@ -111,7 +111,7 @@ def tune(
     """
     system = as_system(system)
     if not isinstance(metric, str) or metric not in METRICS:
-        unknown("metric", metric, METRICS, QuickswapError)
+        unknown("metric", metric, METRICS, QuickswapError, argument="metric")
     indifference = between(indifference, "indifference", 0, 1)
     seed = whole(seed, "seed", 0, 2**63)
     budget = whole(jobs, "jobs", 1)
@@ -179,10 +179,13 @@ def _check_start(race: Race, budget: int) -> None:
             f"{first.candidate.label}: {first.reason}"
         )
     simulated = sum(each.exact is None for each in race.left)
-    if budget < EACH * simulated:
+    least = EACH * simulated
+    if budget < least:
         raise QuickswapError(
             f"jobs is {budget:,}, the budget of all simulations together, and "
             f"{counted(simulated, 'candidate')} require {EACH:,} each: give "
-            f"{EACH * simulated:,} or more, or fewer policies.",
+            f"{least:,} or more, or fewer policies.",
             argument="jobs",
+            given=budget,
+            allowed=f"at least {least}",
         )
