@@ -231,8 +231,13 @@ def test_a_legal_value_counts(verb: str, name: str) -> None:
 @pytest.mark.parametrize(("verb", "name"), ROWS, ids=lambda each: str(each))
 def test_an_illegal_value_is_refused(verb: str, name: str) -> None:
     _, call, table = VERBS[verb]
-    with pytest.raises(qs.QuickswapError):
-        call(**{name: table[name][1]})
+    illegal = table[name][1]
+    with pytest.raises(qs.QuickswapError) as caught:
+        call(**{name: illegal})
+    if name in SIMULATION | HOW and verb in ("simulate", "compare", "Point"):
+        error = caught.value
+        assert (error.argument, error.given) == (name, illegal)
+        assert error.allowed
 
 
 @pytest.mark.parametrize("verb", ["compare", "Point", "Grid", "replay_all"])

@@ -106,7 +106,7 @@ class TestMistakes:
             ({"metrics": "p99_wating_time"}, "did you mean 'p99_waiting_time'"),
             ({"metrics": "jain", "per_class": True}, "metric jain applies to all jobs"),
             ({"metrics": "mean_duration_of_phase_1"}, "no point has a value of mean_duration"),
-            ({"metrics": []}, "give one or several"),
+            ({"metrics": []}, "one or several"),
             ({"policies": "msff"}, "unknown policy: 'msff'.*did you mean 'msf'"),
             ({"policies": "fcfs"}, "no points of policy fcfs: give some of msf, first-fit"),
             ({"x": "lod"}, "unknown axis: 'lod'.*did you mean 'load'"),

@@ -67,7 +67,7 @@ class TestSpread:
             ("msfq:threshold=[]", "empty item"),
             ("smash:window=[5..1]", "not ascending"),
             ("smash:window=[1..5..0]", "not ascending"),
-            ("smash:window=[0..999999999]", "has 1,000,000,000 values"),
+            ("smash:window=[0..999999999]", "1,000,000,000 values"),
             (f"smash:window=[1..{'9' * 5000}]", "window"),
             ("smash:window=[1..100000],window=[1..100000]", "expands to"),
             ({"threshold": 3}, "has no name"),

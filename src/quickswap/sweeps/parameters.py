@@ -35,9 +35,12 @@ def expand_parameters(given: object) -> list[Policy]:
         return [parse(text) for text in _texts(given)]
     if isinstance(given, Mapping):
         return [parse(text) for text in _spelled(given)]
-    allowed = "a policy of quickswap, a spelling as in 'msfq:threshold=[0,8,31]', or a table with "
-    allowed += "its name and parameters"
-    raise PolicyError(argument="policies", given=given, allowed=allowed)
+    allowed = (
+        "a policy of quickswap, a spelling as in 'msfq:threshold=[0,8,31]', or a table with its "
+        "name and parameters"
+    )
+    message = f"policy is {shown(given)}; give {allowed}."
+    raise PolicyError(message, argument="policies", given=given, allowed=allowed)
 
 
 def _texts(text: str) -> Iterator[str]:
