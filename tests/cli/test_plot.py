@@ -146,7 +146,7 @@ class TestMistakes:
         qs.Store(tmp_path / "new.db").close()
         with pytest.raises(qs.QuickswapError, match=r"new\.db is empty"):
             plot_store(tmp_path / "new.db")
-        with pytest.raises(qs.QuickswapError, match="give a Store, its file, or several"):
+        with pytest.raises(qs.QuickswapError, match="a Store, its file, or several"):
             plot_store([])
 
     def test_a_store_of_another_format(self, curves: tuple[Path, qs.Grid], tmp_path: Path) -> None:

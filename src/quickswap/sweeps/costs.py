@@ -49,10 +49,6 @@ class Costs:
         total = sum(self._work.values())
         return sum(self._seconds.values()) / total if total else 1.0
 
-    def expected(self, point: Point) -> float:
-        """Return the expected run time of a point, in seconds."""
-        return self.rate(kind_of(point)) * expected_work(point)
-
     def learn(self, point: Point, seconds: float) -> None:
         """Record the run time of a point."""
         kind = kind_of(point)
