@@ -133,7 +133,7 @@ class TestGrid:
             (lambda: qs.Grid("four-class", [], loads=[0.5]), "empty list"),
             (lambda: qs.Grid("four-class", "msf", loads=[0.5, -1]), "each of loads"),
             (lambda: qs.Grid("four-class", "msf", loads="x"), "each of loads"),
-            (lambda: qs.Grid("four-class", "msf", threads=3), "unknown key of a grid"),  # type: ignore[call-arg]
+            (lambda: qs.Grid("four-class", "msf", threads=3), "unknown key of a grid"),
             (lambda: qs.Grid("nowhere", "msf"), "nowhere"),
             (lambda: qs.Grid("four-class", "msf", jobs=0).points(), "jobs is 0"),
             (lambda: qs.Grid("four-class", "msfq:threshold=3").points(), "MSFQ"),
