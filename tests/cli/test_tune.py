@@ -121,7 +121,7 @@ def test_a_load_close_to_one(capsys: pytest.CaptureFixture[str]) -> None:
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (("four-class", "--metric", "p95"), "unknown metric: 'p95'"),
+        (("four-class", "--metric", "p95"), "unknown --metric: 'p95'"),
         (("four-class", "--rate", "3", "--load", ".5"), "--rate and --load are both given"),
         (("four-class", "--load", "1.1"), "no policy is stable"),
         (("four-class", "--policies", "msfq"), "cannot be a candidate"),

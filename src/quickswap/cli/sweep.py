@@ -203,11 +203,12 @@ def _planned(
         labels = {each.point.inputs.policy: each.label for each in grid_points}
         return grid_points, models, labels.get(spelling or "", spelling)
     except QuickswapError as error:
-        if error.argument not in {*changes, *vars(where), "against"}:
-            if error.argument and not error.prefix and f"{error.argument}s" not in changes:
-                error = error.within(f"{file}: ")
-            error.argument = ""
-        raise error
+        if error.argument == "seed" and "seeds" in changes:
+            error.argument = "seeds"
+        if error.argument in {*changes, *vars(where), "against"}:
+            raise
+        prefix = f"{file}: " if error.argument and not error.prefix else ""
+        raise QuickswapError(f"{prefix}{error}") from None
 
 
 def _print(found: Sweep, baseline: str | None, *, interrupted: bool) -> None:
