@@ -391,4 +391,4 @@ def test_every_setting_is_an_option_and_a_column() -> None:
         options = {name[2:].replace("-", "_") for each, name in OPTIONS if each == command}
         assert names - options <= {"trajectory", "seed" if command == "sweep" else ""}
     store = qs.sweep(qs.Grid(FOUR, "msf", **BASE)).outcomes.store
-    assert names - set(store.to_frame().columns) == {"trajectory"}  # a file, and no number
+    assert names - set(store.to_frame().columns) == {"trajectory"}  # it is an output

@@ -21,7 +21,7 @@ KINDS = {"bool": "Boolean", "int": "Int64", "float": "Float64"}
 INPUTS = {
     each.name: KINDS.get(str(each.type).removesuffix(" | None"), "String")
     for each in fields(Settings)
-    if each.name != "trajectory"  # it is no number of the result
+    if each.name != "trajectory"  # it describes an output, not the run
 } | {"seed": "UInt64", "version": "String"}
 """Inputs that become columns, with their types; a type that is not in `KINDS` is text."""
 POINT = {
