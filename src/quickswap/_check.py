@@ -1,4 +1,7 @@
-"""Checks of single values: each returns a plain value, or raises an error of one sentence."""
+"""Checks of single values: each returns a plain value, or raises an error.
+
+`what` is the argument as the message calls it, e.g. "rate of MSFQ".
+"""
 
 from __future__ import annotations
 
@@ -6,7 +9,7 @@ import math
 from collections.abc import Iterable, Mapping
 from typing import SupportsFloat
 
-from quickswap.errors import ModelError, QuickswapError, shown
+from quickswap.errors import ModelError, QuickswapError, invalid
 
 __all__ = [
     "boolean",
@@ -31,7 +34,7 @@ def number(
     result = real(value)
     if result is None or not math.isfinite(result) or result < low:
         least = f" of at least {low:g}" if low > -math.inf else ""
-        raise error(f"{what} must be a finite number{least}, not {shown(value)}.")
+        raise invalid(what, value, f"a finite number{least}", error)
     return result
 
 
@@ -39,7 +42,7 @@ def positive(value: object, what: str, error: type[QuickswapError] = ModelError)
     """Return `value` as a finite float above zero."""
     result = real(value)
     if result is None or not math.isfinite(result) or result <= 0:
-        raise error(f"{what} must be a positive finite number, not {shown(value)}.")
+        raise invalid(what, value, "a positive finite number", error)
     return result
 
 
@@ -47,7 +50,7 @@ def factor(value: object, what: str, error: type[QuickswapError]) -> float:
     """Return `value` as a float from 0.001 to 1000, by which a load may be multiplied."""
     result = positive(value, what, error)
     if not 1e-3 <= result <= 1e3:
-        raise error(f"{what} must be from 0.001 to 1000, not {shown(value)}.")
+        raise invalid(what, value, "from 0.001 to 1000", error)
     return result
 
 
@@ -55,7 +58,7 @@ def numbers(values: object, what: str, low: float = -math.inf) -> tuple[float, .
     """Return a non-empty list, tuple or array as a tuple of finite floats of at least `low`."""
     given = items(values)
     if given is None:
-        raise ModelError(f"{what} must be a list of numbers, not {shown(values)}.")
+        raise invalid(what, values, "a list of numbers")
     result = tuple(number(value, f"each of {what}", low) for value in given)
     if not result:
         raise ModelError(f"{what} must contain at least one number.")
@@ -77,7 +80,7 @@ def whole(
     result = integer(value)
     if result is None or result < low or (high is not None and result > high):
         upper = f" from {low} to {high}" if high is not None else f" of at least {low}"
-        raise error(f"{what} must be a whole number{upper}, not {shown(value)}.", argument=argument)
+        raise invalid(argument or what, value, f"a whole number{upper}", error)
     return result
 
 

@@ -8,16 +8,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import Generic, NoReturn, Self, TypeVar
 
 __all__ = [
     "InfiniteVarianceWarning",
     "Interrupted",
+    "LogError",
     "ModelError",
     "PolicyError",
     "QuickswapError",
     "UnstableError",
     "inside",
+    "invalid",
     "shown",
     "unknown",
 ]
@@ -32,15 +35,15 @@ Key = str | int
 class QuickswapError(ValueError):
     """An input that is not valid.
 
-    Args:
-        message: a sentence; "" for "ARGUMENT is GIVEN; it must be ALLOWED: ADVICE."
+    The sentence is the message, or without one what the argument is and must be, and then the
+    advice, unless the message contains it.
 
     Attributes:
         where: keys that lead to it in a model.
-        argument: name of the argument at fault, as the message calls it; "" if there is none.
+        argument: name of the argument at fault; "" if there is none.
         given: its value.
         allowed: the values that it may have.
-        advice: a remedy.
+        advice: a remedy. It refers to arguments as in "give {servers}" and "give {unit:node}".
     """
 
     def __init__(
@@ -53,26 +56,62 @@ class QuickswapError(ValueError):
         allowed: str = "",
         advice: str = "",
     ) -> None:
-        if not message:
-            message = f"{argument} is {shown(given)}; it must be {allowed}"
-            message += f": {advice}." if advice else "."
         super().__init__(message)
         self.where = where
         self.argument, self.given, self.allowed, self.advice = argument, given, allowed, advice
         self.prefix = ""
 
     def __str__(self) -> str:
-        return self.prefix + super().__str__()
+        return self.calling()
 
     def within(self, prefix: str) -> Self:
         """Return this error with a prefix, such as the name of the file at fault."""
         self.prefix = prefix + self.prefix
         return self
 
-    def calling(self, name: Callable[[str], str]) -> str:
-        """Return the message with another name for the argument, such as that of an option."""
-        before, argument, after = super().__str__().partition(self.argument or "\0")
-        return self.prefix + before + (name(argument) if argument else "") + after
+    def calling(self, option: Callable[[str], str] | None = None) -> str:
+        """Return the sentence, with arguments called as options instead of Python's arguments."""
+        name = option(self.argument) if option and self.argument else self.argument
+        text = super().__str__()
+        for start in (self.argument, f"unknown {self.argument}"):
+            if self.argument and text.startswith(start):
+                text = start.removesuffix(self.argument) + name + text.removeprefix(start)
+        if not text:
+            text = f"{name} is {shown(self.given)}; it must be {self.allowed}."
+        if self.advice and self.advice not in text:
+            advice = self.advice.format_map(_Arguments(option))
+            text = f"{text.removesuffix('.')}; {advice}."
+        return self.prefix + text
+
+
+class _Arguments(dict[str, "_Argument"]):
+    """The arguments to which an advice refers."""
+
+    def __init__(self, option: Callable[[str], str] | None) -> None:
+        super().__init__()
+        self._option = option
+
+    def __missing__(self, name: str) -> _Argument:
+        return _Argument(name, self._option)
+
+
+@dataclass(frozen=True)
+class _Argument:
+    """An argument in an advice: `unit="node"` in Python, `--unit node` as an option.
+
+    A value such as `size=runtime` is an item of a mapping: `columns={"size": runtime}` in Python.
+    """
+
+    name: str
+    option: Callable[[str], str] | None
+
+    def __format__(self, value: str) -> str:
+        if self.option is not None:
+            return f"{self.option(self.name)} {value}".rstrip()
+        key, equals, item = value.partition("=")
+        if equals:
+            return f'{self.name}={{"{key}": {item}}}'
+        return f'{self.name}="{value}"' if value else f"{self.name}="
 
 
 class ModelError(QuickswapError):
@@ -81,6 +120,10 @@ class ModelError(QuickswapError):
 
 class PolicyError(QuickswapError):
     """An unknown policy, a parameter out of range, or a policy that cannot serve the system."""
+
+
+class LogError(QuickswapError):
+    """A log that cannot be read or contains no jobs; the message contains the file and the line."""
 
 
 class UnstableError(QuickswapError):
@@ -127,6 +170,21 @@ def shown(value: object) -> str:
     except Exception:  # an integer of thousands of digits, an object that cannot be shown
         return f"a value of type {type(value).__name__}"
     return text if len(text) <= LONGEST else f"{text[: LONGEST - 10]} ... {text[-5:]}"
+
+
+def invalid(
+    argument: str,
+    given: object,
+    allowed: str,
+    error: type[QuickswapError] = ModelError,
+    where: tuple[Key, ...] = (),
+    *,
+    advice: str = "",
+) -> QuickswapError:
+    """Return the error about the value of an argument, with the sentence that its fields make."""
+    remedy = f": {advice}" if advice else ""
+    message = f"{argument} must be {allowed}, not {shown(given)}{remedy}."
+    return error(message, where, argument=argument, given=given, allowed=allowed, advice=advice)
 
 
 def unknown(

@@ -1,14 +1,17 @@
-"""Options of the commands that take a log: how they reach the reader, and its words for them."""
+"""Options of the commands that take a log: how they reach the reader, and how it calls them."""
 
 from __future__ import annotations
 
+from inspect import signature
 from pathlib import Path
 
 import pytest
 from cyclopts import App
 
+from cli_helpers import run
 from quickswap import logs
-from quickswap.cli.reading import Reading, as_log_options, given, read_log
+from quickswap.cli.naming import given, option
+from quickswap.cli.reading import Reading, read_log
 
 
 def parsed(*tokens: str) -> Reading:
@@ -72,34 +75,50 @@ def test_dates_are_dates(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("tokens", "message"),
+    ("tokens", "argument", "words"),
     [
-        ([], r"--columns submit=\.\.\.\."),
-        (["--columns", "submit=at,need=cpus,size=runtime"], r"give --servers \(the largest"),
-        (["--unit", "core"], "unknown unit: 'core'"),
-        (["--sacct-format", "JobID"], "^--sacct-format is for sacct"),
-        (["--smallest-need", "0"], "^--smallest-need must be a whole number"),
-        (["--servers", "0"], "^--servers must be a whole number"),
-        (["--partition", "a,,b"], "^--partition is 'a,,b'; give a list"),
-        (["--columns", "need=cpus,,size=x"], "^--columns is 'need=cpus,,size=x'; give a list"),
-        (["--columns", "need"], "^--columns is 'need'; give each column as"),
-        (["--columns", "need=a,need=b"], "^--columns gives need twice"),
-        (["--from", "inf", "--columns", "submit=at,need=cpus,size=runtime"], "^--from must be a"),
-        (["--from", "soon", "--columns", "submit=at,need=cpus,size=runtime"], "^--from is 'soon'"),
+        ([], "columns", "give its name in the file by --columns submit=...."),
+        (["--columns", "submit=at,need=cpus,size=runtime"], "servers", "give --servers (the"),
+        (["--unit", "core"], "unit", "unknown --unit: 'core'"),
+        (["--sacct-format", "JobID"], "sacct_format", "omit --sacct-format."),
+        (["--smallest-need", "0"], "smallest_need", "--smallest-need must be a whole number"),
+        (["--servers", "0"], "servers", "--servers must be a whole number"),
+        (["--partition", "a,,b"], "partition", "--partition is 'a,,b'"),
+        (["--columns", "need=cpus,,size=x"], "columns", "--columns is 'need=cpus,,size=x'"),
+        (["--columns", "need"], "columns", "--columns is 'need'"),
+        (["--columns", "need=a,need=b"], "columns", "--columns is 'need=a,need=b'"),
+        (["--from", "inf", "--columns", "submit=at,need=cpus,size=runtime"], "start", "--from is"),
+        (
+            ["--to", "soon", "--columns", "submit=at,need=cpus,size=runtime"],
+            "end",
+            "--to is 'soon'",
+        ),
+        (["--format", "sacct"], "format", "give --format csv or omit it."),
     ],
 )
-def test_a_mistake_is_told_in_the_words_of_the_command_line(
-    tmp_path: Path, tokens: list[str], message: str
+def test_a_mistake_carries_its_argument_and_is_printed_with_the_option(
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    tokens: list[str],
+    argument: str,
+    words: str,
 ) -> None:
-    with pytest.raises(logs.LogError, match=message):
-        read_log(table(tmp_path), parsed(*tokens))
+    path = table(tmp_path)
+    with pytest.raises(logs.LogError) as caught:
+        read_log(path, parsed(*tokens))
+    assert caught.value.argument == argument
+    code, out, err = run(capsys, "fit", path, *tokens)
+    assert (code, out) == (2, "")
+    assert words in err
+    assert caught.value.calling(option) in err
 
 
-def test_facts_and_rules_are_told_so_too() -> None:
-    assert as_log_options('may be nodes; read with unit="node" then.') == (
-        'may be nodes; read with --unit "node" then.'
-    )
-    assert as_log_options("submitted before `start`, or at `end` or later") == (
-        "submitted before --from, or at --to or later"
-    )
-    assert as_log_options("give partition= to read one") == "give --partition to read one"
+def test_the_options_of_a_log_are_the_arguments_of_read() -> None:
+    def command(reading: Reading | None = None) -> None:
+        pass
+
+    app = App()
+    app.default(command)
+    arguments = [each for each in signature(logs.read).parameters if each != "path"]
+    names = {each.name for each in app.assemble_argument_collection()} - {"*"}
+    assert names == {option(each) for each in arguments}

@@ -130,7 +130,7 @@ MISTAKES = [
     (["--report", "-"], "--report"),
     (["--report", "--debug"], "--report"),
     (["--from", "2030-01-01"], "--from"),
-    (["--format", "csv"], "looks like swf; give --format"),
+    (["--format", "csv"], "give --format swf or omit it."),
     (["--warmup", ".9", "--cooldown", ".09999"], "no job is measured: all were submitted in the"),
     (
         ["--groups", "class", "--report", "r.html"],
@@ -147,11 +147,11 @@ MISTAKES = [
     (["--load-factors", "1,,2"], "--load-factors is '1,,2'; give numbers"),
     (["--load-factors", "1,"], "--load-factors is '1,'; give numbers"),
     (["--warmup", "2"], "--warmup is 2.0; it must be a share"),
-    (["--warmup", ".6", "--cooldown", ".5"], "--warmup and cooldown are 0.6 and 0.5"),
+    (["--warmup", ".6", "--cooldown", ".5"], "--warmup is 0.6; it must be below 0.5"),
     (["--seed=-1"], "--seed must be a whole number"),
     (["--slowdown-bound", "0"], "--slowdown-bound is 0.0"),
     (["--groups", "color", "--report", "r.html"], "--groups is 'color'; it must be a column"),
-    (["--groups", "user"], "--groups requires --report"),
+    (["--groups", "user"], "--groups requires a report; give --report too."),
     (["--policy", "easy"], "--policy"),
 ]
 
@@ -310,7 +310,7 @@ def test_too_few_servers_are_told(tmp_path: Path, capsys: pytest.CaptureFixture[
     code, out, _ = run(capsys, "replay", str(path), "--servers", "4", "--policies", "easy")
     assert code == 0
     assert "More servers than the 4 of the machine were in use" in out
-    assert "--servers may be wrong" in out
+    assert "the number given may be wrong" in out
     assert re.search(r"as logged .*[\d?] *$", out, re.M)  # without a verdict
 
 

@@ -98,7 +98,7 @@ def test_strict_names_file_line_and_field(tmp_path: Path) -> None:
     path = written(tmp_path, TEXT + row(5, 95, size=-1) + row(6, 92, size=0))
     with pytest.raises(logs.LogError) as caught:
         logs.read(path, strict=True)
-    for part in (f"{path}, line 8, size:", "would be dropped", "without strict"):
+    for part in (f"{path}, line 8, size:", "would be dropped", "omit strict="):
         assert part in str(caught.value)
     with pytest.raises(logs.LogError, match=r"line 8, size: .* would be repaired"):
         logs.read(written(tmp_path, TEXT + row(6, 92, size=0)), strict=True)
@@ -123,8 +123,7 @@ def test_the_report_as_text_and_as_a_dict(tmp_path: Path) -> None:
 FIELDS = "JobID|Submit|ElapsedRaw|NCPUS\n"
 JOB = "7|2024-03-01T00:00:00|60|2\n"
 
-MISTAKES: list[tuple[str | bytes | None, dict[str, Any], str]] = [
-    # The file
+FILES: list[tuple[str | bytes | None, dict[str, Any], str]] = [
     (None, {}, "small.log cannot be read"),
     ("", {}, "small.log is empty"),
     (" \n\n", {}, "small.log is empty"),
@@ -134,55 +133,21 @@ MISTAKES: list[tuple[str | bytes | None, dict[str, Any], str]] = [
     (b"\x28\xb5\x2f\xfd" + bytes(range(50)), {}, "small.log is damaged"),
     ("Dear all,\nthe log is\n".encode("utf-16"), {}, "UTF-16"),
     ("Dear all\n", {}, "line 1 is not in a known format ('Dear all')"),
-    # The format
-    (TEXT, {"format": "slurm"}, "format: 'slurm'"),
-    (TEXT, {"format": "sacct"}, 'format="swf"'),
-    (TEXT, {"format": "csv"}, 'format="swf"'),
-    (TEXT, {"format": "parquet"}, 'format="swf"'),
-    (FIELDS + JOB, {"format": "swf"}, 'format="sacct"'),
-    # What a log must contain
     (HEAD, {}, "no rows"),
     (FIELDS, {"servers": 8}, "small.log has a header, but no jobs"),
     ("submit,need,size\n", {"servers": 8}, "small.log has a header, but no jobs"),
-    ("submit,need\n1,2\n", {}, "line 1 has no column 'size'"),
     ("JobID|Submit|End\n" + JOB, {}, "the need in cpus"),
     (FIELDS + JOB, {"unit": "gpu"}, "the need in gpus"),
-    (JOB, {}, "give sacct_format"),
-    (JOB, {"sacct_format": "JobID,Submit,Start,ElapsedRaw,NCPUS"}, "sacct_format names 5"),
-    (row(1, 0), {}, "give servers="),
-    (FIELDS + JOB, {}, "the largest need is 2"),
     (HEAD + row(1, 0, size=-1), {}, "1 without a run time"),
     (HEAD + row(1, 0, 9), {}, "1 needs more servers"),
     ('submit,need,size\n1,2,"3\n' + "x" * 140_000, {}, "line 2: a quote is not closed"),
-    # The options
-    (TEXT, {"timezone": "Mars/Base"}, "time zone: 'Mars/Base'"),
-    (TEXT, {"timezone": "../etc"}, "time zone: '../etc'"),
-    (TEXT, {"unit": "core"}, "unit: 'core'"),
-    (TEXT, {"unit": "gpu"}, 'unit="cpu"'),
-    (TEXT, {"columns": {"size": "run"}}, "columns is for"),
-    (TEXT, {"sacct_format": "JobID"}, "sacct_format is for"),
-    (TEXT, {"servers": 0}, "servers must be a whole number of at least 1, not 0"),
-    (TEXT, {"scale_load": 0}, "scale_load must be a positive finite number, not 0"),
-    (TEXT, {"scale_load": 1e200}, "scale_load must be from 0.001 to 1000"),
-    (TEXT, {"largest_need": 1.5}, "largest_need must be a whole number"),
-    (TEXT, {"smallest_size": -1}, "smallest_size must be a positive finite number"),
-    (TEXT, {"partition": "gpu"}, "partition: 'gpu'; known: 1, 2."),
-    (TEXT, {"partition": 5}, "partition is 5"),
     (TEXT, {"start": 1000}, "submitted from 1000"),
     (TEXT, {"end": "1999-01-01"}, "submitted before 1999-01-01"),
-    (TEXT, {"start": "soon"}, "start is 'soon'"),
-    (TEXT, {"start": True}, "start must be a date"),
-    (TEXT, {"start": float("inf")}, "start must be a date"),
-    (TEXT, {"end": float("nan")}, "end must be a date"),
-    (TEXT, {"strict": 5}, "strict is 5"),
-    ("; MaxProcs: 8\n" + row(1, 0), {"end": "1999-01-01"}, "end is a date"),
-    ("submit,need,size\n1,2,3\n", {"columns": {"length": "size"}}, "columns has 'length'"),
-    ("submit,need,size\n1,2,3\n", {"columns": {"size": "x"}}, "no column 'x'"),
 ]
 
 
-@pytest.mark.parametrize(("text", "options", "words"), MISTAKES)
-def test_mistakes(
+@pytest.mark.parametrize(("text", "options", "words"), FILES)
+def test_mistakes_in_files(
     tmp_path: Path, text: str | bytes | None, options: dict[str, Any], words: str
 ) -> None:
     path = tmp_path / "small.log" if text is None else written(tmp_path, text)
@@ -194,19 +159,69 @@ def test_mistakes(
     assert "\n" not in message
 
 
-@pytest.mark.parametrize("columns", [5, "size=runtime", ["size"], {"size": 5}, {5: "size"}])
-def test_columns_that_are_none(tmp_path: Path, columns: Any) -> None:
-    with pytest.raises(logs.LogError, match=r"^columns is "):
-        logs.read(written(tmp_path, "submit;need;size\n1;2;3\n"), servers=4, columns=columns)
+TABLE = "submit,need,size\n1,2,3\n"
+SACCT = {"sacct_format": "JobID,Submit,Start,ElapsedRaw,NCPUS"}
+OPTIONS: list[tuple[str, dict[str, Any], str, object]] = [
+    (TEXT, {"format": "slurm"}, "format", "slurm"),
+    (TEXT, {"format": "sacct"}, "format", "sacct"),
+    (TEXT, {"format": "csv"}, "format", "csv"),
+    (TEXT, {"format": "parquet"}, "format", "parquet"),
+    (TEXT, {"format": 5}, "format", 5),
+    (FIELDS + JOB, {"format": "swf"}, "format", "swf"),
+    (JOB, {}, "sacct_format", None),
+    (JOB, SACCT, "sacct_format", SACCT["sacct_format"]),
+    (row(1, 0), {}, "servers", None),
+    (FIELDS + JOB, {}, "servers", None),
+    (TEXT, {"timezone": "Mars/Base"}, "timezone", "Mars/Base"),
+    (TEXT, {"timezone": "../etc"}, "timezone", "../etc"),
+    (TEXT, {"timezone": 5}, "timezone", 5),
+    (TEXT, {"unit": "core"}, "unit", "core"),
+    (TEXT, {"unit": 5}, "unit", 5),
+    (TEXT, {"unit": "gpu"}, "unit", "gpu"),
+    (TEXT, {"columns": {"size": "run"}}, "columns", {"size": "run"}),
+    (TEXT, {"sacct_format": "JobID"}, "sacct_format", "JobID"),
+    (TEXT, {"sacct_format": 5}, "sacct_format", 5),
+    (TEXT, {"servers": 0}, "servers", 0),
+    (TEXT, {"scale_load": 0}, "scale_load", 0),
+    (TEXT, {"scale_load": 1e200}, "scale_load", 1e200),
+    (TEXT, {"largest_need": 1.5}, "largest_need", 1.5),
+    (TEXT, {"smallest_size": -1}, "smallest_size", -1),
+    (TEXT, {"partition": "gpu"}, "partition", "gpu"),
+    (TEXT, {"partition": 5}, "partition", 5),
+    (TABLE, {"servers": 4, "partition": "x"}, "partition", "x"),
+    (TEXT, {"start": "soon"}, "start", "soon"),
+    (TEXT, {"start": True}, "start", True),
+    (TEXT, {"start": []}, "start", []),
+    (TEXT, {"start": float("inf")}, "start", float("inf")),
+    ("; MaxProcs: 8\n" + row(1, 0), {"end": "1999-01-01"}, "end", "1999-01-01"),
+    (TEXT, {"strict": 5}, "strict", 5),
+    ("submit,need\n1,2\n", {}, "columns", None),
+    (TABLE, {"columns": {"length": "size"}}, "columns", "length"),
+    (TABLE, {"columns": {"size": "x"}}, "columns", "x"),
+    *(
+        (TABLE, {"columns": each}, "columns", each)
+        for each in (5, "size=runtime", ["size"], {"size": 5}, {5: "size"})
+    ),
+]
 
 
-def test_other_arguments_of_a_wrong_kind(tmp_path: Path) -> None:
-    wrong: dict[str, Any] = {"sacct_format": 5, "timezone": 5, "format": 5, "unit": 5, "start": []}
-    for name, value in wrong.items():
-        with pytest.raises(logs.LogError):
-            logs.read(written(tmp_path, TEXT), **{name: value})
-    with pytest.raises(logs.LogError, match="omit partition="):
-        logs.read(written(tmp_path, "submit,need,size\n1,2,3\n"), servers=4, partition="x")
+@pytest.mark.parametrize(("text", "options", "argument", "given"), OPTIONS)
+def test_mistakes_in_options(
+    tmp_path: Path, text: str, options: dict[str, Any], argument: str, given: object
+) -> None:
+    with pytest.raises(logs.LogError) as caught:
+        logs.read(written(tmp_path, text), **options)
+    error = caught.value
+    assert (error.argument, error.given) == (argument, given)
+    assert error.allowed or error.advice
+    message, called = str(error), error.calling("--{}".format)
+    assert message.endswith(".")
+    assert "\n" not in message
+    assert f"{argument}=" not in called
+    assert f"--{argument}" in called or argument not in message
+
+
+def test_a_file_that_is_not_there(tmp_path: Path) -> None:
     with pytest.raises(logs.LogError, match="no such file"):
         logs.JobLog.read_parquet(tmp_path / "missing")
 

@@ -74,7 +74,7 @@ def test_xdmod() -> None:
     assert kept["cancelled"] == 49  # cancelled while they ran: load
     assert kept["preempted"] == 86
     zone, partitions = log.report.facts
-    assert "timezone=" in zone
+    assert "time zone" in zone
     assert partitions.startswith("7 partitions")
 
 

@@ -233,7 +233,7 @@ HEADERS: dict[str, tuple[str, int | None, float | None, list[str]]] = {
         "; MaxNodes: 8\n; MaxProcs: 32\n; UnixStartTime: 7\n",
         32,
         7.0,
-        ['unit="node"'],
+        ["give the unit node"],
     ),
 }
 

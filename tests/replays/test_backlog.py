@@ -83,7 +83,7 @@ def test_a_queue_that_only_the_summer_empties(tmp_path: Path) -> None:
     log = qs.logs.read(tmp_path / "log.parquet", servers=1)
     result = qs.replay(log, "fcfs")
     assert result.load < 0.8
-    assert result.left_behind == 0
+    assert result.backlog.left == 0
     assert result.verdict == "persistent backlog"
     assert 150 * DAY < result.backlog.longest < 250 * DAY
     assert result.longest_wait == pytest.approx(result.outcomes().filter("measured")["wait"].max())

@@ -31,7 +31,7 @@ MISTAKES: list[tuple[dict[str, Any], str]] = [
     ({"classes": "1-2"}, "none of the groups 1-2"),
     ({"classes": "x"}, "'x' in the groups"),
     ({"classes": 3}, "classes is 3"),
-    ({"warmup": 0.6, "cooldown": 0.4}, "warmup and cooldown are 0.6 and 0.4"),
+    ({"warmup": 0.6, "cooldown": 0.4}, "warmup is 0.6; it must be below 0.6"),
     ({"warmup": 1}, "warmup"),
     ({"cooldown": -0.1}, "cooldown"),
     ({"slowdown_bound": -1}, "slowdown_bound"),
@@ -65,7 +65,7 @@ def test_mistakes_with_several_policies(busy: logs.JobLog) -> None:
     for factors in (none, 1.0):
         with pytest.raises(qs.QuickswapError, match="load_factors is"):
             qs.replay_all(busy, "easy", load_factors=factors)  # type: ignore[arg-type] # likewise
-    with pytest.raises(qs.QuickswapError, match="load_factors contains 1 twice"):
+    with pytest.raises(qs.QuickswapError, match="load_factors contains 1 and 1"):
         qs.replay_all(busy, "easy", load_factors=(1, 1.0))
     with pytest.raises(qs.QuickswapError, match="'bogus'"):
         qs.replay_all(busy, "easy", bogus=1)  # type: ignore[call-arg]  # what is tested

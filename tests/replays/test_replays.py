@@ -281,11 +281,8 @@ def test_differences_are_paired(busy: logs.JobLog) -> None:
     assert easy.difference(easy).value == easy.difference(easy).half_width == 0
 
 
-def test_outcomes_go_to_a_file(busy: logs.JobLog, tmp_path: Path) -> None:
-    result = qs.replay(busy, "easy")
-    result.save_outcomes(tmp_path / "jobs.parquet")
-    frame = pl.read_parquet(tmp_path / "jobs.parquet")
-    assert frame.equals(result.outcomes())
+def test_outcomes_are_those_of_the_jobs(busy: logs.JobLog) -> None:
+    frame = qs.replay(busy, "easy").outcomes()
     assert set(frame["user"].unique()) == {"ann", "bob", "cy"}
     assert ((frame["end"] - frame["start"] - frame["size"]).abs() < 1e-6).all()
     assert (frame["response"] >= frame["size"] - 1e-6).all()

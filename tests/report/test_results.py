@@ -248,6 +248,15 @@ def test_missing_data(tmp_path: Path) -> None:
     assert (found.stated, found.unstated) == (9, False)
 
 
+def test_every_policy_that_uses_estimates_is_named_without_them(tmp_path: Path) -> None:
+    policies = ("easy", "first-fit", "adaptive-quickswap", "adaptive-quickswap:backfill=0.03")
+    data = replayed(tmp_path, busy(), *policies, head="; MaxProcs: 8\n")
+    users = tuple(each.policy_label for each in data.main.policies[::3])
+    assert cautions(data).estimators == users
+    exact = replay_all(data.log, policies, estimate="exact")
+    assert cautions(ReportData.of(exact, None, None)).estimators == ()
+
+
 def test_partitions_and_an_unknown_number_of_servers(tmp_path: Path) -> None:
     jobs = busy().with_columns(
         pl.lit(0.0).alias("wait"),

@@ -83,7 +83,7 @@ def _sentence(error: Exception) -> str:
     """Return the message of an error on one line, with arguments called as options."""
     from cyclopts import CoercionError, UnknownOptionError, UnusedCliTokensError
 
-    from quickswap.cli.reading import as_log_options
+    from quickswap.cli.naming import option
     from quickswap.errors import QuickswapError
 
     if isinstance(error, UnusedCliTokensError):
@@ -93,14 +93,8 @@ def _sentence(error: Exception) -> str:
         return "standard input (-) is not an input: write it to a file first, and give the file."
     if isinstance(error, CoercionError) and error.msg and error.token:  # of our own converters
         return f"{error.token.keyword} is {error.token.value!r}; {error.msg}."
-    message = error.calling(_option) if isinstance(error, QuickswapError) else str(error)
-    text = " ".join(message.split())
-    return as_log_options(text) if type(error).__module__.startswith("quickswap.logs") else text
-
-
-def _option(argument: str) -> str:
-    """Return the option that sets an argument of a function."""
-    return "--" + argument.replace("_", "-") if argument.isidentifier() else argument
+    message = error.calling(option) if isinstance(error, QuickswapError) else str(error)
+    return " ".join(message.split())
 
 
 def _say(kind: str, text: str) -> None:

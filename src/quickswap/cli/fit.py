@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Annotated
 from cyclopts import Parameter
 
 from quickswap._words import counted
+from quickswap.cli.naming import given
 from quickswap.cli.options import Output, Whole, check_writable
-from quickswap.cli.reading import Reading, as_log_options, given, read_log
+from quickswap.cli.reading import Reading, read_log
 
 if TYPE_CHECKING:
     from quickswap.logs import JobLog
@@ -106,7 +107,7 @@ def _print(log: JobLog, found: Goodness) -> None:
     from quickswap.cli.output import print_table
     from quickswap.logs.fits.goodness import sentences, tables
 
-    print(as_log_options(str(log.report)))
+    print(log.report)
     for table in tables(found):
         print(f"\n{table.title}")
         print_table(table.columns, table.rows)

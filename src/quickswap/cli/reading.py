@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-import re
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from itertools import chain
 from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import Parameter
 
 from quickswap.cli.options import Whole
+from quickswap.errors import LogError
 
 if TYPE_CHECKING:
     from quickswap.logs import JobLog
 
-__all__ = ["Reading", "as_log_options", "given", "read_log"]
+__all__ = ["Reading", "read_log"]
 
 
 @Parameter(name="*")
@@ -70,69 +71,18 @@ def read_log(path: str, reading: Reading | None = None) -> JobLog:
     """Read the log as the options say.
 
     Raises:
-        LogError: as `quickswap.logs.read`, with arguments called as options.
+        LogError: as `quickswap.logs.read`.
     """
-    from quickswap.logs import LogError, read
+    from quickswap.logs import read
 
-    try:
-        log = read(path, **_keywords(reading or Reading()))
-    except LogError as error:
-        raise LogError(as_log_options(str(error))) from None
-    facts = tuple(map(as_log_options, log.report.facts))
-    return replace(log, report=replace(log.report, facts=facts))
-
-
-def given(options: object | None) -> list[str]:
-    """Return the options that differ from their defaults, as written: `--unit node`.
-
-    `options` is a `Reading`, or another dataclass of options with defaults, or None.
-    """
-    import shlex
-
-    if options is None:
-        return []
-    defaults, words = vars(type(options)()), []
-    for name, value in vars(options).items():
-        if value != defaults[name]:
-            option = _option(name)
-            words.append(option if value is True else f"{option} {shlex.quote(str(value))}")
-    return words
-
-
-_NAMES = {"start": "from", "end": "to"}
-"""Options whose name differs from the argument of `read`."""
-
-
-def as_log_options(text: str) -> str:
-    """Return a message of the readers with their arguments called as options."""
-    names = vars(Reading())
-    any_, compound = "|".join(names), "|".join(name for name in names if "_" in name)
-    text = re.sub(r'\bcolumns=\{"(\w+)": ([^}]*)\}', r"--columns \1=\2", text)
-    text = re.sub(rf'(?<!-)\b({any_})=(?=")', lambda found: f"{_option(found[1])} ", text)
-    text = re.sub(r"\bwithout strict\b", "without --strict", text)
-    for pattern in (
-        rf"(?<!-)\b({any_})=",
-        rf"`({any_})`",
-        rf"\b({compound})\b",
-        rf"^({any_})\b(?= is | has | must )",
-    ):
-        text = re.sub(pattern, lambda found: _option(found[1]), text)
-    return text
-
-
-def _option(name: str) -> str:
-    return "--" + _NAMES.get(name, name.replace("_", "-"))
-
-
-def _keywords(reading: Reading) -> dict[str, Any]:
-    """Return the options as arguments of `quickswap.logs.read`."""
-    return {
-        **vars(reading),
-        "partition": _listed("--partition", reading.partition),
+    reading = reading or Reading()
+    arguments: dict[str, Any] = vars(reading) | {
+        "partition": _listed("partition", reading.partition),
         "start": _instant(reading.start),
         "end": _instant(reading.end),
         "columns": _columns(reading.columns),
     }
+    return read(path, **arguments)
 
 
 def _instant(text: str | None) -> float | str | None:
@@ -145,32 +95,21 @@ def _instant(text: str | None) -> float | str | None:
 
 def _columns(text: str | None) -> dict[str, str] | None:
     """Return the columns of the table by their names in quickswap."""
-    from quickswap.logs import LogError
-
-    found: dict[str, str] = {}
-    words = _listed("--columns", text)
-    for word in words or []:
-        name, equals, own = (each.strip() for each in word.partition("="))
-        if not (name and equals and own):
-            raise LogError(
-                f"--columns is {text!r}; give each column as NAME=NAME_IN_TABLE, as in "
-                "need=cpus,size=runtime."
-            )
-        if name in found:
-            raise LogError(f"--columns gives {name} twice: {text!r}.")
-        found[name] = own
-    return None if words is None else found
-
-
-def _listed(option: str, text: str | None) -> list[str] | None:
-    """Return the items of a list separated by commas, none of them empty."""
-    from quickswap.logs import LogError
-
-    if text is None:
-        return None
-    words = text.split(",")
-    if not all(map(str.strip, words)):
+    pairs = [word.partition("=") for word in _listed("columns", text) or []]
+    found = {name.strip(): own.strip() for name, _, own in pairs}
+    if not all(map(str.strip, chain(*pairs))) or len(found) < len(pairs):
         raise LogError(
-            f"{option} is {text!r}; give a list separated by commas, without empty items."
+            argument="columns",
+            given=text,
+            allowed="NAME=NAME_IN_TABLE for each column once, as in need=cpus,size=runtime",
         )
+    return found or None
+
+
+def _listed(argument: str, text: str | None) -> list[str] | None:
+    """Return the items of a list separated by commas, none of them empty."""
+    words = None if text is None else text.split(",")
+    if words is not None and not all(map(str.strip, words)):
+        allowed = "a list separated by commas, without empty items"
+        raise LogError(argument=argument, given=text, allowed=allowed)
     return words

@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Any, cast
 
 from cyclopts import Parameter
 
+from quickswap.cli.naming import given
 from quickswap.cli.options import File, Numbers, Output, Whole, Words, check_writable
-from quickswap.cli.reading import Reading, given, read_log
+from quickswap.cli.reading import Reading, read_log
 from quickswap.cli.running import progress
 
 if TYPE_CHECKING:
@@ -101,7 +102,9 @@ def replay(
 
     check_writable(report, outcomes, csv, json, parquet, sources=[log])
     if groups is not None and report is None:
-        raise QuickswapError("--groups requires --report: give both.")
+        raise QuickswapError(
+            "groups requires a report", argument="groups", given=groups, advice="give {report} too"
+        )
     check_column(groups)
     factors = load_factors or (REPORT_LOADS if report is not None else (1.0,))
     names = policies or DEFAULT_POLICIES
@@ -119,7 +122,14 @@ def replay(
         comparison = cast("ReplayComparison", interrupted.result)
         interruption = interrupted
     if not any(each.jobs for each in comparison.results):
-        raise QuickswapError(_nothing(comparison))
+        inputs = comparison.results[0].inputs
+        raise QuickswapError(
+            f"no job is measured: all were submitted in the first {100 * inputs.warmup:g} % or the "
+            f"last {100 * inputs.cooldown:g} % of the duration",
+            argument="warmup",
+            given=inputs.warmup,
+            advice="give {warmup:0} {cooldown:0}, or a longer log",
+        )
     note = "interrupted: the table has the replays that had ended" if interruption else ""
     with writing_files() as attempt:
         attempt(lambda: emit(csv, lambda: comparison.to_frame().write_csv()))
@@ -174,16 +184,6 @@ def _keywords(serving: Serving | None) -> dict[str, Any]:
         return settings | {"estimate": float(settings["estimate"])}
     except ValueError:
         return settings
-
-
-def _nothing(comparison: ReplayComparison) -> str:
-    """Return the message for a replay in which no job was measured."""
-    first = comparison.results[0]
-    head, tail = (f"{100 * each:g} %" for each in (first.inputs.warmup, first.inputs.cooldown))
-    return (
-        f"no job is measured: all were submitted in the first {head} or the last {tail} of the "
-        "duration; give --warmup 0 --cooldown 0, or a longer log."
-    )
 
 
 def _print(comparison: ReplayComparison, note: str) -> None:

@@ -191,9 +191,10 @@ class Settings:
                 object.__setattr__(self, each.name, each.metadata["check"](value, each.name))
         if self.precision_of != "mean" and self.precision is None:
             raise QuickswapError(
-                f"precision_of is {self.precision_of}, and no precision is given: give one, as in "
-                "precision=0.01.",
+                f"precision_of is {self.precision_of}, and no precision is given",
                 argument="precision_of",
+                given=self.precision_of,
+                advice="give {precision} too",
             )
 
     @property

@@ -6,6 +6,7 @@ then has no upper end. Groups are in ascending order and do not overlap.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from itertools import pairwise
 
@@ -13,8 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from quickswap._check import whole
-from quickswap.errors import shown
-from quickswap.logs.errors import LogError
+from quickswap.errors import LogError, shown
 
 __all__ = ["Group", "group_name", "group_of", "groups_by_load", "needs_as_groups", "parse_groups"]
 
@@ -24,7 +24,7 @@ Group = tuple[int, int | None]
 MOST_SERVERS = 2**24
 """Largest number of servers of a system."""
 
-_EXAMPLE = "give groups as in 1,2-4,5-16,17-"
+_GROUP = re.compile(r"\s*([0-9]+)\s*(-\s*([0-9]*)\s*)?")
 
 
 def parse_groups(text: str) -> list[Group]:
@@ -34,40 +34,35 @@ def parse_groups(text: str) -> list[Group]:
         LogError: a group is neither a need nor a range, groups do not ascend, or a group other
             than the last has no upper end.
     """
-    groups = [_group(part, text) for part in text.split(",")]
-    for (low, high), (following, _) in pairwise(groups):
-        if high is None:
-            raise LogError(
-                f"the group {low}- of {shown(text)} has no upper end; it must be the last."
-            )
-        if following <= high:
-            raise LogError(
-                f"the groups {shown(text)} must ascend and not overlap; {following} follows {high}."
-            )
+    groups: list[Group] = []
+    for part in text.split(","):
+        found = _GROUP.fullmatch(part)
+        digits = 0 if found is None else max(len(found[1]), len(found[3] or ""))
+        low = int(found[1]) if found and digits < 10 else 0
+        high = int(found[3]) if found and found[3] and digits < 10 else None
+        high = low if found and found[2] is None else high
+        before = groups[-1][1] if groups else 0
+        if found is None:
+            why = "is not a need or a range of needs"
+        elif digits > 9 or max(low, high or 0) > MOST_SERVERS:
+            why = f"exceeds the largest possible need, {MOST_SERVERS:,}"
+        elif low < 1 or (high is not None and high < low):
+            why = "is empty"
+        elif before is None:
+            why = "follows a group without an upper end, which must be the last"
+        elif low <= before:
+            why = f"overlaps the groups before it, which end at {before}"
+        else:
+            groups.append((low, high))
+            continue
+        raise LogError(
+            f"{shown(part.strip())} in the groups {shown(text)} {why}",
+            argument="classes",
+            given=text,
+            allowed="groups of needs that ascend and do not overlap",
+            advice="give groups as in 1,2-4,5-16,17-",
+        )
     return groups
-
-
-def _group(part: str, text: str) -> Group:
-    first, dash, last = (word.strip() for word in part.partition("-"))
-    numbers = [word for word in (first, last) if word]
-    if not first or not all(word.isascii() and word.isdigit() for word in numbers):
-        raise LogError(
-            f"{shown(part.strip())} in the groups {shown(text)} is not a need or a range of needs; "
-            f"{_EXAMPLE}."
-        )
-    low = int(first)
-    high = int(last) if last else None if dash else low
-    if max(low, high or 0) > MOST_SERVERS:
-        raise LogError(
-            f"the group {shown(part.strip())} exceeds the largest possible need, {MOST_SERVERS:,}; "
-            f"{_EXAMPLE}."
-        )
-    if low < 1 or (high is not None and high < low):
-        raise LogError(
-            f"the group {shown(part.strip())} is empty; it must begin at 1 or more, and end at its "
-            "beginning or above."
-        )
-    return low, high
 
 
 def needs_as_groups(needs: npt.ArrayLike) -> list[tuple[int, int]]:
@@ -141,8 +136,10 @@ def group_of(need: npt.ArrayLike, groups: Sequence[Group]) -> npt.NDArray[np.uin
         some = int(needs[np.argmax(outside)])
         raise LogError(
             f"the need {some} is in none of the groups {','.join(map(group_name, groups))} "
-            f"({int(outside.sum())} of {needs.size} jobs are in none); add a group, or leave these "
-            "jobs out by smallest_need or largest_need."
+            f"({int(outside.sum())} of {needs.size} jobs are in none)",
+            argument="classes",
+            given=groups,
+            advice="add a group, or leave these jobs out by {smallest_need} or {largest_need}",
         )
     return index.astype(np.uint32)
 

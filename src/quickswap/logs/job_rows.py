@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -9,7 +10,7 @@ import numpy.typing as npt
 import polars as pl
 
 from quickswap.logs.quality import DROP, MARK, Tally
-from quickswap.logs.rules import bit
+from quickswap.logs.rules import NEED, RULES, WHEN, bit
 
 __all__ = [
     "LARGEST",
@@ -20,6 +21,7 @@ __all__ = [
     "clean",
     "complete",
     "marked",
+    "text_rows",
     "unix_clock",
     "unread",
     "with_lines",
@@ -39,8 +41,6 @@ LARGEST = 1e12
 
 _EARLIEST = 3e8
 """A larger first submission, 9.5 years, is a Unix time."""
-_IDLE = ("pending", "future", "queued", "requeue_fed", "requeue_hold")
-_CANCELLED = ("cancelled", "deadline", "boot_fail", "revoked")
 
 
 @dataclass
@@ -70,7 +70,7 @@ def unread(rows: list[tuple[int, str]]) -> pl.DataFrame:
     return complete(pl.DataFrame(rows, schema={"line": pl.Int64, DROP: pl.String}, orient="row"))
 
 
-LOCAL_TIMES = "Times without a time zone are read as UTC; give timezone= if they are local."
+LOCAL_TIMES = "Times without a time zone are read as UTC; give the time zone if they are local."
 
 
 def unix_clock(frame: pl.DataFrame, tally: Tally) -> float | None:
@@ -90,6 +90,28 @@ def with_lines(
 ) -> pl.DataFrame:
     """Return a frame with the line and the marks of each row."""
     return frame.with_columns(pl.Series("line", lines), pl.Series(MARK, marks, pl.UInt64))
+
+
+def text_rows(
+    names: Sequence[str],
+    good: Sequence[Sequence[str | None]],
+    lines: npt.NDArray[np.int64] | list[int],
+    marks: npt.NDArray[np.uint64] | list[int],
+    bad: list[tuple[int, str]],
+) -> Iterator[pl.DataFrame]:
+    """Yield the rows that are dropped unread, and the fields of the others as texts.
+
+    Args:
+        names: of the fields.
+        good: the fields of each row.
+        lines, marks: of each of these rows.
+        bad: line and rule of each row that is dropped.
+    """
+    if bad:
+        yield unread(bad)
+    if good:
+        frame = pl.DataFrame(good, dict.fromkeys(names, pl.String), orient="row")
+        yield with_lines(frame, lines, marks)
 
 
 def complete(frame: pl.DataFrame) -> pl.DataFrame:
@@ -118,60 +140,24 @@ def marked(**rules: pl.Expr) -> pl.Expr:
     return result.alias(MARK)
 
 
-def _drop(*rules: tuple[str, pl.Expr]) -> pl.Expr:
-    """Return the rule that drops a row: the present one, or the first whose condition holds."""
-    reasons = [
-        pl.when(condition.fill_null(False)).then(pl.lit(name)).otherwise(pl.lit(None, pl.String))
-        for name, condition in rules
-    ]
-    return pl.coalesce(pl.col(DROP), *reasons).alias(DROP)
-
-
 def clean(frame: pl.DataFrame, tally: Tally) -> pl.DataFrame:
     """Return the jobs of a block with repaired values; count the rows that are dropped.
 
-    A job with a run time has started, whatever its state. The need becomes the number of allocated
-    servers, or of requested servers if that is unknown, and the column `requested` is removed.
+    The column `requested` is removed.
     """
     tally.rows += frame.height
     states = frame.get_column("state").fill_null("unknown").value_counts()
     for state, count in states.rows():
         tally.states[state] += count
-    size, need, wait = pl.col("size"), pl.col("need"), pl.col("wait")
-    idle, cancelled = pl.col("state").is_in(_IDLE), pl.col("state").is_in(_CANCELLED)
-    ran = (size > 0).fill_null(False)
-    requeued = (pl.col("state") == "requeued") & ~(size.is_null() & wait.is_not_null())
-    nowhere = (size == 0) & (need == 0)
-    frame = frame.with_columns(
-        _drop(
-            ("never_started", ~ran & (idle | cancelled | requeued | nowhere)),
-            ("unknown_submit", pl.col("submit").is_null() | (pl.col("submit") < 0)),
-            ("unknown_size", size.is_null() | (size < 0)),
-            ("unknown_need", ~((need > 0) | (pl.col("requested") > 0)).fill_null(False)),
-        )
-    )
-    frame = tally.count_dropped(frame)
-    requested, estimate = pl.col("requested"), pl.col("estimate")
-    allocated = (need > 0).fill_null(False)
-    estimated = (estimate > 0).fill_null(False)
-    frame = frame.with_columns(
-        marked(
-            need_requested=~allocated,
-            other_need=allocated & (requested > 0) & (requested != need),
-            zero_size=size == 0,
-            no_estimate=~estimated,
-            overrun=estimated & (size > estimate),
-            no_wait=wait.is_null(),
-            negative_wait=wait < 0,
-            held=pl.col("eligible") > pl.col("submit"),
-            idle_state=idle,
-        ),
-        pl.when(allocated).then(need).otherwise(requested).alias("need"),
-        pl.when(size == 0).then(1.0).otherwise(size).alias("size"),
-        pl.when(wait < 0).then(None).otherwise(wait).alias("wait"),
-    )
+    dropping = [name for name in WHEN if RULES[name].kind == "dropped"]
+    reasons = [pl.when(WHEN[name].fill_null(False)).then(pl.lit(name)) for name in dropping]
+    frame = tally.count_dropped(frame.with_columns(pl.coalesce(DROP, *reasons).alias(DROP)))
+    size, wait, estimate = pl.col("size"), pl.col("wait"), pl.col("estimate")
+    sized = pl.when(size == 0).then(1.0).otherwise(size)
     return frame.with_columns(
-        marked(need_rounded=need != need.ceil()),
-        need.ceil().cast(pl.Int64),
-        pl.when(estimated).then(estimate).otherwise(size).alias("estimate"),
+        marked(**{name: when for name, when in WHEN.items() if name not in dropping}),
+        NEED.ceil().cast(pl.Int64).alias("need"),
+        sized.alias("size"),
+        pl.when(wait < 0).then(None).otherwise(wait).alias("wait"),
+        pl.when(estimate > 0).then(estimate).otherwise(sized).alias("estimate"),
     ).drop("requested")

@@ -10,11 +10,11 @@ from typing import Any
 import polars as pl
 
 from quickswap._check import factor as check_factor
+from quickswap.errors import LogError
 from quickswap.files import checked_path, write_with
-from quickswap.logs.errors import LogError
 from quickswap.logs.quality import QualityReport
 
-__all__ = ["COLUMNS", "KEY", "JobLog"]
+__all__ = ["COLUMNS", "KEY", "JobLog", "check_log", "stored_metadata", "unreadable"]
 
 COLUMNS: dict[str, pl.DataType | type[pl.DataType]] = {
     "submit": pl.Float64,
@@ -119,13 +119,24 @@ class JobLog:
         facts = stored_metadata(checked_path(path))
         if facts is None:
             raise LogError(
-                f"{path} was not written by JobLog.write_parquet; read it with logs.read."
+                f"{path} was not written by JobLog.write_parquet", advice="read it with logs.read"
             )
         return cls(
             jobs=pl.read_parquet(path).select(pl.col(c).cast(t) for c, t in COLUMNS.items()),
             report=QualityReport.from_dict(facts["report"]),
             **{name: facts[name] for name in _METADATA},
         )
+
+
+def check_log(log: object) -> None:
+    """Refuse an argument `log` that is not a log."""
+    if not isinstance(log, JobLog):
+        raise LogError(argument="log", given=log, allowed="a log that quickswap.logs.read returned")
+
+
+def unreadable(path: Path) -> LogError:
+    """Return the error about a file that is not Parquet, or damaged."""
+    return LogError(f"{path} cannot be read as Parquet", advice="download or write it again")
 
 
 def stored_metadata(path: Path) -> dict[str, Any] | None:
@@ -136,9 +147,9 @@ def stored_metadata(path: Path) -> dict[str, Any] | None:
     """
     try:
         if not path.exists():
-            raise LogError(f"{path} does not exist (no such file); give the file of a log.")
+            raise LogError(f"{path} does not exist (no such file)", advice="give the file of a log")
         metadata = pl.read_parquet_metadata(path)
         facts = json.loads(metadata[KEY]) if KEY in metadata else None
     except (OSError, pl.exceptions.PolarsError, json.JSONDecodeError) as error:
-        raise LogError(f"{path} cannot be read as Parquet; download or write it again.") from error
+        raise unreadable(path) from error
     return facts if isinstance(facts, dict) else None

@@ -2,59 +2,101 @@
 
 from __future__ import annotations
 
-import math
+from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import UTC, date, datetime, time
-from typing import Literal
+from datetime import date, datetime
+from itertools import chain
+from typing import Literal, NoReturn
 from zoneinfo import ZoneInfo
 
 import polars as pl
 
-from quickswap._check import factor, positive, real, whole
-from quickswap.errors import shown, unknown
-from quickswap.logs.errors import LogError
+from quickswap._check import boolean, factor, items, positive, whole
+from quickswap.errors import LogError, unknown
 
-__all__ = ["SECOND", "Instant", "Options", "TimeUnit", "Unit", "check_zone", "instant"]
+__all__ = ["FORMATS", "SECOND", "Format", "Instant", "Options", "TimeUnit", "Unit", "check_zone"]
 
+Format = Literal["swf", "sacct", "csv", "parquet"]
 Unit = Literal["cpu", "node", "gpu"]
 TimeUnit = Literal["s", "ms", "us", "ns"]
-SECOND: dict[str, float] = {"s": 1.0, "ms": 1e3, "us": 1e6, "ns": 1e9}
-"""Number of units per second."""
 Instant = float | str | date
 """Seconds after the first submission of the log, or a date and time."""
 
+FORMATS: dict[Format, tuple[str, ...]] = {
+    "swf": (),
+    "sacct": ("sacct_format", "delimiter"),
+    "csv": ("columns", "time_unit"),
+    "parquet": ("columns", "time_unit"),
+}
+"""The formats, each with the options that not all formats have."""
+UNITS: tuple[Unit, ...] = ("cpu", "node", "gpu")
+SECOND: dict[TimeUnit, float] = {"s": 1.0, "ms": 1e3, "us": 1e6, "ns": 1e9}
+"""Number of units per second."""
 
-@dataclass(frozen=True)
+
+@dataclass(kw_only=True)
 class Options:
-    """The selections of `read`."""
+    """The options of `read`; see there.
 
+    Raises:
+        LogError: one of them is invalid.
+    """
+
+    format: Format | None
     servers: int | None
-    unit: str
-    partition: tuple[str, ...] | None
+    unit: Unit
+    partition: object
     timezone: str | None
+    columns: Mapping[str, str] | None
     time_unit: TimeUnit | None
+    sacct_format: str | None
+    delimiter: str | None
     start: Instant | None
     end: Instant | None
     scale_load: float
-    need: tuple[int | None, int | None]
-    size: tuple[float | None, float | None]
+    smallest_need: int | None
+    largest_need: int | None
+    smallest_size: float | None
+    largest_size: float | None
+    strict: bool
 
     def __post_init__(self) -> None:
-        if self.unit not in ("cpu", "node", "gpu"):
-            unknown("unit", self.unit, ("cpu", "node", "gpu"), LogError)
-        if self.time_unit not in (None, *SECOND):
-            unknown("time_unit", self.time_unit, tuple(SECOND), LogError)
-        if self.servers is not None:
-            whole(self.servers, "servers", 1, error=LogError)
+        for name, known in (
+            ("format", (None, *FORMATS)),
+            ("unit", UNITS),
+            ("time_unit", (None, *SECOND)),
+        ):
+            value = getattr(self, name)
+            if value not in known:
+                unknown(name, value, filter(None, known), LogError, argument=name)
+        for name in ("servers", "smallest_need", "largest_need"):
+            if getattr(self, name) is not None:
+                whole(getattr(self, name), name, 1, error=LogError, argument=name)
+        for name in ("smallest_size", "largest_size"):
+            if getattr(self, name) is not None:
+                positive(getattr(self, name), name, LogError)
         factor(self.scale_load, "scale_load", LogError)
-        for value, which in zip(self.need, ("smallest", "largest"), strict=True):
-            if value is not None:
-                whole(value, f"{which}_need", 1, error=LogError)
-        for size, which in zip(self.size, ("smallest", "largest"), strict=True):
-            if size is not None:
-                positive(size, f"{which}_size", LogError)
         if self.timezone is not None:
             check_zone(self.timezone)
+        names = [self.partition] if isinstance(self.partition, str) else items(self.partition)
+        self.partitions = None if names is None else [str(name) for name in names]
+        columns = self.columns
+        if not boolean(self.strict):
+            self._refuse("strict", "True or False")
+        if self.partition is not None and names is None:
+            self._refuse("partition", "a name or a list of names")
+        if columns is not None and not (
+            isinstance(columns, Mapping)
+            and all(isinstance(word, str) for word in chain.from_iterable(columns.items()))
+        ):
+            self._refuse("columns", 'names of columns in the file, as in {"size": "runtime"}')
+        if not isinstance(self.sacct_format, str | None):
+            self._refuse("sacct_format", "a text of field names")
+        if not isinstance(self.delimiter, str | None) or self.delimiter == "":
+            self._refuse("delimiter", "the text between fields")
+
+    def _refuse(self, name: str, allowed: str) -> NoReturn:
+        raise LogError(argument=name, given=getattr(self, name), allowed=allowed)
 
 
 def check_zone(zone: str) -> None:
@@ -68,56 +110,7 @@ def check_zone(zone: str) -> None:
         pl.Series([datetime(2000, 1, 1)]).dt.replace_time_zone(zone)
     except (ValueError, OSError, KeyError, TypeError, pl.exceptions.PolarsError) as error:
         raise LogError(
-            f"unknown time zone: {zone!r}; give a name of the IANA database, such as Europe/Berlin "
-            "or UTC."
+            argument="timezone",
+            given=zone,
+            allowed="a name of the IANA database, such as Europe/Berlin or UTC",
         ) from error
-
-
-def _local(moment: datetime, what: str, zone: str) -> datetime:
-    """Return a local time in a zone: the earlier if it occurs twice.
-
-    Raises:
-        LogError: daylight saving skips it.
-    """
-    result = moment.replace(tzinfo=ZoneInfo(zone))
-    if result.astimezone(UTC).astimezone(result.tzinfo).replace(tzinfo=None) != moment:
-        raise LogError(
-            f"{what} is {moment.isoformat()}, which does not exist in {zone}: daylight saving "
-            "skips this hour; give a time before or after it."
-        )
-    return result
-
-
-def instant(
-    value: Instant, what: str, first: float, clock: float | None, zone: str | None
-) -> float:
-    """Return a time on the clock of the log, in seconds.
-
-    Raises:
-        LogError: the value is not a time, or it is a date and the log contains no dates.
-    """
-    if isinstance(value, str):
-        try:
-            value = datetime.fromisoformat(value)
-        except ValueError as error:
-            raise LogError(
-                f"{what} is {value!r}; give a date such as 2016-12-24 or 2016-12-24T18:00, or "
-                "seconds after the first submission."
-            ) from error
-    if isinstance(value, date):
-        moment = value if isinstance(value, datetime) else datetime.combine(value, time())
-        if moment.tzinfo is None:
-            moment = _local(moment, what, zone or "UTC")
-        if clock is None:
-            raise LogError(
-                f"{what} is a date, but the log contains no dates; give seconds after the first "
-                "submission."
-            )
-        return moment.timestamp() - clock
-    seconds = real(value)
-    if seconds is None or not math.isfinite(seconds):
-        raise LogError(
-            f"{what} must be a date or a finite number of seconds after the first submission, not "
-            f"{shown(value)}."
-        )
-    return first + seconds

@@ -12,7 +12,7 @@ import msgspec
 import polars as pl
 
 from quickswap._words import counted
-from quickswap.logs.errors import LogError
+from quickswap.errors import LogError
 from quickswap.logs.rules import MARKS, RULES, Kind, bit
 
 __all__ = ["DROP", "MARK", "Finding", "QualityReport", "Tally"]
@@ -182,10 +182,6 @@ class Tally:
             for each in found
         )
 
-    def first_unreadable(self, *names: str) -> bool:
-        """Whether the first unreadable value is in a field with one of these names."""
-        return self.examples.get("unreadable", (0, ""))[1].startswith(names)
-
     def quoted(self, found: Finding) -> str:
         """Return a comma and the text of the first line of a finding, if that was kept."""
         line, text = self.examples.get(found.rule, (0, ""))
@@ -204,6 +200,8 @@ def check_strictly(report: QualityReport, tally: Tally) -> None:
     first = min(found, key=lambda each: each.lines[0])
     raise LogError(
         f"{report.source}, line {first.lines[0]}, {RULES[first.rule].field}: {first.text}"
-        f"{tally.quoted(first)}; the row would be {first.kind}. Correct the file, or read it "
-        "without strict."
+        f"{tally.quoted(first)}; the row would be {first.kind}",
+        argument="strict",
+        given=True,
+        advice="correct the file, or omit {strict}",
     )

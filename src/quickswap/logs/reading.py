@@ -3,23 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import chain
 from pathlib import Path
-from typing import Any
 
-from quickswap._check import items
-from quickswap.engine.settings import flag
-from quickswap.errors import QuickswapError, shown, unknown
+from quickswap.errors import LogError
 from quickswap.files import checked_path
-from quickswap.logs.errors import LogError
 from quickswap.logs.formats import sacct, swf, table
-from quickswap.logs.formats.detection import FORMATS, Format, detect_format
+from quickswap.logs.formats.detection import detect_format
 from quickswap.logs.job_rows import Parsed
 from quickswap.logs.joblog import JobLog
-from quickswap.logs.options import Instant, Options, TimeUnit, Unit, check_zone
+from quickswap.logs.options import FORMATS, Format, Instant, Options, TimeUnit, Unit
 from quickswap.logs.quality import Tally, check_strictly
 from quickswap.logs.selection import job_table, select
 
-__all__ = ["read"]
+__all__ = ["LogError", "read"]
+
+PARSERS = {
+    "swf": swf.parse,
+    "sacct": sacct.parse,
+    "csv": table.parse_csv,
+    "parquet": table.parse_parquet,
+}
 
 
 def read(
@@ -73,34 +77,16 @@ def read(
         LogError: the file cannot be read or contains no selected jobs, required information is
             missing, or an option is invalid.
     """
-    try:
-        strict = flag(strict, "strict")
-    except QuickswapError as error:
-        raise LogError(str(error)) from None
-    if format is not None and format not in FORMATS:
-        unknown("format", format, FORMATS, LogError)
-    wanted = (partition,) if isinstance(partition, str) else items(partition)
-    if partition is not None and wanted is None:
-        raise LogError(f"partition is {shown(partition)}; it must be a name or a list of names.")
-    options = Options(
-        servers=servers,
-        unit=unit,
-        partition=None if wanted is None else tuple(map(str, wanted)),
-        timezone=timezone,
-        time_unit=time_unit,
-        start=start,
-        end=end,
-        scale_load=scale_load,
-        need=(smallest_need, largest_need),
-        size=(smallest_size, largest_size),
-    )
-    columns = _columns(columns)
-    if not isinstance(sacct_format, str | None):
-        raise LogError(f"sacct_format is {shown(sacct_format)}; it must be a text of field names.")
-    if delimiter is not None and not (isinstance(delimiter, str) and delimiter):
-        raise LogError(f"delimiter is {shown(delimiter)}; it must be the text between fields.")
+    arguments = {name: value for name, value in locals().items() if name != "path"}
+    options = Options(**arguments)
     path = checked_path(path)
-    _check_seekable(path)
+    once = path.is_fifo() or path.is_socket() or path.is_char_device()
+    if once or (str(path) == "-" and not path.exists()):
+        name = "standard input" if str(path) in ("-", "/dev/stdin") else f"{path} (a pipe)"
+        raise LogError(
+            f"a log cannot be read from {name}, as it is read more than once",
+            advice="write it to a file first",
+        )
     tally = Tally(str(path))
     kind = format or detect_format(path)
     if format is None and kind == "sacct" and columns is not None:
@@ -108,7 +94,7 @@ def read(
     elif format is None and kind == "csv" and (delimiter or "," in (sacct_format or "")):
         kind = "sacct"
     try:
-        parsed = _parsed(path, kind, options, columns, (sacct_format, delimiter), tally)
+        parsed = _parsed(path, kind, options, tally)
         frame, total = select(parsed, options, kind == "swf", tally)
     except LogError as error:
         if format is not None:
@@ -124,33 +110,10 @@ def read(
         report=report,
         source=str(path),
         origin=None if parsed.clock is None else parsed.clock + first,
-        zone=options.timezone or parsed.zone,
+        zone=timezone or parsed.zone,
         header=parsed.header,
         load_factor=scale_load,
     )
-
-
-def _columns(columns: object) -> dict[str, str] | None:
-    if columns is None:
-        return None
-    pairs: dict[Any, Any] = dict(columns) if isinstance(columns, Mapping) else {None: None}
-    if not all(isinstance(word, str) for pair in pairs.items() for word in pair):
-        raise LogError(
-            f"columns is {shown(columns)}; it must contain the names of columns in the file, as "
-            'in {"size": "runtime"}.'
-        )
-    return pairs
-
-
-def _check_seekable(path: Path) -> None:
-    """Refuse files that can be read only once: a pipe, a terminal, or `-` for standard input."""
-    once = path.is_fifo() or path.is_socket() or path.is_char_device()
-    if once or (str(path) == "-" and not path.exists()):
-        name = "standard input" if str(path) in ("-", "/dev/stdin") else f"{path} (a pipe)"
-        raise LogError(
-            f"a log cannot be read from {name}, as it is read more than once; write it to a file "
-            "first."
-        )
 
 
 def _check_format(path: Path, given: Format, error: LogError) -> None:
@@ -161,42 +124,24 @@ def _check_format(path: Path, given: Format, error: LogError) -> None:
         return
     if found != given:
         raise LogError(
-            f'format is {given!r}, but {path} looks like {found}; give format="{found}" or omit it.'
+            f"{path} looks like {found}, but the format given is {given}",
+            argument="format",
+            given=given,
+            allowed=found,
+            advice=f"give {{format:{found}}} or omit it",
         ) from error
 
 
-def _parsed(
-    path: Path,
-    kind: Format,
-    options: Options,
-    columns: Mapping[str, str] | None,
-    layout: tuple[str | None, str | None],
-    tally: Tally,
-) -> Parsed:
-    """Parse the file with the reader of its format; refuse options of other formats.
-
-    `layout` is the format and the delimiter of sacct.
-    """
-    for name, value, kinds in (
-        ("columns", columns, ("csv", "parquet")),
-        ("time_unit", options.time_unit, ("csv", "parquet")),
-        ("sacct_format", layout[0], ("sacct",)),
-        ("delimiter", layout[1], ("sacct",)),
-    ):
-        if value is not None and kind not in kinds:
-            raise LogError(f"{name} is for {' or '.join(kinds)}, but {path} is {kind}; omit it.")
-    if options.unit == "gpu" and kind == "swf":
-        raise LogError(f'{path} is in SWF, which does not contain GPUs; give unit="cpu" or "node".')
-    if kind == "swf":
-        parsed = swf.parse(path, options.unit, tally)
-        try:
-            if parsed.zone is not None:
-                check_zone(parsed.zone)
-        except LogError:  # the header may contain anything
-            parsed.zone = None
-        return parsed
-    if kind == "sacct":
-        return sacct.parse(path, options.unit, options.timezone, *layout, tally)
-    if kind == "csv":
-        return table.parse_csv(path, columns, options.timezone, options.time_unit, tally)
-    return table.parse_parquet(path, columns, options.timezone, options.time_unit, tally)
+def _parsed(path: Path, kind: Format, options: Options, tally: Tally) -> Parsed:
+    """Parse the file with the reader of its format; refuse options of other formats."""
+    for name in dict.fromkeys(chain(*FORMATS.values())):
+        value = getattr(options, name)
+        if value is not None and name not in FORMATS[kind]:
+            kinds = " or ".join(each for each, own in FORMATS.items() if name in own)
+            raise LogError(
+                f"{name} is for {kinds}, but {path} is {kind}",
+                argument=name,
+                given=value,
+                advice=f"omit {{{name}}}",
+            )
+    return PARSERS[kind](path, options, tally)

@@ -1,4 +1,4 @@
-"""The rules for the rows of a log: what is dropped, repaired or noted.
+"""The rules for the rows of a log: what is dropped, repaired or noted, and when.
 
 A rule of kind "dropped" removes a row, "left out" removes it because the caller asked for it,
 "repaired" changes a value, and "noted" only counts.
@@ -9,7 +9,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-__all__ = ["MARKS", "RULES", "Kind", "Rule", "bit"]
+import polars as pl
+
+__all__ = ["MARKS", "NEED", "RULES", "WHEN", "Kind", "Rule", "bit"]
 
 Kind = Literal["dropped", "left out", "repaired", "noted"]
 
@@ -114,6 +116,39 @@ _RULES = [
         "a component of a heterogeneous job: read as a separate job",
     ),
 ]
+
+_SUBMIT, _SIZE, _NEED, _WAIT = (pl.col(name) for name in ("submit", "size", "need", "wait"))
+_REQUESTED, _ESTIMATE, _STATE = (pl.col(name) for name in ("requested", "estimate", "state"))
+_ALLOCATED = (_NEED > 0).fill_null(False)
+_IDLE = _STATE.is_in(["pending", "future", "queued", "requeue_fed", "requeue_hold"])
+_CANCELLED = _STATE.is_in(["cancelled", "deadline", "boot_fail", "revoked"])
+_REQUEUED = (_STATE == "requeued") & ~(_SIZE.is_null() & _WAIT.is_not_null())
+_NO_START = _IDLE | _CANCELLED | _REQUEUED | ((_SIZE == 0) & (_NEED == 0))
+
+NEED = pl.when(_ALLOCATED).then(_NEED).otherwise(_REQUESTED)
+"""The need of a job: the number of allocated servers, or of requested servers if it is unknown."""
+
+WHEN: dict[str, pl.Expr] = {
+    "never_started": ~(_SIZE > 0).fill_null(False) & _NO_START,
+    "unknown_submit": _SUBMIT.is_null() | (_SUBMIT < 0),
+    "unknown_size": _SIZE.is_null() | (_SIZE < 0),
+    "unknown_need": ~((_NEED > 0) | (_REQUESTED > 0)).fill_null(False),
+    "need_requested": ~_ALLOCATED,
+    "need_rounded": NEED.ceil() != NEED,
+    "zero_size": _SIZE == 0,
+    "negative_wait": _WAIT < 0,
+    "no_estimate": ~(_ESTIMATE > 0).fill_null(False),
+    "overrun": (_ESTIMATE > 0) & (_SIZE > _ESTIMATE),
+    "other_need": _ALLOCATED & (_REQUESTED > 0) & (_REQUESTED != _NEED),
+    "no_wait": _WAIT.is_null(),
+    "idle_state": _IDLE,
+    "held": pl.col("eligible") > _SUBMIT,
+}
+"""The conditions of rules on the quantities of a row, before any repair.
+
+A job with a run time has started, whatever its state. The other rules require the text of the row,
+or other rows; their conditions are in the modules that apply them.
+"""
 
 RULES: dict[str, Rule] = {rule.name: rule for rule in _RULES}
 """All rules by name."""

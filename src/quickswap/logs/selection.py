@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
-from functools import reduce
-from operator import or_
+import math
+from datetime import UTC, date, datetime, time
 from typing import Any
+from zoneinfo import ZoneInfo
 
 import polars as pl
 
+from quickswap._check import real
 from quickswap._words import counted
-from quickswap.errors import unknown_message
-from quickswap.logs.errors import LogError
+from quickswap.errors import LogError, unknown_message
 from quickswap.logs.job_rows import Parsed, marked
 from quickswap.logs.joblog import COLUMNS
-from quickswap.logs.options import Options, instant
+from quickswap.logs.options import Instant, Options
 from quickswap.logs.quality import DROP, MARK, Tally
 from quickswap.logs.rules import bit
-from quickswap.logs.server_use import ServerUse, rounding
+from quickswap.logs.server_use import ServerUse
 from quickswap.logs.times import FORMS
 
 __all__ = ["job_table", "select"]
@@ -38,7 +38,7 @@ def select(
         LogError: no row is left, or the number of servers is unknown.
     """
     frame = parsed.frame.sort("line") if not parsed.frame["line"].is_sorted() else parsed.frame
-    frame = _drop(frame, tally, *_duplicates(frame))
+    frame = _without_duplicates(frame, tally)
     _require_rows(frame, tally)
     frame = _in_partition(frame, options, tally)
     if ordered:
@@ -50,7 +50,7 @@ def select(
     if not frame["submit"].is_sorted():
         frame = frame.sort("submit", "line")
     servers = _servers(frame, parsed, options, tally)
-    frame = _drop(frame, tally, ("above_servers", pl.col("need") > servers))
+    frame = _drop(frame, tally, "above_servers", pl.col("need") > servers)
     _require_rows(frame, tally)
     return frame, servers
 
@@ -66,113 +66,151 @@ def job_table(frame: pl.DataFrame, scale_load: float) -> pl.DataFrame:
     )
 
 
-def _drop(frame: pl.DataFrame, tally: Tally, *rules: tuple[str, pl.Expr]) -> pl.DataFrame:
-    for name, condition in rules:
-        reason = pl.when(condition.fill_null(False)).then(pl.lit(name)).otherwise(pl.col(DROP))
-        frame = tally.count_dropped(frame.with_columns(reason.alias(DROP)))
-    return frame
+def _drop(frame: pl.DataFrame, tally: Tally, rule: str, condition: pl.Expr) -> pl.DataFrame:
+    reason = pl.when(condition.fill_null(False)).then(pl.lit(rule))
+    return tally.count_dropped(frame.with_columns(reason.alias(DROP)))
 
 
 def _require_rows(frame: pl.DataFrame, tally: Tally) -> None:
     if not frame.is_empty():
         return
     if tally.rows:
-        why = f"all rows are dropped: {tally.reasons()}."
-        if tally.first_unreadable("submit", "start", "end"):
+        why, advice = f"all rows are dropped: {tally.reasons()}.", ""
+        _, unreadable = tally.examples.get("unreadable", (0, ""))
+        if unreadable.startswith(("submit", "start", "end")):
             why += f" Accepted forms of times: {FORMS}."
     else:
         header = tally.counts["header_words"]
         why = f"only {counted(header, 'line')} of words" if header else "no rows"
-        why += "; give a log with one row per job."
-    raise LogError(f"{tally.source} contains no jobs: {why}")
+        advice = "give a log with one row per job"
+    raise LogError(f"{tally.source} contains no jobs: {why}", advice=advice)
 
 
-def _duplicates(frame: pl.DataFrame) -> list[tuple[str, pl.Expr]]:
-    """Return the rules that compare rows with the same job number."""
+def _without_duplicates(frame: pl.DataFrame, tally: Tally) -> pl.DataFrame:
+    """Drop parts of jobs that have a row of their own, and rows that repeat the same run."""
     job = frame["job"]
     number = job.cast(pl.Int64, strict=False)
     ascending = not number.has_nulls() and bool((number.diff().drop_nulls() > 0).all())
     if ascending or job.n_unique() == frame.height:
-        return []
+        return frame
     part = frame["state"].eq_missing(pl.Series(["partial"]))
-    rules = []
     if part.any():
-        whole = frame.filter(~part)["job"].unique()
-        rules.append(
-            ("partial", (pl.col("state") == "partial") & pl.col("job").is_in(whole.implode()))
-        )
+        whole = frame.filter(~part)["job"].unique().implode()
+        frame = _drop(frame, tally, "partial", pl.lit(part) & pl.col("job").is_in(whole))
     same = pl.struct(
         *("job", "submit", "wait", "size", "end", "need", "state", "user", "group", "partition")
     )
-    rules.append(("duplicate", pl.col("job").is_not_null() & ~same.is_first_distinct()))
-    return rules
+    repeated = pl.col("job").is_not_null() & ~same.is_first_distinct()
+    return _drop(frame, tally, "duplicate", repeated)
 
 
 def _in_partition(frame: pl.DataFrame, options: Options, tally: Tally) -> pl.DataFrame:
     known = frame["partition"].drop_nulls().unique().sort().to_list()
-    if options.partition is None:
+    if options.partitions is None:
         if len(known) > 1:
             names = ", ".join(known[:10]) + (", ..." if len(known) > 10 else "")
             tally.facts.append(
-                f"{len(known)} partitions are read as one machine ({names}); to read one of them, "
-                "give partition=."
+                f"{len(known)} partitions are read as one machine ({names}); give a partition to "
+                "read it alone."
             )
         return frame
     if not known:
         raise LogError(
-            f"{tally.source} does not contain the partitions of its jobs: omit partition=."
+            f"{tally.source} does not contain the partitions of its jobs",
+            argument="partition",
+            given=options.partition,
+            advice="omit {partition}",
         )
-    for name in options.partition:
+    for name in options.partitions:
         if name not in known:
-            raise LogError(f"{tally.source}: {unknown_message('partition', name, known)}")
-    other = ~pl.col("partition").is_in(options.partition).fill_null(False)
-    return _drop(frame, tally, ("other_partition", other))
+            raise LogError(
+                unknown_message("partition", name, known),
+                argument="partition",
+                given=name,
+                allowed=", ".join(known),
+            ).within(f"{tally.source}: ")
+    other = ~pl.col("partition").is_in(options.partitions).fill_null(False)
+    return _drop(frame, tally, "other_partition", other)
 
 
 def _in_window(frame: pl.DataFrame, parsed: Parsed, options: Options, tally: Tally) -> pl.DataFrame:
-    submit = frame["submit"]
-    if (options.start is None and options.end is None) or frame.is_empty():
+    if options.start is None and options.end is None:
         return frame
+    submit = frame["submit"]
     first, last = float(submit.min()), float(submit.max())  # type: ignore[arg-type] # numbers, and some
-    zone = options.timezone or parsed.zone
-    low, high = (
-        instant(value, name, first, parsed.clock, zone) if value is not None else default
-        for value, name, default in (
-            (options.start, "start", first),
-            (options.end, "end", float("inf")),
+    zone, clock = options.timezone or parsed.zone or "UTC", parsed.clock
+    low = first if options.start is None else _seconds(options.start, "start", first, clock, zone)
+    high = math.inf if options.end is None else _seconds(options.end, "end", first, clock, zone)
+    within = submit.is_between(low, high, closed="left")
+    if not within.any():
+        window = "" if options.start is None else f" from {options.start}"
+        window += "" if options.end is None else f" before {options.end}"
+        ends = (
+            f"{moment - first:g} s"
+            if clock is None
+            else f"{datetime.fromtimestamp(moment + clock, UTC):%Y-%m-%dT%H:%M:%SZ}"
+            for moment in (first, last)
         )
-    )
-    if not submit.is_between(low, high, closed="left").any():
-        window = "".join(
-            f" {word} {value}"
-            for word, value in (("from", options.start), ("before", options.end))
-            if value is not None
-        )
-        found = " to ".join(_shown_time(moment, first, parsed.clock) for moment in (first, last))
         raise LogError(
-            f"{tally.source} contains no job submitted{window}: its submissions are from {found}."
+            f"{tally.source} contains no job submitted{window}: its submissions are from "
+            f"{' to '.join(ends)}."
         )
-    inside = pl.col("submit").is_between(low, high, closed="left")
-    return _drop(frame, tally, ("outside_window", ~inside))
+    return _drop(frame, tally, "outside_window", pl.lit(~within))
 
 
-def _shown_time(moment: float, first: float, clock: float | None) -> str:
+def _seconds(value: Instant, argument: str, first: float, clock: float | None, zone: str) -> float:
+    """Return a limit of the window on the clock of the log, in seconds.
+
+    Raises:
+        LogError: the value is not a time, or it is a date and the log contains no dates.
+    """
+    moment: Any = value
+    if isinstance(value, str):
+        try:
+            moment = datetime.fromisoformat(value)
+        except ValueError:
+            moment = None
+    elif isinstance(value, date) and not isinstance(value, datetime):
+        moment = datetime.combine(value, time())
+    if not isinstance(moment, datetime):
+        seconds = real(moment)
+        if seconds is None or not math.isfinite(seconds):
+            raise LogError(
+                argument=argument,
+                given=value,
+                allowed="a date such as 2016-12-24 or 2016-12-24T18:00, or a finite number of "
+                "seconds after the first submission",
+            )
+        return first + seconds
+    if moment.tzinfo is None:  # a local time; if it occurs twice, the earlier
+        local = moment.replace(tzinfo=ZoneInfo(zone))
+        if local.astimezone(UTC).astimezone(local.tzinfo).replace(tzinfo=None) != moment:
+            raise LogError(
+                argument=argument,
+                given=moment.isoformat(),
+                allowed=f"a time that exists in {zone}, where daylight saving skips this hour",
+            )
+        moment = local
     if clock is None:
-        return f"{moment - first:g} s"
-    return datetime.fromtimestamp(moment + clock, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+        raise LogError(
+            f"{argument} is a date, but the log contains no dates",
+            argument=argument,
+            given=value,
+            allowed="seconds after the first submission",
+            advice="give seconds after the first submission",
+        )
+    return float(moment.timestamp()) - clock
 
 
 def _in_limits(frame: pl.DataFrame, options: Options, tally: Tally) -> pl.DataFrame:
     """Leave out jobs by need and size, and note their share of the work."""
     before = _work(frame)
-    for name, rule, (low, high) in (
-        ("need", "need_cap", options.need),
-        ("size", "size_cap", options.size),
-    ):
-        outside = [pl.col(name) < low] if low is not None else []
-        outside += [pl.col(name) > high] if high is not None else []
-        if outside:
-            frame = _drop(frame, tally, (rule, reduce(or_, outside)))
+    for name in ("need", "size"):
+        low, high = (getattr(options, f"{end}_{name}") for end in ("smallest", "largest"))
+        if low is not None:
+            frame = _drop(frame, tally, f"{name}_cap", pl.col(name) < low)
+        if high is not None:
+            frame = _drop(frame, tally, f"{name}_cap", pl.col(name) > high)
     if tally.counts["need_cap"] or tally.counts["size_cap"]:
         tally.facts.append(
             f"{100 * (1 - _work(frame) / before):.3g} % of the work is left out by need or size; "
@@ -191,22 +229,30 @@ def _servers(frame: pl.DataFrame, parsed: Parsed, options: Options, tally: Tally
     Raises:
         LogError: it is neither given nor in the log.
     """
+    selected = list(dict.fromkeys(options.partitions or ()))
     one_partition = tally.counts["other_partition"] > 0
     servers = options.servers
-    if servers is None:
-        servers = _partition_servers(parsed, options, tally) if one_partition else parsed.servers
+    if servers is None and one_partition:
+        sizes = {name: parsed.partitions[name] for name in selected if name in parsed.partitions}
+        if len(sizes) == len(selected):
+            servers = sum(sizes.values())
+            listed = ", ".join(f"{name}: {size:,}" for name, size in sizes.items())
+            tally.facts.append(f"Servers per partition, from the header of the log: {listed}.")
+    elif servers is None:
+        servers = parsed.servers
     use = _server_use(frame, "zero_size")
     peak = 0 if use is None else use.peak
     if servers is None:
         largest: Any = frame["need"].max()
-        of = ""
-        if one_partition:
-            of = f" of partition {', '.join(options.partition or ())}"
-            of += f" (the whole machine has {parsed.servers:,})" if parsed.servers else ""
+        of = f" of partition {', '.join(options.partitions or ())}" if one_partition else ""
+        if one_partition and parsed.servers:
+            of += f" (the whole machine has {parsed.servers:,})"
         in_use = f"; up to {peak:,} were in use at the same time" if peak else ""
         raise LogError(
-            f"{tally.source} does not contain the number of servers{of}: give servers= (the "
-            f"largest need is {int(largest)}{in_use})."
+            f"{tally.source} does not contain the number of servers{of}",
+            argument="servers",
+            allowed=f"a whole number of at least {largest}",
+            advice=f"give {{servers}} (the largest need is {largest}{in_use})",
         )
     if peak > servers:
         use = _server_use(frame, "zero_size", "need_requested")
@@ -214,7 +260,7 @@ def _servers(frame: pl.DataFrame, parsed: Parsed, options: Options, tally: Tally
         tally.facts.append(
             f"More servers than the {servers:,} of the machine were in use during "
             f"{100 * use.share_above(servers):.3g} % of the time, up to {use.peak:,}"
-            f"{'; servers= may be wrong' if options.servers else ''}."
+            f"{'; the number given may be wrong' if options.servers else ''}."
         )
     elif one_partition and 0 < peak < servers / 2:
         tally.facts.append(
@@ -222,17 +268,6 @@ def _servers(frame: pl.DataFrame, parsed: Parsed, options: Options, tally: Tally
             "partition may have fewer."
         )
     return servers
-
-
-def _partition_servers(parsed: Parsed, options: Options, tally: Tally) -> int | None:
-    """Return the servers of the selected partitions, or None if the log lacks one of them."""
-    sizes = {name: parsed.partitions.get(name) for name in dict.fromkeys(options.partition or ())}
-    known = [size for size in sizes.values() if size is not None]
-    if len(known) < len(sizes):
-        return None
-    listed = ", ".join(f"{name}: {size:,}" for name, size in sizes.items())
-    tally.facts.append(f"Servers per partition, from the header of the log: {listed}.")
-    return sum(known)
 
 
 def _server_use(frame: pl.DataFrame, *excluded: str) -> ServerUse | None:
@@ -244,7 +279,4 @@ def _server_use(frame: pl.DataFrame, *excluded: str) -> ServerUse | None:
     if known.height < frame.height / 2:
         return None
     known = known.filter((known[MARK] & sum(map(bit, excluded))) == 0)
-    submit, wait, size, need = (
-        known[name].to_numpy() for name in ("submit", "wait", "size", "need")
-    )
-    return ServerUse(submit + wait, size, need, rounding(submit, wait, size))
+    return ServerUse(*(known[name].to_numpy() for name in ("submit", "wait", "size", "need")))

@@ -5,10 +5,11 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from quickswap.logs.fits.sample import Floats
 from quickswap.logs.times import MINUTE
 
-__all__ = ["ServerUse", "rounding"]
+__all__ = ["ServerUse"]
+
+Floats = npt.NDArray[np.float64]
 
 
 class ServerUse:
@@ -23,9 +24,11 @@ class ServerUse:
     """
 
     def __init__(
-        self, start: Floats, size: Floats, need: npt.NDArray[np.int64], rounding: float
+        self, submit: Floats, wait: Floats, size: Floats, need: npt.NDArray[np.int64]
     ) -> None:
-        """Arrays have one entry per job; times and `rounding`, a sum of units, in seconds."""
+        """Arrays have one entry per job; times in seconds."""
+        start = submit + wait
+        rounding = sum(map(_unit, (submit, wait, size)))
         ends = np.maximum(start + size - rounding, start)
         moments = np.concatenate([ends, start])
         order = np.argsort(moments, kind="stable")  # at equal times, ends come first
@@ -37,11 +40,6 @@ class ServerUse:
         """Return the share of the time with more than `servers` in use, from the first start on."""
         above = self._spans[self._used[:-1] > servers].sum()
         return float(above / max(float(self._spans.sum()), 1e-300))
-
-
-def rounding(*times: Floats) -> float:
-    """Return the sum of the units to which some times of each job are rounded, in seconds."""
-    return sum(map(_unit, times))
 
 
 def _unit(times: Floats) -> float:

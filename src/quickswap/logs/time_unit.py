@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 import polars as pl
 
+from quickswap.errors import LogError
 from quickswap.logs import values
 from quickswap.logs.daylight_saving import TIME_FIELDS
-from quickswap.logs.errors import LogError
 from quickswap.logs.options import SECOND, TimeUnit
 from quickswap.logs.quality import Tally
 from quickswap.logs.times import DAY
@@ -40,15 +40,21 @@ class PlainTimes:
         Raises:
             LogError: no unit is given, and the times cannot be Unix times in seconds.
         """
+        kinds = frame.schema
+        timed = [
+            name
+            for name in _TIMES
+            if name in kinds and (kinds[name].is_numeric() or kinds[name] == pl.String)
+        ]
         if self._unit is None:
-            self._check_moments(frame)
+            self._check_moments(frame.select(timed))
         per = SECOND[self._unit or "s"]
         if per == 1:
             return frame
         changed = []
-        for name in self._timed(frame):
+        for name in timed:
             column = pl.col(name)
-            if frame.schema[name].is_numeric():
+            if kinds[name].is_numeric():
                 changed.append(column / per)
             else:
                 number = values.number(column)
@@ -56,26 +62,17 @@ class PlainTimes:
                 changed.append(pl.when(number.is_null()).then(column).otherwise(scaled))
         return frame.with_columns(changed)
 
-    def _timed(self, frame: pl.DataFrame) -> list[str]:
-        kinds = frame.schema
-        return [
-            each
-            for each in _TIMES
-            if each in kinds and (kinds[each].is_numeric() or kinds[each] == pl.String)
-        ]
-
     def _check_moments(self, frame: pl.DataFrame) -> None:
-        for name in self._timed(frame):
-            numbers = frame[name].head(_LOOKED).cast(pl.Float64, strict=False).drop_nulls()
-            numbers = numbers.filter(numbers.is_finite())
+        for column in frame.head(_LOOKED).cast(pl.Float64, strict=False):
+            numbers = column.filter(column.is_finite())
             if numbers.is_empty():
                 continue
-            self._plain.add(name)
+            self._plain.add(column.name)
             middle: Any = numbers.median()
             unit = next((unit for unit in SECOND if middle / SECOND[unit] < 1e10), None)
-            if name in TIME_FIELDS and middle >= _NO_SECONDS and unit is not None:
+            if column.name in TIME_FIELDS and middle >= _NO_SECONDS and unit is not None:
                 self._refuse(
-                    f"the median of {name} is {middle:.0f}, not a Unix time in seconds", unit
+                    f"the median of {column.name} is {middle:.0f}, not a Unix time in seconds", unit
                 )
 
     def check(self, frame: pl.DataFrame, tally: Tally) -> None:
@@ -89,10 +86,9 @@ class PlainTimes:
         size, submit = frame["size"], frame["submit"]
         middle: Any = size.median()
         span: Any = submit.max() - submit.min()  # type: ignore[operator] # numbers, and some
-        sized = "size" in self._plain or "end" in self._plain
+        sized = not self._plain.isdisjoint(("size", "end"))
         long = middle > _LONG and sized
-        wide = span > _WIDE and "submit" in self._plain
-        if long or wide:
+        if long or (span > _WIDE and "submit" in self._plain):
             fits = (u for u in SECOND if middle / SECOND[u] <= _LONG and span / SECOND[u] <= _WIDE)
             why = (
                 f"the median run time is {middle / DAY:,.0f} days"
@@ -109,12 +105,15 @@ class PlainTimes:
             and (size.filter(size > 1) % 1000 == 0).all()
         ):
             tally.facts.append(
-                'All times are multiples of 1000; if they are milliseconds, give time_unit="ms".'
+                "All times are multiples of 1000; if they are milliseconds, give the time unit ms."
             )
 
-    def _refuse(self, why: str, unit: str) -> None:
+    def _refuse(self, why: str, unit: TimeUnit) -> NoReturn:
         word = {"ms": "milliseconds", "us": "microseconds", "ns": "nanoseconds"}
         raise LogError(
-            f'{self._path}: {why}; give time_unit="{unit}" if the times are {word[unit]}, or '
-            'time_unit="s" if they are seconds.'
+            f"{self._path}: {why}",
+            argument="time_unit",
+            allowed=", ".join(SECOND),
+            advice=f"give {{time_unit:{unit}}} if the times are {word[unit]}, or {{time_unit:s}} "
+            "if they are seconds",
         )

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import polars as pl
 
 from quickswap.logs.times import DAY, HOUR, MINUTE
@@ -57,17 +59,13 @@ def limit(text: pl.Expr) -> pl.Expr:
 
 def count(text: pl.Expr) -> pl.Expr:
     """Return numbers of servers; suffixes are binary, as in Slurm: `2K` is 2048."""
-    return text.map_batches(_count, return_dtype=pl.Float64)
 
+    def with_suffix(column: pl.Expr) -> pl.Expr:
+        last = column.str.slice(-1)
+        factor = last.replace_strict(_SUFFIXES, default=None, return_dtype=pl.Float64)
+        return number(column.str.extract(r"^(\d+(?:\.\d+)?)[KMGTP]$")) * factor
 
-def _count(texts: pl.Series) -> pl.Series:
-    column = pl.lit(texts)
-    plain = pl.select(number(column)).to_series()
-    if texts.dtype != pl.String or not (plain.is_null() & texts.is_not_null()).any():
-        return plain
-    factor = column.str.slice(-1).replace_strict(_SUFFIXES, default=None, return_dtype=pl.Float64)
-    scaled = number(column.str.extract(r"^(\d+(?:\.\d+)?)[KMGTP]$")) * factor
-    return pl.select(pl.coalesce(pl.lit(plain), scaled)).to_series()
+    return text.map_batches(lambda each: _parsed(each, with_suffix), return_dtype=pl.Float64)
 
 
 def duration(text: pl.Expr, minutes: bool = False) -> pl.Expr:
@@ -77,30 +75,34 @@ def duration(text: pl.Expr, minutes: bool = False) -> pl.Expr:
     durations are accepted as well. `minutes`: `05:06` is minutes and seconds, as in sacct;
     elsewhere it is ambiguous and becomes null.
     """
-    return text.map_batches(lambda each: _duration(each, minutes), return_dtype=pl.Float64)
+
+    def by_parts(column: pl.Expr) -> pl.Expr:
+        days, first, second, last = (
+            column.str.extract(_DURATION, group).cast(pl.Float64) for group in (1, 2, 3, 4)
+        )
+        clock = (
+            pl.when(first.is_not_null())
+            .then(first * HOUR + second * MINUTE + last)
+            .when(days.is_not_null())
+            .then(second * HOUR + last * MINUTE)
+            .when(minutes)
+            .then(second * MINUTE + last)
+        )
+        within = (last < 60) & (first.is_null() | (second < 60))
+        return pl.when(within).then(days.fill_null(0) * DAY + clock)
+
+    return text.map_batches(lambda each: _parsed(each, by_parts), return_dtype=pl.Float64)
 
 
-def _duration(texts: pl.Series, two_parts: bool) -> pl.Series:
+def _parsed(texts: pl.Series, other: Callable[[pl.Expr], pl.Expr]) -> pl.Series:
+    """Return numbers, and the values of `other` for texts if not all are numbers."""
     if texts.dtype == pl.Duration:
         return texts.dt.total_microseconds() / 1e6
     column = pl.lit(texts)
     plain = pl.select(number(column)).to_series()
     if texts.dtype != pl.String or not (plain.is_null() & texts.is_not_null()).any():
         return plain
-    days, hours, minutes, last = (
-        column.str.extract(_DURATION, group).cast(pl.Float64) for group in (1, 2, 3, 4)
-    )
-    clock = (
-        pl.when(hours.is_not_null())
-        .then(hours * HOUR + minutes * MINUTE + last)
-        .when(days.is_not_null())
-        .then(minutes * HOUR + last * MINUTE)
-        .when(two_parts)
-        .then(minutes * MINUTE + last)
-    )
-    within = (last < 60) & (hours.is_null() | (minutes < 60))
-    whole = pl.when(within).then(days.fill_null(0) * DAY + clock)
-    return pl.select(pl.coalesce(pl.lit(plain), whole)).to_series()
+    return pl.select(pl.coalesce(pl.lit(plain), other(column))).to_series()
 
 
 def state(text: pl.Expr) -> pl.Expr:

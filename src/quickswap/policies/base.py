@@ -47,6 +47,11 @@ class Policy(ABC):
         backfills = "horizons" in parameters
         return {"name": f"{self.name}{WITH}" if backfills else self.name, **parameters}
 
+    @property
+    def uses_estimates(self) -> bool:
+        """Whether it uses the estimates of a log in a replay: always, or to backfill."""
+        return self.estimates or any(getattr(self, name, 0) for name in ("backfill", "overrun"))
+
     @abstractmethod
     def _parameters(self, system: System) -> dict[str, object]:
         """Return the parameters in full; raise PolicyError if they do not suit the system."""

@@ -10,12 +10,9 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from quickswap._check import factor as check_factor
-from quickswap._check import real, whole
-from quickswap.engine._core import VERSION
+from quickswap._check import real
 from quickswap.engine.custom import CustomPolicy
-from quickswap.engine.settings import between
-from quickswap.errors import PolicyError, QuickswapError, shown
+from quickswap.errors import PolicyError, QuickswapError
 from quickswap.logs import JobLog
 from quickswap.logs.grouping import group_of, groups_by_load, parse_groups
 from quickswap.model.distributions import Exponential
@@ -39,10 +36,7 @@ class ReplayJobs:
     """The jobs of a log that fit the machine, with one array entry per job."""
 
     log: JobLog
-    servers: int
-    load_factor: float
-    estimates: str | float
-    classes: str
+    inputs: ReplayInputs
     rows: Ints
     arrival: Floats
     need: Ints
@@ -53,54 +47,35 @@ class ReplayJobs:
     groups: list[tuple[int, int]]
 
     @classmethod
-    def of(
-        cls,
-        log: JobLog,
-        servers: int | None = None,
-        load_factor: float = 1.0,
-        estimate: str | float = "logged",
-        classes: str = "need",
-    ) -> ReplayJobs:
-        """Return the jobs; arguments as in `replay`.
+    def of(cls, log: JobLog, inputs: ReplayInputs) -> ReplayJobs:
+        """Return the jobs.
 
         Raises:
-            QuickswapError: an argument is invalid, or no job fits the machine.
+            QuickswapError: an input does not suit the log, or no job fits the machine.
         """
-        if not isinstance(log, JobLog):
-            raise QuickswapError(
-                f"log is {shown(log)}; it must be a log that quickswap.logs.read returned."
-            )
-        machine = (
-            log.servers
-            if servers is None
-            else whole(servers, "servers", 1, 2**24, argument="servers")
-        )
-        factor = check_factor(load_factor, "load_factor", QuickswapError)
-        rows = np.flatnonzero(log.jobs["need"].to_numpy() <= machine)
+        rows = np.flatnonzero(log.jobs["need"].to_numpy() <= inputs.servers)
         if not len(rows):
             raise QuickswapError(
-                f"servers is {machine}, but the smallest need in the log is {min(log.needs)}; give "
-                "at least as many servers."
+                argument="servers",
+                given=inputs.servers,
+                allowed=f"at least the smallest need in the log, {min(log.needs)}",
             )
-        log = log if factor == 1.0 else log.scaled(factor)
+        log = log if inputs.load_factor == 1.0 else log.scaled(inputs.load_factor)
         table = log.jobs if len(rows) == len(log) else log.jobs[rows]
         need, size = table["need"].to_numpy(), table["size"].to_numpy()
         needs, index = distinct(need)
         work: Floats = np.bincount(index, need * size).astype(float)
         return cls(
             log=log,
-            servers=machine,
-            load_factor=factor,
-            estimates=estimate,
-            classes=classes,
+            inputs=inputs,
             rows=rows,
             arrival=table["submit"].to_numpy(),
             need=need,
             size=size,
-            estimate=_estimated(estimate, table),
+            estimate=_estimated(inputs.estimate, table),
             needs=needs,
             cls=index.astype(np.uint32),
-            groups=_groups(classes, needs, need, work),
+            groups=_groups(inputs.classes, needs, need, work),
         )
 
     @property
@@ -113,7 +88,7 @@ class ReplayJobs:
         """Offered load: work over servers times duration; nan without duration."""
         if self.arrival[-1] == self.arrival[0]:
             return math.nan
-        return float((self.need * self.size).sum() / (self.servers * self.duration))
+        return float((self.need * self.size).sum() / (self.inputs.servers * self.duration))
 
     @cached_property
     def system(self) -> System:
@@ -121,7 +96,7 @@ class ReplayJobs:
         counts, work = np.bincount(self.cls), np.bincount(self.cls, self.size)
         rates, means = counts / self.duration, np.maximum(work / counts, TINY)
         return System(
-            self.servers,
+            self.inputs.servers,
             [
                 JobClass(int(need), float(rate), Exponential(mean=float(mean)))
                 for need, rate, mean in zip(self.needs, rates, means, strict=True)
@@ -132,16 +107,19 @@ class ReplayJobs:
         """Return the policy for the core; class-based policies have the groups as classes."""
         if not isinstance(policy, Policy):
             return {}
-        if self.classes == "need" or not isinstance(policy, AdaptiveQuickswap | StaticQuickswap):
+        if self.inputs.classes == "need" or not isinstance(
+            policy, AdaptiveQuickswap | StaticQuickswap
+        ):
             return by_estimates(policy.resolve(self.system))
         if policy.backfill or policy.overrun:
             raise PolicyError(
-                f"classes is {shown(self.classes)}, but {policy.label} backfills by single needs; "
-                'give classes="need".'
+                argument="classes",
+                given=self.inputs.classes,
+                allowed=f"need for {policy.label}, which backfills by single needs",
             )
         largest = [int(self.needs[self.needs <= high][-1]) for _, high in self.groups]
         size = Exponential(mean=1.0)
-        grouped = System(self.servers, [JobClass(need, 1.0, size) for need in largest])
+        grouped = System(self.inputs.servers, [JobClass(need, 1.0, size) for need in largest])
         first = np.searchsorted(self.needs, [low for low, _ in self.groups])
         spec = policy.resolve(grouped)
         return spec | {"name": f"{spec['name']}-on-groups", "groups": first.tolist()}
@@ -151,12 +129,16 @@ class ReplayJobs:
         if self.log.load_factor != 1.0:
             raise QuickswapError(
                 f"the load of {self.log.source} was multiplied by {self.log.load_factor:g}, and "
-                "its waits belong to another load; read it with scale_load=1."
+                "its waits belong to another load",
+                argument="log",
+                advice="read it without {scale_load}",
             )
         known = self.log.jobs["wait"].is_not_null().to_numpy()[self.rows]
         if not known.any():
             raise QuickswapError(
-                f"{self.log.source} does not contain the waits of its jobs; use replay instead."
+                f"{self.log.source} does not contain the waits of its jobs",
+                argument="log",
+                advice="use replay instead",
             )
         kept = {
             name: getattr(self, name)[known]
@@ -167,42 +149,15 @@ class ReplayJobs:
     def schedule(self, start: Floats, end: Floats, preemptive: bool) -> Schedule:
         """Return the schedule, given start and end of each job in seconds."""
         return Schedule(
-            self.servers, self.rows, self.need, self.size, self.arrival, start, end, preemptive
+            self.inputs.servers,
+            self.rows,
+            self.need,
+            self.size,
+            self.arrival,
+            start,
+            end,
+            preemptive,
         )
-
-    def inputs(
-        self, policy: str, warmup: float, cooldown: float, slowdown_bound: float, seed: int
-    ) -> ReplayInputs:
-        """Return the inputs of the replay, checked."""
-        begin, end = _share(warmup, "warmup"), _share(cooldown, "cooldown")
-        if begin + end >= 1:
-            raise QuickswapError(
-                f"warmup and cooldown are {begin:g} and {end:g}; their sum must be below 1.",
-                argument="warmup",
-            )
-        return ReplayInputs(
-            source=self.log.source,
-            policy=policy,
-            servers=self.servers,
-            load_factor=self.load_factor,
-            estimate=self.estimates,
-            classes=self.classes,
-            warmup=begin,
-            cooldown=end,
-            slowdown_bound=between(slowdown_bound, "slowdown_bound", 0, np.inf),
-            seed=whole(seed, "seed", 0, 2**64 - 1, argument="seed"),
-            version=VERSION,
-        )
-
-
-def _share(value: object, what: str) -> float:
-    number = real(value)
-    if number is None or not 0 <= number < 1:
-        raise QuickswapError(
-            f"{what} is {shown(value)}; it must be a share of the duration, from 0 to below 1.",
-            argument=what,
-        )
-    return number
 
 
 def _estimated(estimate: object, jobs: pl.DataFrame) -> Floats:
@@ -215,9 +170,9 @@ def _estimated(estimate: object, jobs: pl.DataFrame) -> Floats:
     factor = real(estimate)
     if factor is None or not 0 < factor < np.inf:
         raise QuickswapError(
-            f'estimate is {shown(estimate)}; it must be "logged", "exact", or a positive factor of '
-            "the sizes.",
             argument="estimate",
+            given=estimate,
+            allowed='"logged", "exact", or a positive factor of the sizes',
         )
     scaled: Floats = factor * size
     return scaled
@@ -236,9 +191,9 @@ def _groups(classes: object, known: Ints, need: Ints, work: Floats) -> list[tupl
         return groups_by_load(known, work, MOST_GROUPS)
     if not isinstance(classes, str):
         raise QuickswapError(
-            f'classes is {shown(classes)}; it must be "need", "load", or groups of needs such as '
-            '"1,2-4,5-16,17-".',
             argument="classes",
+            given=classes,
+            allowed='"need", "load", or groups of needs such as "1,2-4,5-16,17-"',
         )
     given = parse_groups(classes)
     group_of(need, given)  # refuses groups that leave a need out

@@ -78,10 +78,8 @@ def measure(
         slowdown_bound: smallest size in the bounded slowdown, seconds.
     """
     jobs = np.flatnonzero(pieces.inside(schedule.arrival))
-    need = schedule.need[jobs]
-    edges = np.array([low for low, _ in groups])
-    group = np.searchsorted(edges, need, side="right") - 1
-    cell = pieces.index(schedule.arrival[jobs]) * len(groups) + group
+    group = np.searchsorted([low for low, _ in groups], schedule.need, side="right") - 1
+    cell = pieces.index(schedule.arrival[jobs]) * len(groups) + group[jobs]
     metrics = _metrics(schedule, jobs, slowdown_bound)
     table = MomentTable(pieces, _moments(metrics, cell, (len(pieces), len(groups))))
     with ThreadPoolExecutor(max_workers=2) as pool:  # NumPy releases the GIL
@@ -89,7 +87,7 @@ def measure(
         summaries = dict(zip(SUMMARIES, found, strict=True))
     rates = _rates(schedule, groups, pieces)
     names = [*((group_name(each), each[1]) for each in groups), ("all", 0)]
-    counts = np.bincount(group, minlength=len(groups))
+    counts = np.bincount(group[jobs], minlength=len(groups))
     results = [
         ClassResult(
             name=name,

@@ -8,7 +8,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import nullcontext
-from dataclasses import fields
+from dataclasses import fields, replace
 from itertools import pairwise
 from typing import Any, Unpack, cast
 
@@ -18,7 +18,7 @@ from quickswap.engine._core import replay as serve
 from quickswap.engine.custom import CustomPolicy, as_policy, custom_name, label
 from quickswap.engine.generators import untouched_generators
 from quickswap.engine.settings import ReplaySettings, check_progress, check_settings, flag
-from quickswap.errors import Interrupted, PolicyError, QuickswapError, shown
+from quickswap.errors import Interrupted, PolicyError, QuickswapError
 from quickswap.logs import JobLog
 from quickswap.policies import Policy, spell
 from quickswap.replays.backlog import Backlog
@@ -87,15 +87,22 @@ def replay(
     """
     begun = time.perf_counter()
     check_progress(progress)
-    jobs = ReplayJobs.of(log, servers, load_factor, estimate, classes)
-    chosen = as_policy(policy, jobs.system)
-    inputs = jobs.inputs(
-        spell(chosen) if isinstance(chosen, Policy) else custom_name(chosen),
-        warmup,
-        cooldown,
-        slowdown_bound,
-        seed,
+    inputs = ReplayInputs.of(
+        log,
+        "",
+        servers,
+        load_factor=load_factor,
+        estimate=estimate,
+        classes=classes,
+        warmup=warmup,
+        cooldown=cooldown,
+        slowdown_bound=slowdown_bound,
+        seed=seed,
     )
+    jobs = ReplayJobs.of(log, inputs)
+    chosen = as_policy(policy, jobs.system)
+    name = spell(chosen) if isinstance(chosen, Policy) else custom_name(chosen)
+    jobs = replace(jobs, inputs=replace(inputs, policy=name))
     spec: dict[str, Any] = {"system": jobs.system.to_dict(), "policy": jobs.resolve(chosen)}
     own = None if isinstance(chosen, Policy) else chosen
     if own is not None:
@@ -120,10 +127,13 @@ def replay(
     if len(order) < len(jobs.rows):
         left = counted(len(jobs.rows) - len(order), "job", ",")
         raise PolicyError(
-            f"{label(chosen)} never starts {left}; check that it starts any job that fits."
+            f"{label(chosen)} never starts {left}",
+            argument="policy",
+            given=policy,
+            advice="check that it starts any job that fits",
         )
     schedule = jobs.schedule(start, end, isinstance(chosen, Policy) and chosen.preemptive)
-    return _measured(jobs, schedule, inputs, label(chosen), begun)
+    return _measured(jobs, schedule, chosen, begun)
 
 
 def replay_all(
@@ -153,28 +163,31 @@ def replay_all(
     listed = [policies] if isinstance(policies, str | Policy) else items(policies)
     factors = items(load_factors)
     if not listed:
-        raise PolicyError(f"policies is {shown(policies)}; give at least one policy.")
+        raise PolicyError(argument="policies", given=policies, allowed="at least one policy")
     if not factors:
-        raise QuickswapError(
-            f"load_factors is {shown(load_factors)}; it must be a list of numbers."
-        )
-    for value, times in Counter(map(real, factors)).items():
-        if times > 1 and value is not None:
-            raise QuickswapError(f"load_factors contains {value:g} twice; give each factor once.")
-    for low, high in pairwise(
-        sorted(value for each in factors if (value := real(each)) is not None)
-    ):
-        if 0 < low < high < low * (1 + APART):
+        allowed = "a list of numbers"
+        raise QuickswapError(argument="load_factors", given=load_factors, allowed=allowed)
+    numbers = sorted(value for each in factors if (value := real(each)) is not None)
+    for low, high in pairwise(numbers):
+        if low > 0 and high < low * (1 + APART):
             raise QuickswapError(
                 f"load_factors contains {low:.12g} and {high:.12g}, which differ by less than 0.1 "
-                "%; give one of them."
+                "%",
+                argument="load_factors",
+                given=load_factors,
+                advice="give one of them",
             )
     begun = time.perf_counter()
-    system = ReplayJobs.of(log, settings.get("servers")).system
+    system = ReplayJobs.of(log, ReplayInputs.of(log, "", settings.get("servers"))).system
     chosen = [as_policy(each, system) for each in listed]
     for name, times in Counter(map(label, chosen)).items():
         if times > 1:
-            raise PolicyError(f"policies contains {name} twice; give each policy once.")
+            raise PolicyError(
+                f"policies contains {name} twice",
+                argument="policies",
+                given=policies,
+                advice="give each policy once",
+            )
     results: list[ReplayResult] = []
     runs = len(factors) * len(chosen)
 
@@ -225,19 +238,30 @@ def as_logged(
         QuickswapError: a setting is out of range, or the log lacks waits or has a scaled load.
     """
     begun = time.perf_counter()
-    jobs = ReplayJobs.of(log, servers, classes=classes).with_waits()
+    inputs = ReplayInputs.of(
+        log,
+        AS_LOGGED,
+        servers,
+        classes=classes,
+        warmup=warmup,
+        cooldown=cooldown,
+        slowdown_bound=slowdown_bound,
+        seed=seed,
+    )
+    jobs = ReplayJobs.of(log, inputs).with_waits()
     wait = jobs.log.jobs["wait"].to_numpy()[jobs.rows]
     start = jobs.arrival + wait
     schedule = jobs.schedule(start, start + jobs.size, preemptive=False)
-    inputs = jobs.inputs(AS_LOGGED, warmup, cooldown, slowdown_bound, seed)
-    return _measured(jobs, schedule, inputs, AS_LOGGED, begun)
+    return _measured(jobs, schedule, None, begun)
 
 
 def _measured(
-    jobs: ReplayJobs, schedule: Schedule, inputs: ReplayInputs, name: str, begun: float
+    jobs: ReplayJobs, schedule: Schedule, policy: Policy | CustomPolicy | None, begun: float
 ) -> ReplayResult:
+    inputs = jobs.inputs
     history = None if schedule.preemptive else History.of(schedule)
-    if name != AS_LOGGED:  # the real machine may have had other servers
+    name = AS_LOGGED if policy is None else label(policy)
+    if policy is not None:  # the real machine may have had other servers
         check_schedule(schedule, history)
     first, span = float(jobs.arrival[0]), jobs.duration
     begin, end = first + inputs.warmup * span, first + (1 - inputs.cooldown) * span
@@ -247,11 +271,12 @@ def _measured(
     return ReplayResult(
         **{f.name: getattr(quantities, f.name) for f in fields(Quantities)},
         inputs=inputs,
+        policy=policy,
         log=jobs.log,
         schedule=schedule,
         load=jobs.load,
         jobs=quantities.overall.jobs,
-        too_large=len(jobs.log) - len(jobs.rows) if name != AS_LOGGED else 0,
+        too_large=len(jobs.log) - len(jobs.rows) if policy is not None else 0,
         resampled=(len(pieces), pieces.unit),
         longest_wait=float(waits.max(initial=0.0)) if len(waits) else math.nan,
         backlog=Backlog.of(schedule),

@@ -5,23 +5,31 @@ from __future__ import annotations
 import json
 import math
 from dataclasses import dataclass, field, fields
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+from numpy.typing import NDArray
+
+from quickswap._check import factor, real, whole
 from quickswap._values import Value
-from quickswap.errors import QuickswapError, shown, unknown
+from quickswap.engine._core import VERSION
+from quickswap.engine.settings import between
+from quickswap.errors import QuickswapError, unknown
+from quickswap.logs.joblog import check_log
 from quickswap.replays.backlog import Backlog, large_backlog, verdict_of
-from quickswap.replays.measurement import MomentTable
-from quickswap.replays.schedule import Schedule
+from quickswap.replays.measurement import MomentTable, tabulate
+from quickswap.replays.schedule import Ints, Schedule
 from quickswap.simulation.result import plain
 from quickswap.statistics.estimates import Estimate
-from quickswap.statistics.paired import Outcome, outcome_of
+from quickswap.statistics.paired import Outcome, best_of, outcome_of
 from quickswap.statistics.quantities import SUMMARIES, Quantities
 
 if TYPE_CHECKING:
     import polars
 
+    from quickswap.engine.custom import CustomPolicy
     from quickswap.logs import JobLog
+    from quickswap.policies import Policy
 
 __all__ = ["AS_LOGGED", "ReplayComparison", "ReplayInputs", "ReplayResult"]
 
@@ -30,7 +38,7 @@ AS_LOGGED = "as logged"
 FORMAT = 1
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ReplayInputs:
     """The inputs that determine a replay of a log.
 
@@ -46,19 +54,47 @@ class ReplayInputs:
         slowdown_bound: smallest size in the bounded slowdown, seconds.
         seed: seed of the bootstrap.
         version: version of quickswap.
+
+    Raises:
+        QuickswapError: an input is out of range.
     """
 
     source: str
     policy: str
     servers: int
-    load_factor: float
-    estimate: str | float
-    classes: str
-    warmup: float
-    cooldown: float
-    slowdown_bound: float
-    seed: int
-    version: str
+    load_factor: float = 1.0
+    estimate: str | float = "logged"
+    classes: str = "need"
+    warmup: float = 0.05
+    cooldown: float = 0.05
+    slowdown_bound: float = 10.0
+    seed: int = 1
+    version: str = VERSION
+
+    def __post_init__(self) -> None:
+        checked: dict[str, object] = {
+            "servers": whole(self.servers, "servers", 1, 2**24, argument="servers"),
+            "load_factor": factor(self.load_factor, "load_factor", QuickswapError),
+            "slowdown_bound": between(self.slowdown_bound, "slowdown_bound", 0, math.inf),
+            "seed": whole(self.seed, "seed", 0, 2**64 - 1, argument="seed"),
+        }
+        for name in ("warmup", "cooldown"):
+            share = checked[name] = real(getattr(self, name))
+            if share is None or not 0 <= share < 1:
+                allowed = "a share of the duration, from 0 to below 1"
+                raise QuickswapError(argument=name, given=getattr(self, name), allowed=allowed)
+        if self.warmup + self.cooldown >= 1:
+            allowed = f"below {1 - self.cooldown:g}, as the cool-down is {self.cooldown:g}"
+            raise QuickswapError(argument="warmup", given=self.warmup, allowed=allowed)
+        for name, value in checked.items():
+            object.__setattr__(self, name, value)
+
+    @classmethod
+    def of(cls, log: JobLog, policy: str, servers: int | None, **settings: Any) -> ReplayInputs:
+        """Return the inputs of a replay of a log, by default on its own number of servers."""
+        check_log(log)
+        machine = log.servers if servers is None else servers
+        return cls(source=log.source, policy=policy, servers=machine, **settings)
 
 
 @dataclass(frozen=True)
@@ -71,6 +107,7 @@ class ReplayResult(Value, Quantities):
 
     Attributes:
         inputs: the inputs of the replay.
+        policy: the policy; None for the logged waits.
         log: the log, with its load scaled.
         schedule: start and end of each job.
         load: offered load: sum of need times size over servers times duration.
@@ -80,9 +117,11 @@ class ReplayResult(Value, Quantities):
         longest_wait: longest wait of a job measured, seconds; nan without jobs.
         backlog: the waiting work over time.
         seconds: wall-clock time of the replay; not compared.
+        table: sums by piece of the log, from which differences are computed; not compared.
     """
 
     inputs: ReplayInputs
+    policy: Policy | CustomPolicy | None = field(compare=False, repr=False)
     log: JobLog = field(compare=False, repr=False)
     schedule: Schedule = field(compare=False, repr=False)
     load: float
@@ -91,8 +130,8 @@ class ReplayResult(Value, Quantities):
     resampled: tuple[int, str]
     longest_wait: float
     backlog: Backlog
-    seconds: float = field(default=math.nan, compare=False)
-    table: MomentTable | None = field(default=None, compare=False, repr=False)
+    seconds: float = field(compare=False)
+    table: MomentTable = field(compare=False, repr=False)
 
     @property
     def verdict(self) -> str:
@@ -117,13 +156,18 @@ class ReplayResult(Value, Quantities):
         return large_backlog(self._span)
 
     @property
-    def _span(self) -> float:
-        return float(self.schedule.arrival[-1] - self.schedule.arrival[0])
+    def measured(self) -> NDArray[np.bool_]:
+        """Whether each job of the schedule is measured."""
+        return self.table.pieces.inside(self.schedule.arrival)
+
+    def tabulated(self, owner: Ints, groups: int) -> MomentTable:
+        """Return the sums by any grouping; `owner` is the group of each row of the log."""
+        group, bound = owner[self.schedule.rows], self.inputs.slowdown_bound
+        return tabulate(self.schedule, self.table.pieces, group, groups, bound)
 
     @property
-    def left_behind(self) -> float:
-        """Share of all work that waits at the last submission."""
-        return self.backlog.left
+    def _span(self) -> float:
+        return float(self.schedule.arrival[-1] - self.schedule.arrival[0])
 
     def outcomes(self) -> polars.DataFrame:
         """Return one row per job, in order of submission.
@@ -135,20 +179,7 @@ class ReplayResult(Value, Quantities):
         import polars as pl
 
         frame = self.schedule.to_frame(self.log, self.inputs.slowdown_bound)
-        assert self.table is not None
-        edges = self.table.pieces.edges
-        inside = pl.col("submit").is_between(float(edges[0]), float(edges[-1]))
-        return frame.with_columns(inside.alias("measured"))
-
-    def save_outcomes(self, path: str | Path) -> None:
-        """Write the outcomes as Parquet, completely or not at all.
-
-        Raises:
-            QuickswapError: the file cannot be written.
-        """
-        from quickswap.files import write_with
-
-        write_with(path, lambda file: self.outcomes().write_parquet(file))
+        return frame.with_columns(pl.Series("measured", self.measured))
 
     def to_frame(self) -> polars.DataFrame:
         """Return a Polars frame with one row per class and quantity.
@@ -184,29 +215,31 @@ class ReplayResult(Value, Quantities):
             QuickswapError: the metric or the class is unknown, or the replays cannot be paired.
         """
         if not isinstance(other, ReplayResult):
-            raise QuickswapError(f"other is {shown(other)}; it must be a ReplayResult.")
+            raise QuickswapError(argument="other", given=other, allowed="a ReplayResult")
         if metric not in SUMMARIES:
-            unknown("metric", metric, SUMMARIES, QuickswapError)
+            unknown("metric", metric, SUMMARIES, QuickswapError, argument="metric")
         names = [each.name for each in self.classes]
         if cls is not None and cls not in names:
-            unknown("class", cls, names, QuickswapError)
+            unknown("class", cls, names, QuickswapError, argument="cls")
         mine, theirs = self.table, other.table
         if self.log.load_factor != other.log.load_factor:
             raise QuickswapError(
                 f"the replays have the load factors {self.log.load_factor:g} and "
-                f"{other.log.load_factor:g}; compare replays at the same load."
+                f"{other.log.load_factor:g}",
+                argument="other",
+                advice="compare replays at the same load",
             )
         if (
-            mine is None
-            or theirs is None
-            or names != [each.name for each in other.classes]
+            names != [each.name for each in other.classes]
             or self.jobs != other.jobs
             or not mine.pieces.same(theirs.pieces)
             or self.inputs.slowdown_bound != other.inputs.slowdown_bound
         ):
             raise QuickswapError(
-                "the replays cannot be paired; replay the same log with equal classes, warm-up, "
-                "cool-down, slowdown bound and seed."
+                "the replays cannot be paired",
+                argument="other",
+                advice="replay the same log with equal classes, warm-up, cool-down, slowdown bound "
+                "and seed",
             )
         group = None if cls is None else names.index(cls)
         return mine.difference(theirs, metric, group)
@@ -239,16 +272,17 @@ class ReplayComparison:
         Policies are tied if the interval of their difference contains 0. The logged waits are not
         ranked.
         """
-        known = [r for r in self.points[point] if r.policy_label != AS_LOGGED and r.jobs]
-        if not known:
-            return ()
-        first = min(known, key=lambda r: getattr(r.overall, metric).mean.value)
-        tied = [
-            r.policy_label
-            for r in known
-            if r is not first and outcome_of(r.difference(first, metric)) is not Outcome.WORSE
-        ]
-        return (first.policy_label, *tied)
+        known = {
+            each.policy_label: each
+            for each in self.points[point]
+            if each.policy_label != AS_LOGGED and each.jobs
+        }
+        means = {name: getattr(each.overall, metric).mean.value for name, each in known.items()}
+
+        def outcome(first: str, second: str) -> Outcome:
+            return outcome_of(known[first].difference(known[second], metric))
+
+        return best_of(means, dict.fromkeys(known, "stable"), outcome)
 
     def to_frame(self) -> polars.DataFrame:
         """Return a Polars frame with one row per result, class and quantity."""

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from quickswap.errors import QuickswapError, shown
+from quickswap.errors import QuickswapError
 
 if TYPE_CHECKING:
     import polars
@@ -135,7 +135,7 @@ def check_schedule(schedule: Schedule, history: History | None = None) -> None:
             compiled policy.
     """
     if not isinstance(schedule, Schedule):
-        raise QuickswapError(f"schedule is {shown(schedule)}; it must be a Schedule.")
+        raise QuickswapError(argument="schedule", given=schedule, allowed="a Schedule")
     for what, wrong in (
         ("does not complete", ~np.isfinite(schedule.end)),
         ("starts before its submission", schedule.start < schedule.arrival),

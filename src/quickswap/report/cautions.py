@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from dataclasses import astuple, dataclass
 
-from quickswap.logs.server_use import ServerUse, rounding
+from quickswap.logs.server_use import ServerUse
+from quickswap.policies import Policy
 from quickswap.report.data import ReportData
 
 __all__ = ["Cautions", "cautions"]
@@ -14,7 +15,6 @@ WAITS = re.compile(r"\bsubmi|\bstart(ed|s)? time|\bwait", re.IGNORECASE)
 """Words in the header of a log about submission times and waits."""
 MANY = 0.05
 """Share of the jobs or of the rows above which a defect is reported."""
-USES_ESTIMATES = ("EASY", "Conservative")
 
 
 @dataclass(frozen=True)
@@ -55,7 +55,11 @@ def cautions(data: ReportData) -> Cautions:
     """Return the facts about the log of a report."""
     log, base, logged = data.log, data.main.baseline, data.main.logged
     servers, report = base.schedule.servers, log.report
-    users = tuple(r.policy_label for r in data.main.policies if r.policy_label in USES_ESTIMATES)
+    users = tuple(
+        each.policy_label
+        for each in data.main.policies
+        if isinstance(each.policy, Policy) and each.policy.uses_estimates
+    )
     lacking = report["no_estimate"] / len(log)
     if base.inputs.estimate != "logged" or lacking <= MANY or not users:
         lacking, users = 0.0, ()
@@ -64,8 +68,7 @@ def cautions(data: ReportData) -> Cautions:
     peak, above = 0, 0.0
     if logged is not None:
         jobs = logged.schedule
-        unit = rounding(jobs.arrival, jobs.start, jobs.size)
-        use = ServerUse(jobs.start, jobs.size, jobs.need, unit)
+        use = ServerUse(jobs.arrival, jobs.wait, jobs.size, jobs.need)
         peak, above = use.peak, use.share_above(servers)
     partitions = log.jobs["partition"].drop_nulls().n_unique()
     unusable = sum(each.count for each in report.findings if each.kind == "dropped")

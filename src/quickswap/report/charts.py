@@ -97,9 +97,8 @@ def waits(data: ReportData, level: Level) -> Markup:
         axes, longest, least = canvas.axes, MINUTE, 0.1
         for each in level.rows:
             at = above = np.empty(0)
-            if each.table is not None and each.jobs:
-                inside = each.table.pieces.inside(each.schedule.arrival)
-                times = np.sort(each.schedule.wait[inside])
+            if each.jobs:
+                times = np.sort(each.schedule.wait[each.measured])
                 at = np.geomspace(1.0, max(float(times[-1]), 2.0), POINTS)
                 above = 1 - np.searchsorted(times, at, side="right") / len(times)
                 at, above = at[above > 0], above[above > 0]

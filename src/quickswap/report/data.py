@@ -7,13 +7,14 @@ from functools import cached_property
 
 import numpy as np
 
-from quickswap.errors import QuickswapError, shown
+from quickswap.errors import QuickswapError
 from quickswap.logs import JobLog
 from quickswap.logs.times import MINUTE
 from quickswap.replays import ReplayComparison, ReplayResult
 from quickswap.replays.result import AS_LOGGED
 from quickswap.report.text import Clock, Unit, common_unit
 from quickswap.statistics.estimates import Estimate
+from quickswap.statistics.paired import Outcome, outcome_of
 
 __all__ = [
     "LAGGING",
@@ -24,6 +25,7 @@ __all__ = [
     "difference",
     "relative_saving",
     "significant",
+    "worse",
 ]
 
 METRIC = "waiting_time"
@@ -108,7 +110,7 @@ class ReportData:
         """
         if not isinstance(comparison, ReplayComparison):
             raise QuickswapError(
-                f"comparison is {shown(comparison)}; it must be the result of replays.replay_all."
+                argument="comparison", given=comparison, allowed="the result of replays.replay_all"
             )
         levels = []
         for results in comparison.points:
@@ -119,7 +121,9 @@ class ReportData:
                 levels.append(Level(policies[0].inputs.load_factor, logged, policies, base))
         if not levels:
             raise QuickswapError(
-                "comparison contains no policy; replay the log under at least one."
+                "comparison contains no policy",
+                argument="comparison",
+                advice="replay the log under at least one",
             )
         levels.sort(key=lambda level: (level.factor != 1, level.factor))
         return cls(comparison, tuple(levels), column, command)
@@ -168,13 +172,16 @@ def relative_saving(one: ReplayResult, other: ReplayResult) -> Estimate | None:
     """Return the relative decrease of the mean wait from `other` to `one`, or None."""
     if difference(one, other) is None or not other.mean_waiting_time.value:
         return None
-    assert one.table is not None
-    assert other.table is not None
     with np.errstate(invalid="ignore", divide="ignore"):
         ratio = one.table.means(METRIC, None) / other.table.means(METRIC, None)
     return other.table.pieces.estimates(1 - ratio[:, None])[0]
 
 
+def worse(gap: Estimate | None) -> bool:
+    """Whether a difference is significantly above 0."""
+    return gap is not None and outcome_of(gap) is Outcome.WORSE
+
+
 def significant(gap: Estimate | None) -> bool:
     """Whether the confidence interval of a difference excludes 0."""
-    return gap is not None and (gap.low > 0 or gap.high < 0)
+    return gap is not None and outcome_of(gap) in (Outcome.BETTER, Outcome.WORSE)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from quickswap.replays import ReplayResult
-from quickswap.report.data import NOTICEABLE, Level, difference, significant
+from quickswap.report.data import NOTICEABLE, Level, difference, significant, worse
 from quickswap.statistics.bootstrap import FEWEST
 from quickswap.statistics.estimates import Estimate
 
@@ -83,7 +83,7 @@ def decide(level: Level) -> Decision:
     if not rest:
         return Decision(first)
     gaps = {each.policy_label: difference(each, first) for each in rest}
-    tied = tuple(name for name, gap in gaps.items() if gap is None or not gap.low > 0)
+    tied = tuple(name for name, gap in gaps.items() if not worse(gap))
     alike = tuple(
         name
         for name, gap in gaps.items()
@@ -113,7 +113,6 @@ def negligible(gap: Estimate, than: ReplayResult) -> bool:
 
 def concentration(result: ReplayResult) -> Concentration:
     """Return how the measured jobs are spread over the pieces of the log."""
-    assert result.table is not None
     jobs = np.sort(result.table.moments[:, :, 0, 0].sum(axis=1))[::-1]
     shares = np.cumsum(jobs) / jobs.sum()
     few = int(np.argmax(shares >= MOST))

@@ -9,13 +9,14 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from quickswap.errors import QuickswapError, shown
+from quickswap.errors import QuickswapError
 from quickswap.replays import ReplayResult
-from quickswap.replays.measurement import MomentTable, tabulate
+from quickswap.replays.measurement import MomentTable
 from quickswap.replays.schedule import Floats, Ints
-from quickswap.report.data import METRIC, NOTICEABLE, Level, ReportData, difference, significant
+from quickswap.report.data import METRIC, NOTICEABLE, Level, ReportData, difference
 from quickswap.statistics.bootstrap import FEWEST
 from quickswap.statistics.estimates import Estimate
+from quickswap.statistics.paired import Outcome, outcome_of
 from quickswap.statistics.quantities import SUMMARIES
 
 __all__ = [
@@ -58,9 +59,8 @@ class GroupChange:
     @property
     def kind(self) -> str:
         """Whether the group waits significantly less ("gain") or more ("loss"); else "open"."""
-        if self.change is None or not significant(self.change):
-            return "open"
-        return "gain" if self.change.value < 0 else "loss"
+        kinds = {Outcome.BETTER: "gain", Outcome.WORSE: "loss"}
+        return "open" if self.change is None else kinds.get(outcome_of(self.change), "open")
 
 
 @dataclass(frozen=True)
@@ -134,9 +134,9 @@ def by_user(data: ReportData, level: Level) -> Grouping | None:
 def _changes(level: Level, column: str, names: list[str], owner: Ints) -> Grouping:
     """Compare the policies by groups; `owner` is the number of the group of each job of the log."""
     base = level.baseline
-    table = _tabulated(base, owner, len(names))
+    table = base.tabulated(owner, len(names))
     jobs = table.moments[:, :, 0, 0]
-    inside = _inside(base)
+    inside = base.measured
     work = np.bincount(
         owner[base.schedule.rows],
         base.schedule.need * base.schedule.size * inside,
@@ -147,7 +147,7 @@ def _changes(level: Level, column: str, names: list[str], owner: Ints) -> Groupi
     for other in level.others:
         changes: list[Estimate | None] = [None] * len(names)
         if difference(other, base) is not None:
-            drawn = _means(_tabulated(other, owner, len(names))) - _means(table)
+            drawn = _means(other.tabulated(owner, len(names))) - _means(table)
             enough = (jobs > 0).sum(axis=0) >= FEWEST
             changes = [
                 each if trusted or each.value == 0 else Estimate(each.value, math.nan)
@@ -170,7 +170,7 @@ def _changes(level: Level, column: str, names: list[str], owner: Ints) -> Groupi
 def count_changes(data: ReportData, level: Level) -> dict[str, ChangeCounts]:
     """Return the counts for each policy except the baseline, by policy."""
     base, jobs = level.baseline, data.log.jobs
-    if base.table is None or not base.jobs:
+    if not base.jobs:
         return {}
     column = "user" if jobs["user"].drop_nulls().n_unique() > 1 else None
     column = column or data.column or _default_column(jobs)
@@ -188,44 +188,32 @@ def _counts(
     column: str | None,
     groups: tuple[list[str], Ints] | None,
 ) -> ChangeCounts:
-    assert base.table is not None
-    pieces, inside = base.table.pieces, _inside(base)
+    pieces, inside = base.table.pieces, base.measured
     change = (other.schedule.wait - base.schedule.wait)[inside]
     piece = pieces.index(base.schedule.arrival[inside])
 
-    def by_piece(weights: Floats, group: Ints | int, count: int) -> Floats:
-        cells = np.bincount(piece * count + group, weights, len(pieces) * count)
-        return cells.astype(float).reshape(len(pieces), count)
-
-    def means(sums: Floats, jobs: Floats) -> Floats:
+    def means(values: Floats, group: Ints | int, groups: int) -> tuple[Floats, NDArray[np.bool_]]:
+        """Return means by group, (1 + draws, groups), and whether enough pieces have jobs."""
+        cell, cells = piece * groups + group, len(pieces) * groups
+        jobs, sums = (
+            np.bincount(cell, weights, cells).astype(float).reshape(len(pieces), groups)
+            for weights in (np.ones(len(values)), values)
+        )
         with np.errstate(invalid="ignore", divide="ignore"):
-            found: Floats = pieces.sums(sums) / pieces.sums(jobs)
-        return found
+            return pieces.sums(sums) / pieces.sums(jobs), (jobs > 0).sum(axis=0) >= FEWEST
 
-    one = np.ones(len(change))
-    jobs = by_piece(one, 0, 1)
     earlier, later = (
-        pieces.estimates(means(by_piece(side.astype(float), 0, 1), jobs))[0]
+        pieces.estimates(means(side.astype(float), 0, 1)[0])[0]
         for side in (change <= -NOTICEABLE, change >= NOTICEABLE)
     )
     if groups is None:
         return ChangeCounts(None, 0, 0, 0, earlier, later)
     names, owner = groups
-    mine = owner[base.schedule.rows][inside]
-    jobs = by_piece(one, mine, len(names))
-    drawn = means(by_piece(change, mine, len(names)), jobs)
-    size, enough = np.abs(drawn[0]), (jobs > 0).sum(axis=0) >= FEWEST
-    known = np.array([name != UNKNOWN for name in names], dtype=bool)
+    drawn, enough = means(change, owner[base.schedule.rows][inside], len(names))
+    size, known = np.abs(drawn[0]), np.array([name != UNKNOWN for name in names], dtype=bool)
     clear = known & enough & (size > pieces.half_widths(drawn)) & (size >= NOTICEABLE)
     gain, lose = (int((clear & side).sum()) for side in (drawn[0] < 0, drawn[0] > 0))
     return ChangeCounts(column, int(known.sum()), gain, lose, earlier, later)
-
-
-def _tabulated(result: ReplayResult, owner: Ints, groups: int) -> MomentTable:
-    assert result.table is not None
-    group = owner[result.schedule.rows]
-    bound = result.inputs.slowdown_bound
-    return tabulate(result.schedule, result.table.pieces, group, groups, bound)
 
 
 def _means(table: MomentTable) -> Floats:
@@ -236,19 +224,13 @@ def _means(table: MomentTable) -> Floats:
     return means
 
 
-def _inside(result: ReplayResult) -> NDArray[np.bool_]:
-    """Return whether each job of a schedule is measured."""
-    assert result.table is not None
-    return result.table.pieces.inside(result.schedule.arrival)
-
-
 def _owners(jobs: pl.DataFrame, column: str, base: ReplayResult) -> tuple[list[str], Ints]:
     """Return the groups with any job measured, most work first, and that of each job of the log.
 
     Jobs of other groups, none of them measured, have the last number.
     """
     measured = np.zeros(len(jobs), dtype=bool)
-    measured[base.schedule.rows] = _inside(base)
+    measured[base.schedule.rows] = base.measured
     texts = jobs[column].cast(pl.String).fill_null(UNKNOWN)
     names: list[str] = (
         pl.DataFrame([texts, (jobs["need"] * jobs["size"]).alias("work")])
@@ -271,10 +253,8 @@ def check_column(column: object) -> str | None:
     """
     if column is None or (isinstance(column, str) and column in COLUMNS):
         return column
-    raise QuickswapError(
-        f"groups is {shown(column)}; it must be a column of the log: {', '.join(COLUMNS)}.",
-        argument="groups",
-    )
+    allowed = f"a column of the log: {', '.join(COLUMNS)}"
+    raise QuickswapError(argument="groups", given=column, allowed=allowed)
 
 
 def check_filled(jobs: pl.DataFrame, column: str | None) -> None:
@@ -286,9 +266,12 @@ def check_filled(jobs: pl.DataFrame, column: str | None) -> None:
     if column is None or jobs[column].count():
         return
     filled = [name for name in COLUMNS if jobs[name].count()]
-    rest = f"give one that it contains: {', '.join(filled)}" if filled else "leave groups out"
     raise QuickswapError(
-        f"groups is {column!r}, which is empty in this log; {rest}.", argument="groups"
+        f"groups is {column!r}, which is empty in this log",
+        argument="groups",
+        given=column,
+        allowed=", ".join(filled),
+        advice=f"give one that it contains: {', '.join(filled)}" if filled else "omit {groups}",
     )
 
 

@@ -104,7 +104,7 @@ def summarise(data: ReportData, level: Level) -> LevelSummary:
     if first is not base and (decision.conclusive or (gap is not None and gap.value)):
         label, groupings = first.policy_label, [each for each in (needs, users) if each]
         weighted = None
-        if first.table is not None and base.table is not None and first.jobs == base.jobs:
+        if first.jobs == base.jobs:
             weighted = first.table.weighted_difference(base.table)
         shorter, longer = (
             tuple((each, row) for each in groupings if (row := each.largest(label, kind)))

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from quickswap.replays import ReplayResult
-from quickswap.report.data import Level, difference
+from quickswap.report.data import Level, difference, worse
 from quickswap.statistics.estimates import Estimate
 
 __all__ = ["COLUMNS", "Column", "marks"]
@@ -64,8 +64,8 @@ def marks(column: Column, level: Level) -> list[str]:
     for i, value in values.items():
         if column.metric is not None:
             gap = difference(level.rows[i], level.rows[best], column.metric)
-            worse = gap is not None and gap.low > 0
+            apart = worse(gap)
         else:
-            worse = value.low > values[best].high
-        found[i] = "best" if i == best else "" if worse else "tied"
+            apart = value.low > values[best].high
+        found[i] = "best" if i == best else "" if apart else "tied"
     return found

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -15,7 +16,7 @@ from quickswap.logs.joblog import JobLog
 from quickswap.logs.times import HOUR
 from quickswap.statistics.estimates import Estimate, jackknife
 
-__all__ = ["Hours", "RateProfile", "dispersion"]
+__all__ = ["STRETCHES", "WEEKDAYS", "Hours", "RateProfile", "dispersion", "jackknifed"]
 
 LEVEL = 0.975
 """Level of the quantile that, times the standard error, is the half-width of a 95 % interval."""
@@ -60,25 +61,43 @@ class Hours:
         return np.bincount(place[inside], minlength=self.count)
 
 
+def jackknifed(
+    part: npt.NDArray[np.int64],
+    jobs: int,
+    quantities: Callable[[npt.NDArray[np.bool_], float], list[float] | None],
+) -> list[Estimate]:
+    """Return quantities of a log, with intervals from the jackknife over 16 equal parts of it.
+
+    Bursts and busy weeks increase the half-widths. They are nan below two jobs per part, or if the
+    quantities of the log without one of the parts are undefined.
+
+    Args:
+        part: the part of each observation.
+        jobs: number of jobs.
+        quantities: returns the quantities of the chosen observations in a share of the duration;
+            None if they are undefined.
+    """
+    whole = quantities(np.ones(len(part), bool), 1.0) or []
+    rest = [quantities(part != each, 1 - 1 / STRETCHES) for each in range(STRETCHES)]
+    if jobs < 2 * STRETCHES or None in rest:
+        return [Estimate(value, math.nan) for value in whole]
+    return jackknife(np.array([whole, *rest]), [STRETCHES])
+
+
 def dispersion(counts: npt.NDArray[np.int64]) -> Estimate:
     """Return the variance of counts per hour over their mean, 1 for Poisson arrivals.
 
-    The half-width is from the jackknife over 16 parts of the log, so that bursts and busy weeks
-    increase it. It is nan below two jobs per part; both are nan for logs shorter than a day.
+    Value and half-width are nan for logs shorter than a day.
     """
     n = len(counts)
     if n < LEAST or not counts.any():
         return Estimate(math.nan, math.nan)
-    whole = _ratio(counts)
-    stretch = np.arange(n) * STRETCHES // n
-    rest = [counts[stretch != each] for each in range(STRETCHES)]
-    if counts.sum() < 2 * STRETCHES or not all(each.any() for each in rest):
-        return Estimate(whole, math.nan)
-    return jackknife(np.array([whole, *map(_ratio, rest)])[:, None], [STRETCHES])[0]
 
+    def ratio(chosen: npt.NDArray[np.bool_], _: float) -> list[float] | None:
+        left = counts[chosen]
+        return [float(left.var(ddof=1) / left.mean())] if left.any() else None
 
-def _ratio(counts: npt.NDArray[np.int64]) -> float:
-    return float(counts.var(ddof=1) / counts.mean())
+    return jackknifed(np.arange(n) * STRETCHES // n, int(counts.sum()), ratio)[0]
 
 
 @dataclass(frozen=True)

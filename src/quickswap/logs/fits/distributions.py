@@ -14,10 +14,9 @@ from dataclasses import dataclass
 
 import numpy as np
 from scipy.optimize import brentq
-from scipy.special import gammainc, gammaincinv, gammaln, logsumexp, ndtr, ndtri, psi
+from scipy.special import gammainc, gammaln, logsumexp, ndtr, psi
 
-from quickswap.errors import unknown
-from quickswap.logs.errors import LogError
+from quickswap.errors import LogError, unknown
 from quickswap.logs.fits.sample import Floats, Sample
 from quickswap.model.distributions import (
     Deterministic,
@@ -37,7 +36,6 @@ __all__ = [
     "cdf",
     "fitted",
     "ks_distance",
-    "quantile",
 ]
 
 POINTS = 200
@@ -53,10 +51,6 @@ EM_GAIN = 1e-10
 """Increase of the log-likelihood per job below which the EM algorithm has converged."""
 LEAST = 1e-9
 """Smallest mean of a phase, relative to the mean of the sample."""
-
-
-def _exponential(sample: Sample) -> Exponential:
-    return Exponential(mean=sample.mean)
 
 
 def _gamma(sample: Sample) -> Gamma:
@@ -129,13 +123,8 @@ def _em(sample: Sample, shares: Floats, means: Floats, steps: int) -> tuple[floa
     return likelihood, shares, means
 
 
-def _empirical(sample: Sample) -> Empirical:
-    points = sample.thinned(POINTS)
-    return Empirical(points.values.tolist(), points.counts.tolist())
-
-
 _FITS: dict[str, tuple[Callable[[Sample], Distribution], int]] = {
-    "exponential": (_exponential, 1),
+    "exponential": (lambda sample: Exponential(mean=sample.mean), 1),
     "gamma": (_gamma, 2),
     "hyperexponential": (_hyperexponential, 3),
     "lognormal": (_lognormal, 2),
@@ -195,12 +184,15 @@ def fitted(sample: Sample, size: str) -> Distribution:
         LogError: the distribution is unknown.
     """
     if size not in SIZES:
-        unknown("distribution to fit", size, SIZES, LogError)
+        unknown("distribution to fit", size, SIZES, LogError, argument="size")
     if sample.scv <= CONSTANT and size != "exponential":
         return Deterministic(sample.mean)
     if size == "best":
         return best(candidates(sample), sample).distribution
-    return _empirical(sample) if size == "empirical" else _FITS[size][0](sample)
+    if size == "empirical":
+        points = sample.thinned(POINTS)
+        return Empirical(points.values.tolist(), points.counts.tolist())
+    return _FITS[size][0](sample)
 
 
 def _log_density(distribution: Distribution, x: Floats) -> Floats:
@@ -241,37 +233,15 @@ def cdf(distribution: Distribution, x: Floats, below: bool = False) -> Floats:
     return np.concatenate([[0.0], points.cumulative])[at]
 
 
-def quantile(distribution: Distribution, share: float) -> float:
-    """Return the size in seconds that a job does not exceed with probability `share`.
-
-    Raises:
-        LogError: the distribution cannot be compared with a log.
-    """
-    if isinstance(distribution, Exponential):
-        return -distribution.mean * math.log1p(-share)
-    if isinstance(distribution, Gamma):
-        return distribution.scale * float(gammaincinv(distribution.shape, share))
-    if isinstance(distribution, LogNormal):
-        return math.exp(distribution.mu + distribution.sigma * float(ndtri(share)))
-    if isinstance(distribution, Hyperexponential):
-        each = [-math.log1p(-share) / rate for rate in distribution.rates]
-        if min(each) == max(each):
-            return each[0]
-        low, high = min(each) * (1 - 1e-9), max(each) * (1 + 1e-9)
-        return float(
-            brentq(lambda x: float(cdf(distribution, np.array([x]))[0]) - share, low, high)
-        )
-    return _points(distribution).quantile(share)
-
-
 def _points(distribution: Distribution) -> Sample:
     """Return the values of a discrete distribution, and their weights."""
     if isinstance(distribution, Deterministic):
         return Sample(np.array([distribution.value]), np.ones(1))
     if not isinstance(distribution, Empirical):
         raise LogError(
-            f"a {distribution.kind} distribution cannot be compared with a log; use deterministic, "
-            f"{', '.join(SIZES[1:])}."
+            f"a {distribution.kind} distribution cannot be compared with a log",
+            allowed=f"deterministic, {', '.join(SIZES[1:])}",
+            advice=f"use deterministic, {', '.join(SIZES[1:])}",
         )
     values, where = np.unique(np.array(distribution.values), return_inverse=True)
     weights = np.bincount(where, np.array(distribution.weights)).astype(float)

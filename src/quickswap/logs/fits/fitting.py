@@ -9,8 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from quickswap._check import items
-from quickswap.errors import shown
-from quickswap.logs.errors import LogError
+from quickswap.errors import LogError
 from quickswap.logs.fits.distributions import fitted
 from quickswap.logs.fits.sample import Floats, Sample
 from quickswap.logs.grouping import (
@@ -21,11 +20,11 @@ from quickswap.logs.grouping import (
     needs_as_groups,
     parse_groups,
 )
-from quickswap.logs.joblog import JobLog
+from quickswap.logs.joblog import JobLog, check_log
 from quickswap.model.jobclass import JobClass
 from quickswap.model.system import System
 
-__all__ = ["Jobs", "as_groups", "check_log", "fit", "need_factor"]
+__all__ = ["Jobs", "as_groups", "fit", "need_factor"]
 
 Size = Literal["best", "exponential", "gamma", "hyperexponential", "lognormal", "empirical"]
 
@@ -68,6 +67,7 @@ def fit(
         LogError: the log has no duration, groups are invalid or empty or leave out a job, or the
             distribution is unknown.
     """
+    check_log(log)
     jobs = Jobs(log, _groups(log, classes, at_most))
     return System(log.servers, [jobs.fitted(index, size) for index in range(len(jobs.groups))])
 
@@ -78,7 +78,6 @@ def _groups(log: JobLog, classes: str | Sequence[Group], at_most: int) -> list[G
     Raises:
         LogError: it is invalid.
     """
-    check_log(log)
     need = log.jobs["need"].to_numpy()
     if isinstance(classes, str):
         if classes == "need":
@@ -88,12 +87,6 @@ def _groups(log: JobLog, classes: str | Sequence[Group], at_most: int) -> list[G
         if any(letter.isdigit() for letter in classes):
             return parse_groups(classes)
     return as_groups(classes)
-
-
-def check_log(log: object) -> None:
-    """Check that an argument is a log."""
-    if not isinstance(log, JobLog):
-        raise LogError(f"log is {shown(log)}; it must be a log that quickswap.logs.read returned.")
 
 
 def as_groups(classes: object) -> list[Group]:
@@ -106,8 +99,9 @@ def as_groups(classes: object) -> list[Group]:
     groups = [pair for pair in pairs if pair is not None and len(pair) == 2]
     if not groups or len(groups) < len(pairs):
         raise LogError(
-            f"classes is {shown(classes)}; it must be load, need, groups as in 1,2-4,5-16,17-, or "
-            "a list of (low, high)."
+            argument="classes",
+            given=classes,
+            allowed="load, need, groups as in 1,2-4,5-16,17-, or a list of (low, high)",
         )
     return parse_groups(",".join(f"{a}-{'' if b is None else b}" for a, b in groups))
 
@@ -125,8 +119,8 @@ class Jobs:
     def __init__(self, log: JobLog, groups: Sequence[Group]) -> None:
         if not log.duration > 0:
             raise LogError(
-                f"{log.source} has no duration, as all jobs were submitted at the same time; give "
-                "a longer log."
+                f"{log.source} has no duration, as all jobs were submitted at the same time",
+                advice="give a longer log",
             )
         self.log = log
         self.groups = list(groups)
@@ -137,7 +131,10 @@ class Jobs:
         for group, jobs in zip(self.groups, self.counts, strict=True):
             if jobs == 0:
                 raise LogError(
-                    f"{log.source} contains no job in the group {group_name(group)}; omit it."
+                    f"{log.source} contains no job in the group {group_name(group)}",
+                    argument="classes",
+                    given=group,
+                    advice="omit it",
                 )
 
     @property

@@ -3,30 +3,40 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import chain
 
 import numpy as np
+import numpy.typing as npt
 import polars as pl
 
 from quickswap._words import counted
-from quickswap.errors import shown
-from quickswap.logs.errors import LogError
-from quickswap.logs.fits.arrivals import STRETCHES, WEEKDAYS, Hours, RateProfile, dispersion
-from quickswap.logs.fits.distributions import Candidate, candidates, ks_distance, quantile
-from quickswap.logs.fits.fitting import Jobs, as_groups, check_log, need_factor
+from quickswap.errors import LogError, shown
+from quickswap.logs.fits.arrivals import (
+    STRETCHES,
+    WEEKDAYS,
+    Hours,
+    RateProfile,
+    dispersion,
+    jackknifed,
+)
+from quickswap.logs.fits.distributions import Candidate, candidates, ks_distance
+from quickswap.logs.fits.fitting import Jobs, as_groups, need_factor
 from quickswap.logs.fits.sample import Floats, Sample
 from quickswap.logs.grouping import Group, parse_groups
-from quickswap.logs.joblog import JobLog
+from quickswap.logs.joblog import JobLog, check_log
 from quickswap.logs.times import DAY, HOUR
 from quickswap.model.distributions import Distribution
 from quickswap.model.system import System
-from quickswap.statistics.estimates import Estimate, jackknife
+from quickswap.statistics.estimates import Estimate
 
 __all__ = ["ClassGoodness", "Goodness", "TextTable", "goodness", "sentences", "tables", "text"]
 
-SHARES = (0.5, 0.9, 0.99)
-"""Levels of the percentiles."""
+SHARES, TAILS = (0.5, 0.9, 0.99), (0.5, 0.1, 0.01)
+"""Levels of the percentiles, and probabilities above them."""
+COMPARED = ("rate", "mean", "scv", "p50", "p90", "p99")
+"""Quantities of a class that the log and the model both have."""
 KOLMOGOROV = 1.358
 """95th percentile of sqrt(n) times the KS distance of n samples from their own distribution."""
 FACTOR = 1.25
@@ -99,7 +109,7 @@ class ClassGoodness:
             "dispersion": self.dispersion.value,
             "dispersion_half_width": self.dispersion.half_width,
         }
-        for name in ("rate", "mean", "scv", "p50", "p90", "p99"):
+        for name in COMPARED:
             each: LogAndModel = getattr(self, name)
             row |= {
                 f"{name}_log": each.log.value,
@@ -168,7 +178,7 @@ def goodness(log: JobLog, system: System, classes: Sequence[Group] | None = None
     """
     check_log(log)
     if not isinstance(system, System):
-        raise LogError(f"system is {shown(system)}; it must be a System.")
+        raise LogError(argument="system", given=system, allowed="a System")
     jobs = Jobs(log, _groups(system, classes))
     hours = Hours(log)
     counts = hours.counts(jobs.submit)
@@ -196,32 +206,61 @@ def _groups(system: System, classes: Sequence[Group] | None) -> list[Group]:
         except LogError as error:
             raise LogError(
                 f"the names of the classes, {shown(', '.join(system.names))}, are not needs as in "
-                "2-4; give classes, as in [(1, 1), (2, 4), (5, None)]."
+                "2-4",
+                argument="classes",
+                advice="give {classes}, as in [(1, 1), (2, 4), (5, None)]",
             ) from error
     groups = as_groups(classes)
     if len(groups) != len(system.classes):
         raise LogError(
             f"classes contains {len(groups)} groups; it must contain one for each of the "
-            f"{len(system.classes)} classes of the system."
+            f"{len(system.classes)} classes of the system.",
+            argument="classes",
+            given=classes,
+            allowed=f"{len(system.classes)} groups",
         )
     return groups
+
+
+def _load(jobs: Jobs) -> Estimate:
+    """Return the load of the log."""
+    work, capacity = jobs.need * jobs.size, jobs.log.servers * jobs.log.duration
+    return jackknifed(
+        _part(jobs, jobs.submit),
+        len(work),
+        lambda chosen, share: [float(work[chosen].sum()) / (share * capacity)],
+    )[0]
+
+
+def _part(jobs: Jobs, submit: Floats) -> npt.NDArray[np.int64]:
+    """Return the part of the log in which jobs were submitted."""
+    return np.minimum(submit / jobs.log.duration * STRETCHES, STRETCHES - 1).astype(np.int64)
 
 
 def _class(jobs: Jobs, index: int, system: System, hours: Hours) -> ClassGoodness:
     """Compare one class."""
     of = jobs.index == index
-    each = system.classes[index]
+    each, submit = system.classes[index], jobs.submit[of]
     factor = need_factor(jobs.need[of], jobs.size[of], each.need)
+    sizes, distribution = jobs.size[of] * factor, each.size
     sample = Sample.of(jobs.size[of]).scaled(factor)
-    distribution = each.size
-    log = _estimates(jobs.submit[of], jobs.size[of] * factor, jobs.log.duration)
+
+    def quantities(chosen: npt.NDArray[np.bool_], share: float) -> list[float] | None:
+        left = sizes[chosen]
+        if not len(left):
+            return None
+        rate, mean = len(left) / (share * jobs.log.duration), float(left.mean())
+        percentiles = np.quantile(left, SHARES, method="inverted_cdf")
+        return [rate, mean, float(left.var()) / mean**2, *map(float, percentiles)]
+
     model = [
         each.arrival_rate,
         distribution.mean,
         distribution.scv,
-        *(quantile(distribution, share) for share in SHARES),
+        *map(distribution.isf, TAILS),
     ]
-    rate, mean, scv, p50, p90, p99 = map(LogAndModel, log, model)
+    log = jackknifed(_part(jobs, submit), len(sizes), quantities)
+    pairs = map(LogAndModel, log, model)
     return ClassGoodness(
         name=str(each.name),
         group=jobs.groups[index],
@@ -230,54 +269,13 @@ def _class(jobs: Jobs, index: int, system: System, hours: Hours) -> ClassGoodnes
         jobs=int(of.sum()),
         job_share=float(of.mean()),
         load_share=float(jobs.loads[index] / jobs.loads.sum()),
-        rate=rate,
-        dispersion=dispersion(hours.counts(jobs.submit[of])),
-        mean=mean,
-        scv=scv,
-        p50=p50,
-        p90=p90,
-        p99=p99,
+        dispersion=dispersion(hours.counts(submit)),
+        **dict(zip(COMPARED, pairs, strict=True)),
         distribution=distribution,
         ks=ks_distance(distribution, sample) if sample.jobs > 1 else math.nan,
         ks_chance=min(1.0, KOLMOGOROV / math.sqrt(sample.jobs)) if sample.jobs > 1 else math.nan,
         candidates=tuple(candidates(sample)),
     )
-
-
-def _estimates(submit: Floats, size: Floats, duration: float) -> list[Estimate]:
-    """Return rate, mean, scv and percentiles of a class in the log."""
-    part = _stretch(submit, duration)
-    values = [_quantities(size, duration)]
-    if len(size) < 2 * STRETCHES:
-        return [Estimate(value, math.nan) for value in values[0]]
-    rest = duration * (STRETCHES - 1) / STRETCHES
-    for each in range(STRETCHES):
-        left = size[part != each]
-        if not len(left):
-            return [Estimate(value, math.nan) for value in values[0]]
-        values.append(_quantities(left, rest))
-    return jackknife(np.array(values), [STRETCHES])
-
-
-def _quantities(size: Floats, duration: float) -> list[float]:
-    mean = float(size.mean())
-    percentiles = np.quantile(size, SHARES, method="inverted_cdf")
-    return [len(size) / duration, mean, float(size.var()) / mean**2, *map(float, percentiles)]
-
-
-def _stretch(submit: Floats, duration: float) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
-    """Return the part of the log in which each job was submitted."""
-    return np.minimum(submit / duration * STRETCHES, STRETCHES - 1).astype(np.int64)
-
-
-def _load(jobs: Jobs) -> Estimate:
-    """Return the load of the log."""
-    work = np.bincount(_stretch(jobs.submit, jobs.log.duration), jobs.need * jobs.size, STRETCHES)
-    loads = work * STRETCHES / (jobs.log.servers * jobs.log.duration)
-    less = (loads.sum() - loads) / (STRETCHES - 1)
-    if len(jobs.size) < 2 * STRETCHES:
-        return Estimate(float(loads.mean()), math.nan)
-    return jackknife(np.concatenate([[loads.mean()], less])[:, None], [STRETCHES])[0]
 
 
 @dataclass(frozen=True)
@@ -291,71 +289,63 @@ class TextTable:
 
 def tables(found: Goodness) -> list[TextTable]:
     """Return the tables of the classes, of their sizes, and of the fitted distributions."""
-    classes = TextTable(
-        "Classes; ± is the half-width of the 95 % interval",
-        [
-            *("class", "need", "size factor", "jobs", "of jobs", "of load"),
-            *("jobs per hour", "model", "dispersion"),
-        ],
-        [_class_row(each) for each in found.classes],
-    )
-    sizes = TextTable(
-        "Sizes in seconds, of the log and of the model",
-        [
-            *("class", "distribution", "mean", "model", "scv", "model"),
-            *(name for p in ("P50", "P90", "P99") for name in (p, "model")),
-            *("KS distance", "by chance"),
-        ],
-        [_size_row(each) for each in found.classes],
-    )
-    names = sorted({each.distribution.kind for one in found.classes for each in one.candidates})
-    distributions = TextTable(
-        "Difference of the AIC from the best distribution, and KS distance",
-        ["class", *(column for name in names for column in (name, "KS"))],
-        [_distribution_row(each, names) for each in found.classes],
-    )
-    return [classes, sizes, distributions] if names else [classes, sizes]
 
+    def table(title: str, *columns: tuple[str, Callable[[ClassGoodness], str]]) -> TextTable:
+        columns = (("class", lambda each: each.name), *columns)
+        rows = [[cell(each) for _, cell in columns] for each in found.classes]
+        return TextTable(title, [name for name, _ in columns], rows)
 
-def _class_row(each: ClassGoodness) -> list[str]:
-    rate = each.rate
-    return [
-        each.name,
-        str(each.need),
-        f"{each.size_factor:.4g}",
-        f"{each.jobs:,}",
-        f"{100 * each.job_share:.4g}%",
-        f"{100 * each.load_share:.4g}%",
-        str(Estimate(HOUR * rate.log.value, HOUR * rate.log.half_width)),
-        f"{HOUR * rate.model:.4g}",
-        str(each.dispersion),
+    def both(name: str, quantity: str) -> list[tuple[str, Callable[[ClassGoodness], str]]]:
+        return [
+            (name, lambda each: str(getattr(each, quantity).log)),
+            ("model", lambda each: f"{getattr(each, quantity).model:,.4g}"),
+        ]
+
+    def distance(value: float) -> str:
+        return "-" if math.isnan(value) else f"{value:.3f}"
+
+    def fit(each: ClassGoodness, kind: str, cell: Callable[[Candidate], str]) -> str:
+        return next((cell(one) for one in each.candidates if one.distribution.kind == kind), "-")
+
+    def columns_of(kind: str) -> list[tuple[str, Callable[[ClassGoodness], str]]]:
+        return [
+            (
+                kind,
+                lambda each: fit(each, kind, lambda c: f"{c.aic - each.candidates[0].aic:,.0f}"),
+            ),
+            ("KS", lambda each: fit(each, kind, lambda c: f"{c.ks:.3f}")),
+        ]
+
+    kinds = sorted({each.distribution.kind for one in found.classes for each in one.candidates})
+    result = [
+        table(
+            "Classes; ± is the half-width of the 95 % interval",
+            ("need", lambda each: str(each.need)),
+            ("size factor", lambda each: f"{each.size_factor:.4g}"),
+            ("jobs", lambda each: f"{each.jobs:,}"),
+            ("of jobs", lambda each: f"{100 * each.job_share:.4g}%"),
+            ("of load", lambda each: f"{100 * each.load_share:.4g}%"),
+            ("jobs per hour", lambda each: str(each.rate.log.over(1 / HOUR))),
+            ("model", lambda each: f"{HOUR * each.rate.model:.4g}"),
+            ("dispersion", lambda each: str(each.dispersion)),
+        ),
+        table(
+            "Sizes in seconds, of the log and of the model",
+            ("distribution", lambda each: each.distribution.kind),
+            *both("mean", "mean"),
+            *both("scv", "scv"),
+            *both("P50", "p50"),
+            *both("P90", "p90"),
+            *both("P99", "p99"),
+            ("KS distance", lambda each: distance(each.ks)),
+            ("by chance", lambda each: distance(each.ks_chance)),
+        ),
+        table(
+            "Difference of the AIC from the best distribution, and KS distance",
+            *chain.from_iterable(map(columns_of, kinds)),
+        ),
     ]
-
-
-def _size_row(each: ClassGoodness) -> list[str]:
-    pairs: list[LogAndModel] = [each.mean, each.scv, each.p50, each.p90, each.p99]
-    values = [text for pair in pairs for text in (str(pair.log), f"{pair.model:,.4g}")]
-    return [
-        each.name,
-        each.distribution.kind,
-        *values,
-        _distance(each.ks),
-        _distance(each.ks_chance),
-    ]
-
-
-def _distance(value: float) -> str:
-    return "-" if math.isnan(value) else f"{value:.3f}"
-
-
-def _distribution_row(each: ClassGoodness, names: list[str]) -> list[str]:
-    found = {candidate.distribution.kind: candidate for candidate in each.candidates}
-    cells = []
-    for name in names:
-        known = found.get(name)
-        least = each.candidates[0].aic if each.candidates else 0.0
-        cells += ["-", "-"] if known is None else [f"{known.aic - least:,.0f}", f"{known.ks:.3f}"]
-    return [each.name, *cells]
+    return result if kinds else result[:2]
 
 
 def sentences(found: Goodness) -> Iterator[str]:
@@ -389,29 +379,32 @@ def _warnings(found: Goodness) -> Iterator[str]:
         near, far = (f"{end(each.ks for each in rejected):.2f}" for end in (min, max))
         reach = far if near == far else f"{near} to {far}"
         yield (
-            f"Class {', '.join(each.name for each in rejected)}: the sizes do not follow the "
-            f"distribution of the model; the KS distance, {reach}, "
-            "is significant. Use size empirical, or replay the log."
+            f"Class {_names(rejected)}: the sizes do not follow the distribution of the model; the "
+            f"KS distance, {reach}, is significant. Use size empirical, or replay the log."
         )
-    wrong = [each.name for each in found.classes if _scv_ratio(each) > SCV_RATIO]
+    wrong = [each for each in found.classes if _differ(each.scv, SCV_RATIO)]
     if wrong:
         yield (
-            f"Class {', '.join(wrong)}: the scv of the model differs from that of the log by more "
+            f"Class {_names(wrong)}: the scv of the model differs from that of the log by more "
             f"than a factor of {SCV_RATIO}, which affects response times; use size empirical, or "
             "another distribution."
         )
-    mixed = [each.name for each in found.classes if not 1 / FACTOR <= each.size_factor <= FACTOR]
+    mixed = [each for each in found.classes if not 1 / FACTOR <= each.size_factor <= FACTOR]
     if mixed:
         yield (
-            f"Class {', '.join(mixed)}: the needs differ so much that sizes were changed by more "
+            f"Class {_names(mixed)}: the needs differ so much that sizes were changed by more "
             "than a quarter to keep the load; use smaller groups."
         )
 
 
-def _scv_ratio(each: ClassGoodness) -> float:
-    """Return the ratio of the scv of model and log, or its inverse: at least 1."""
-    log, model = each.scv.log.value, each.scv.model
-    return max(model / log, log / model) if log > 0 and model > 0 else 1.0
+def _names(classes: Sequence[ClassGoodness]) -> str:
+    return ", ".join(each.name for each in classes)
+
+
+def _differ(pair: LogAndModel, ratio: float) -> bool:
+    """Whether two positive values differ by more than a factor."""
+    log, model = pair.log.value, pair.model
+    return log > 0 and model > 0 and max(model / log, log / model) > ratio
 
 
 def text(found: Goodness) -> str:

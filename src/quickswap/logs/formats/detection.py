@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Literal
 
-from quickswap.logs.errors import LogError
+from quickswap.errors import LogError
 from quickswap.logs.formats.sacct import is_sacct
-from quickswap.logs.formats.source import head
+from quickswap.logs.formats.source import first_text, head
 from quickswap.logs.formats.table import find_delimiter
+from quickswap.logs.options import Format
 
-__all__ = ["FORMATS", "Format", "detect_format"]
-
-Format = Literal["swf", "sacct", "csv", "parquet"]
-FORMATS: tuple[Format, ...] = ("swf", "sacct", "csv", "parquet")
+__all__ = ["detect_format"]
 
 _LINES = 200
 
@@ -29,23 +26,22 @@ def detect_format(path: Path) -> Format:
         return "parquet"
     if b"\0" in start:
         raise LogError(
-            f"{path} is binary; give a log in SWF, of sacct, or a table in CSV or Parquet, also "
-            "compressed by gzip or zstd."
+            f"{path} is binary",
+            advice="give a log in SWF, of sacct, or a table in CSV or Parquet, also compressed by "
+            "gzip or zstd",
         )
-    text = start.removeprefix(b"\xef\xbb\xbf").decode("utf-8", "replace")
-    lines = [line for line in text.splitlines() if line.strip()][:_LINES]
-    if not lines:
-        raise LogError(f"{path} is empty; give a log with at least one job.")
-    if lines[0].lstrip().startswith(";") or any(_is_swf(line) for line in lines):
-        return "swf"
+    lines = [line for line in first_text(path).splitlines() if line.strip()][:_LINES]
     first = lines[0]
+    if first.lstrip().startswith(";") or any(_is_swf(line) for line in lines):
+        return "swf"
     if is_sacct("\n".join(lines[:2])) or first.count("|") >= 3:
         return "sacct"
     if find_delimiter(first):
         return "csv"
     raise LogError(
-        f"{path}, line 1 is not in a known format ({first.strip()[:40]!r}); give a log in SWF (18 "
-        "fields), of sacct (`|` between fields), or a table with named columns."
+        f"{path}, line 1 is not in a known format ({first.strip()[:40]!r})",
+        advice="give a log in SWF (18 fields), of sacct (`|` between fields), or a table with "
+        "named columns",
     )
 
 
@@ -53,7 +49,6 @@ def _is_swf(line: str) -> bool:
     """Whether a line contains the numbers of a job in SWF."""
     words = line.split()[:17]
     try:
-        numbers = [float(word) for word in words]
+        return len([float(word) for word in words]) == 17
     except ValueError:
         return False
-    return len(numbers) == 17

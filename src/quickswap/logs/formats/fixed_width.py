@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 
 from quickswap.logs.formats.text_lines import Lines
-from quickswap.logs.job_rows import unread, with_lines
+from quickswap.logs.job_rows import text_rows
 from quickswap.logs.rules import bit
 
 __all__ = ["frames", "header_columns"]
@@ -61,11 +61,5 @@ def frames(lines: Lines, names: list[str], spans: list[tuple[int, int]]) -> Iter
         good.append(row)
         where.append(index)
         marks.append(bit("cut_field") if cut else 0)
-    if bad:
-        yield unread(bad)
-    if good:
-        yield with_lines(
-            pl.DataFrame(good, dict.fromkeys(names, pl.String), orient="row"),
-            lines.numbers[where],
-            lines.marks()[where] | np.array(marks, np.uint64),
-        )
+    total = lines.marks()[where] | np.array(marks, np.uint64)
+    yield from text_rows(names, good, lines.numbers[where], total, bad)

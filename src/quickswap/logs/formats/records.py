@@ -14,7 +14,7 @@ import polars as pl
 
 from quickswap.logs.formats.field_patterns import FREE, FieldPatterns
 from quickswap.logs.formats.text_lines import Lines, fields
-from quickswap.logs.job_rows import unread, with_lines
+from quickswap.logs.job_rows import text_rows, with_lines
 from quickswap.logs.rules import bit
 
 __all__ = ["Layout", "frames", "whole_rows"]
@@ -66,11 +66,6 @@ class Layout:
     def delimiters(self) -> int:
         """Number of delimiters of a complete row."""
         return len(self.names) - (0 if self.trailing else 1)
-
-    @property
-    def free_last(self) -> bool:
-        """Whether a line break in the last field leaves a complete row before it."""
-        return self.names[-1] in FREE and not self.trailing
 
     @property
     def numbered(self) -> bool:
@@ -197,13 +192,7 @@ def _irregular(
         elif lines.line(index) != layout.header:
             joiner.broken(lines.line(index), int(lines.numbers[index]), int(marks[index]))
     joiner.close()
-    if joiner.bad:
-        yield unread(joiner.bad)
-    if joiner.good:
-        schema = dict.fromkeys(layout.names, pl.String)
-        yield with_lines(
-            pl.DataFrame(joiner.good, schema, orient="row"), joiner.begins, joiner.marks
-        )
+    yield from text_rows(layout.names, joiner.good, joiner.begins, joiner.marks, joiner.bad)
 
 
 class _RowJoiner:
@@ -240,7 +229,8 @@ class _RowJoiner:
         if not self._open and not begins:
             self._fragment(number)
             return
-        if self._open and self._begins_new(line, begins):
+        full = self._layout.full(line) or self._layout.full(b" ".join(self._open))
+        if self._open and begins and full:  # a new row
             self.close()
         if not self._open:
             self._first_line = number
@@ -272,13 +262,10 @@ class _RowJoiner:
         self._open.clear()
         self._uncertain = None
 
-    def _begins_new(self, line: bytes, begins: bool) -> bool:
-        """Return whether a line begins a new row instead of continuing the open one."""
-        return begins and (self._layout.full(line) or self._layout.full(b" ".join(self._open)))
-
     def _fragment(self, number: int) -> None:
         """Add a line that does not begin a row: it may continue the text of the row before."""
-        if self._continued is None or not self._layout.free_last:
+        layout = self._layout  # a line break in a last text field leaves a complete row before it
+        if self._continued is None or layout.names[-1] not in FREE or layout.trailing:
             self.bad.append((number, "fields"))
         elif self._continued >= 0:
             self._line_marks[self._continued] |= np.uint64(bit("split_row"))

@@ -8,19 +8,21 @@ from pathlib import Path
 import polars as pl
 
 from quickswap._words import counted
+from quickswap.errors import LogError
 from quickswap.logs import extraction, values
-from quickswap.logs.errors import LogError
 from quickswap.logs.formats import fixed_width, slurm_json
 from quickswap.logs.formats.fixed_width import header_columns
 from quickswap.logs.formats.records import Layout, frames, whole_rows
-from quickswap.logs.formats.source import blocks, head
+from quickswap.logs.formats.source import blocks, first_text
 from quickswap.logs.formats.text_lines import LineReader
 from quickswap.logs.job_rows import Parsed, clean, marked, unread
+from quickswap.logs.options import Options
 from quickswap.logs.quality import DROP, MARK, Tally
 
 __all__ = ["is_sacct", "parse"]
 
 _NAME = re.compile(r"[A-Za-z_]+")
+_ANOTHER = "request another period from sacct"
 
 _ALIASES = {"ncpus": "alloccpus", "nnodes": "allocnodes", "account": "group", "qos": "queue"}
 _USED = (
@@ -67,24 +69,18 @@ def delimiter_of(line: str) -> str | None:
     return between.pop() if "submit" in words and ran and numbered else None
 
 
-def parse(
-    path: Path,
-    unit: str,
-    zone: str | None,
-    sacct_format: str | None,
-    delimiter: str | None,
-    tally: Tally,
-) -> Parsed:
+def parse(path: Path, options: Options, tally: Tally) -> Parsed:
     """Parse the output of sacct; blank lines and repeated headers are skipped."""
-    start = head(path).removeprefix(b"\xef\xbb\xbf").lstrip(b"\r\n")
-    if start.lstrip()[:1] in (b"{", b"["):
+    unit, zone = options.unit, options.timezone
+    start = first_text(path)
+    if start.lstrip()[:1] in ("{", "["):
         return _parse_json(path, unit, zone, tally)
     if zone is None:
-        tally.facts.append("Times are read as UTC; if they are local times, give timezone=.")
-    first, _, rest = start.partition(b"\n")
-    columns = header_columns(first, rest.partition(b"\n")[0])
+        tally.facts.append("Times are read as UTC; if they are local times, give the time zone.")
+    first, _, rest = start.partition("\n")
+    columns = header_columns(first.encode(), rest.partition("\n")[0].encode())
     reader = LineReader(lone_cr=False)
-    if columns is not None and delimiter is None:
+    if columns is not None and options.delimiter is None:
         names = _unique_names([name.lower() for name, _, _ in columns])
         spans = [(begin, end) for _, begin, end in columns]
         headed = True
@@ -94,7 +90,7 @@ def parse(
             for frame in fixed_width.frames(reader.lines(block), names, spans)
         )
     else:
-        layout, headed = _layout(path, sacct_format, delimiter)
+        layout, headed = _layout(path, first.rstrip("\r"), options)
         names = layout.names
         found = (
             frame
@@ -107,7 +103,7 @@ def parse(
         for frame in (_without_headers(each, tally) for each in found)
     ]
     if headed and tally.rows == 0:
-        raise LogError(f"{path} has a header, but no jobs; request another period from sacct.")
+        raise LogError(f"{path} has a header, but no jobs", advice=_ANOTHER)
     frame = pl.concat(parts) if parts else clean(unread([]), tally)
     return Parsed(frame, {"Format": ",".join(names)}, None, 0.0, zone)
 
@@ -117,23 +113,24 @@ def _parse_json(path: Path, unit: str, zone: str | None, tally: Tally) -> Parsed
     found = (clean(_jobs(frame, unit, None, tally), tally) for frame in slurm_json.frames(path))
     parts = list(found)
     if not parts:
-        raise LogError(f"{path} contains no jobs; request another period from sacct.")
+        raise LogError(f"{path} contains no jobs", advice=_ANOTHER)
     tally.facts.append("Line numbers count the jobs of the JSON file, from 1.")
     return Parsed(pl.concat(parts), {"Format": "JSON"}, None, 0.0, zone)
 
 
-def _layout(path: Path, sacct_format: str | None, delimiter: str | None) -> tuple[Layout, bool]:
-    text = head(path).removeprefix(b"\xef\xbb\xbf").decode("utf-8", "replace").lstrip("\r\n")
-    line = text.partition("\n")[0].rstrip("\r")
-    mark = delimiter or delimiter_of(line)
+def _layout(path: Path, line: str, options: Options) -> tuple[Layout, bool]:
+    """Return the layout of a file by its first line, and whether that is a header."""
+    sacct_format, mark = options.sacct_format, options.delimiter or delimiter_of(line)
     words = [] if mark is None else line.replace('"', "").lower().split(mark)
     headed = not {"jobid", "jobidraw", "submit"}.isdisjoint(word.strip() for word in words)
     if headed and mark is not None:
         given = words
     elif sacct_format is None:
         raise LogError(
-            f"{path}, line 1 has {counted(len(line.split(mark or '|')), 'field')} and no header; "
-            'give sacct_format, the fields that were requested, such as "JobID,Submit,Start,...".'
+            f"{path}, line 1 has {counted(len(line.split(mark or '|')), 'field')} and no header",
+            argument="sacct_format",
+            allowed="the fields that were requested",
+            advice='give {sacct_format}, the fields that were requested, as in "JobID,Submit,..."',
         )
     else:
         given = sacct_format.split(",")
@@ -150,9 +147,11 @@ def _layout(path: Path, sacct_format: str | None, delimiter: str | None) -> tupl
     layout = Layout(names, trailing, mark, _USED, line.encode() if headed else b"")
     if not headed and line.count(mark) < layout.delimiters:
         raise LogError(
-            f"{path}, line 1 has {counted(line.count(mark) + 1, 'field')}, but sacct_format "
-            f"names {len(names)}; give the fields in their order, and delimiter= if it is not "
-            f"{mark!r}."
+            f"{path}, line 1 has {counted(line.count(mark) + 1, 'field')} separated by {mark!r}, "
+            f"but {len(names)} were given",
+            argument="sacct_format",
+            given=sacct_format,
+            advice="give the fields in their order in {sacct_format}, or another {delimiter}",
         )
     return layout, headed
 
@@ -180,8 +179,9 @@ def _check_fields(path: Path, names: list[str], unit: str) -> None:
     for what, some in (_NEEDED | {f"the need in {unit}s": _NEEDS[unit]}).items():
         if not set(some) & set(names):
             raise LogError(
-                f"{path}, line 1 has no field for {what}, only {', '.join(names)}; add "
-                f"{' or '.join(some)} to the option --format of sacct."
+                f"{path}, line 1 has no field for {what}, only {', '.join(names)}",
+                allowed=", ".join(some),
+                advice=f"add {' or '.join(some)} to the option --format of sacct",
             )
 
 

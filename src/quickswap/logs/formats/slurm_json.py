@@ -6,30 +6,23 @@ import codecs
 import json
 import re
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 
-from quickswap.logs.errors import LogError
+from quickswap.errors import LogError
 from quickswap.logs.formats.source import chunks
-from quickswap.logs.job_rows import unread
-from quickswap.logs.quality import MARK
+from quickswap.logs.job_rows import text_rows
 
-__all__ = ["FIELDS", "frames"]
+__all__ = ["frames"]
 
 _ROWS = 20_000
 """Jobs per block."""
 _BLANK = re.compile(r"\s*")
 _DECODER = json.JSONDecoder()
 _ADVICE = 'give the output of "sacct --json", or a table in CSV or Parquet'
-
-FIELDS = (
-    *("jobid", "submit", "eligible", "start", "end", "elapsedraw", "alloccpus", "reqcpus"),
-    *("allocnodes", "alloctres", "reqtres", "state", "timelimitraw", "user", "group"),
-    *("partition", "queue"),
-)
-"""The fields of a job that are read, with their names in sacct."""
 
 
 class _Text:
@@ -76,19 +69,17 @@ class _Text:
         """
         self.peek()
         while True:
-            try:
+            value, end = None, -1
+            with suppress(ValueError, RecursionError):
                 value, end = _DECODER.raw_decode(self._text, self._at)
-            except (ValueError, RecursionError):
-                value, end = None, len(self._text)
-                failed = True
-            else:
-                failed = False
-            if end < len(self._text) or not self._more():
+            # a value at the end of the text, such as a number, may continue
+            if 0 <= end < len(self._text) or not self._more():
                 break
-        if failed:
+        if end < 0:
             raise LogError(
                 f"{self._path} is not valid JSON at {self._text[self._at : self._at + 40]!r}, so "
-                "it is damaged or truncated; write it again."
+                "it is damaged or truncated",
+                advice="write it again",
             )
         self._at = end
         return value
@@ -100,35 +91,27 @@ def frames(path: Path) -> Iterator[pl.DataFrame]:
     Raises:
         LogError: the file is not valid JSON, or contains no list of jobs.
     """
-    rows: list[tuple[str | None, ...]] = []
+    names = [*_row({})]
+    rows: list[list[str | None]] = []
     lines: list[int] = []
     bad: list[tuple[int, str]] = []
     for number, job in enumerate(_jobs(path), 1):
         if isinstance(job, dict):
-            rows.append(tuple(_row(job)[name] for name in FIELDS))
+            rows.append([*_row(job).values()])
             lines.append(number)
         else:
             bad.append((number, "fields"))
         if len(rows) == _ROWS:
-            yield _frame(rows, lines)
-            rows, lines = [], []
-    if rows:
-        yield _frame(rows, lines)
-    if bad:
-        yield unread(bad)
-
-
-def _frame(rows: list[tuple[str | None, ...]], lines: list[int]) -> pl.DataFrame:
-    return pl.DataFrame(rows, dict.fromkeys(FIELDS, pl.String), orient="row").with_columns(
-        pl.Series("line", lines, pl.Int64), pl.lit(0, pl.UInt64).alias(MARK)
-    )
+            yield from text_rows(names, rows, lines, [0] * len(rows), bad)
+            rows, lines, bad = [], [], []
+    yield from text_rows(names, rows, lines, [0] * len(rows), bad)
 
 
 def _jobs(path: Path) -> Iterator[Any]:
     """Yield the values of the list "jobs" of the object."""
     text = _Text(path)
     if not text.skip("{"):
-        raise LogError(f"{path} is JSON, but not an object with a list of jobs; {_ADVICE}.")
+        raise LogError(f"{path} is JSON, but not an object with a list of jobs", advice=_ADVICE)
     while text.peek() == '"':
         key = text.value()
         text.skip(":")
@@ -142,7 +125,7 @@ def _jobs(path: Path) -> Iterator[Any]:
             return
         text.value()
         text.skip(",")
-    raise LogError(f'{path} is JSON without the list "jobs"; {_ADVICE}.')
+    raise LogError(f'{path} is JSON without the list "jobs"', advice=_ADVICE)
 
 
 def _row(job: dict[str, Any]) -> dict[str, str | None]:
@@ -167,7 +150,6 @@ def _row(job: dict[str, Any]) -> dict[str, str | None]:
         "jobid": number,
         **moments,
         "elapsedraw": _number(time.get("elapsed")),
-        "alloccpus": None,
         "reqcpus": _number(required.get("CPUs")),
         "allocnodes": _number(job.get("allocation_nodes")),
         "alloctres": _listed(tres.get("allocated")),

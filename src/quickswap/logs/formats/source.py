@@ -9,9 +9,9 @@ from concurrent.futures import Executor, Future, ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, BinaryIO, TypeVar
 
-from quickswap.logs.errors import LogError
+from quickswap.errors import LogError
 
-__all__ = ["BLOCK", "ahead", "blocks", "chunks", "head", "threads"]
+__all__ = ["BLOCK", "ahead", "blocks", "chunks", "first_text", "head", "threads"]
 
 T = TypeVar("T")
 S = TypeVar("S")
@@ -39,11 +39,20 @@ def head(path: Path) -> bytes:
         if size >= _CHUNK:
             break
     result = b"".join(parts)
-    if not result.strip():
-        raise LogError(f"{path} is empty; give a log with at least one job.")
     if result.startswith(_UTF16):
-        raise LogError(f"{path}, line 1 is UTF-16 text; convert the file to UTF-8.")
+        raise LogError(f"{path}, line 1 is UTF-16 text", advice="convert the file to UTF-8")
+    if not _decoded(result).strip():
+        raise LogError(f"{path} is empty", advice="give a log with at least one job")
     return result
+
+
+def first_text(path: Path) -> str:
+    """Return the beginning of a log as text, from the first line that is not empty."""
+    return _decoded(head(path)).lstrip("\r\n")
+
+
+def _decoded(text: bytes) -> str:
+    return text.removeprefix(_UTF8).decode("utf-8", "replace")
 
 
 def blocks(path: Path, lone_cr: bool = False) -> Iterator[bytes]:
@@ -102,24 +111,19 @@ def chunks(path: Path) -> Iterator[bytes]:
         with path.open("rb") as file:
             magic = file.read(4)
             file.seek(0)
-            opener = _decompressor(magic)
-            if opener is None:
-                yield from iter(lambda: file.read(_CHUNK), b"")
+            if magic.startswith(_GZIP):
+                yield from _inflated(file, lambda: zlib.decompressobj(wbits=31), path)
+            elif magic.startswith(_ZSTD):
+                import zstandard
+
+                yield from _inflated(file, zstandard.ZstdDecompressor().decompressobj, path)
             else:
-                yield from _inflated(file, opener, path)
+                yield from iter(lambda: file.read(_CHUNK), b"")
     except OSError as error:
         reason = error.strerror or str(error)
-        raise LogError(f"{path} cannot be read ({reason}); give the file of a log.") from error
-
-
-def _decompressor(magic: bytes) -> Callable[[], Any] | None:
-    if magic.startswith(_GZIP):
-        return lambda: zlib.decompressobj(wbits=31)
-    if magic.startswith(_ZSTD):
-        import zstandard
-
-        return lambda: zstandard.ZstdDecompressor().decompressobj()
-    return None
+        raise LogError(
+            f"{path} cannot be read ({reason})", advice="give the file of a log"
+        ) from error
 
 
 def _inflated(file: BinaryIO, opener: Callable[[], Any], path: Path) -> Iterator[bytes]:
@@ -131,8 +135,8 @@ def _inflated(file: BinaryIO, opener: Callable[[], Any], path: Path) -> Iterator
                 part = stream.decompress(chunk)
             except Exception as error:  # zlib.error, or ZstdError of a package imported on demand
                 raise LogError(
-                    f"{path} is damaged: decompression fails after {out} bytes of text; download "
-                    "it again."
+                    f"{path} is damaged: decompression fails after {out} bytes of text",
+                    advice="download it again",
                 ) from error
             fed = True
             out += len(part)
@@ -145,6 +149,6 @@ def _inflated(file: BinaryIO, opener: Callable[[], Any], path: Path) -> Iterator
                 stream, fed = opener(), False
     if fed:
         raise LogError(
-            f"{path} is truncated: the compressed stream ends after {out} bytes of text; download "
-            "it again."
+            f"{path} is truncated: the compressed stream ends after {out} bytes of text",
+            advice="download it again",
         )

@@ -15,10 +15,12 @@ import numpy.typing as npt
 import polars as pl
 
 from quickswap._words import counted
+from quickswap.errors import LogError
 from quickswap.logs import extraction, values
 from quickswap.logs.formats.source import ahead, blocks, threads
 from quickswap.logs.formats.text_lines import LineReader, Lines, fields
 from quickswap.logs.job_rows import LARGEST, Parsed, clean, complete, unix_clock, unread, with_lines
+from quickswap.logs.options import Options, check_zone
 from quickswap.logs.quality import Tally
 from quickswap.logs.rules import bit
 from quickswap.logs.times import MINUTE
@@ -104,9 +106,17 @@ class _Header:
         return {name: size for name, size in found.items() if size > 0}
 
 
-def parse(path: Path, unit: str, tally: Tally) -> Parsed:
+def parse(path: Path, options: Options, tally: Tally) -> Parsed:
     """Parse an SWF log; blank lines and comments are skipped."""
-    header = _Header()
+    unit, header = options.unit, _Header()
+    if unit == "gpu":
+        raise LogError(
+            f"{path} is in SWF, which does not contain GPUs",
+            argument="unit",
+            given=unit,
+            allowed="cpu, node",
+            advice="give {unit:cpu} or {unit:node}",
+        )
     with threads() as pool:
         parts = [clean(frame, tally) for frame in _frames(path, header, tally, pool)]
     frame = pl.concat(parts) if parts else clean(unread([]), tally)
@@ -118,12 +128,17 @@ def parse(path: Path, unit: str, tally: Tally) -> Parsed:
         clock = header.number("UnixStartTime")
         if clock is None:
             tally.facts.append("The log does not contain its start time (UnixStartTime).")
+    zone = header.facts.get("TimeZoneString")
+    try:
+        check_zone(zone or "UTC")
+    except LogError:  # the header may contain anything
+        zone = None
     return Parsed(
         frame,
         header.facts,
         None if servers is None else int(servers),
         clock,
-        header.facts.get("TimeZoneString"),
+        zone,
         header.partitions(unit),
     )
 
@@ -249,15 +264,20 @@ def _regular(
     def known(name: str) -> pl.Expr:
         return pl.when(pl.col(name) >= 0).then(pl.col(name)).otherwise(None).alias(name)
 
-    status = pl.col("status").cast(pl.Int64, strict=False)
     return complete(
         with_lines(frame, numbers, marks).with_columns(
             *(known(name) for name in ("submit", "size", "need", "requested", "estimate")),
             pl.when(pl.col("wait") != -1).then(pl.col("wait")).alias("wait"),
             *(known(name).cast(pl.Int64).cast(pl.String) for name in _LABELS),
-            status.replace_strict(_STATES, default=None, return_dtype=pl.String).alias("state"),
+            state=_state(pl.col("status")),
         )
     )
+
+
+def _state(status: pl.Expr) -> pl.Expr:
+    """Return the state of a job, given its status as a number."""
+    number = status.cast(pl.Int64, strict=False)
+    return number.replace_strict(_STATES, default=None, return_dtype=pl.String)
 
 
 def _with_words(
@@ -277,26 +297,18 @@ def _with_words(
         if name != "wait"
     ).with_columns(pl.when(values.number(pl.col("wait")).ne_missing(-1)).then(pl.col("wait")))
     number = values.number(pl.col("status"))
-    status = number.cast(pl.Int64, strict=False).replace_strict(
-        _STATES, default=None, return_dtype=pl.String
-    )
     whole = {name: pl.col(name).str.replace(r"^\+?(\d+)\.0*$", "${1}") for name in _LABELS}
     frame = (
         with_lines(frame, numbers, marks)
         .with_columns(
-            state=pl.when(number.is_null()).then(values.state(pl.col("status"))).otherwise(status),
+            state=pl.coalesce(
+                pl.when(number.is_null()).then(values.state(pl.col("status"))), _state(number)
+            ),
             **whole,
         )
         .drop("status", "think")
     )
-    sources: extraction.Sources = {
-        "size": [("size", values.duration(pl.col("size")))],
-        "wait": [("wait", values.duration(pl.col("wait")))],
-        "need": [("need", values.count(pl.col("need")))],
-        "requested": [("requested", values.count(pl.col("requested")))],
-        "estimate": [("estimate", values.duration(pl.col("estimate")))],
-    }
-    return extraction.extract(frame, sources, None, tally)
+    return extraction.extract(frame, extraction.named_sources(frame), None, tally)
 
 
 def _compare_with_header(header: _Header, frame: pl.DataFrame, tally: Tally) -> None:
@@ -316,7 +328,7 @@ def _compare_with_header(header: _Header, frame: pl.DataFrame, tally: Tally) -> 
     if nodes and processors and nodes < processors and isinstance(most, int) and most <= nodes:
         tally.facts.append(
             f"No need exceeds MaxNodes, {int(nodes)}, and MaxProcs is {int(processors)}; if needs "
-            'are numbers of nodes, give unit="node".'
+            "are numbers of nodes, give the unit node."
         )
     waits = frame.get_column("wait").drop_nulls()
     positive = waits.filter(waits > 0)

@@ -10,21 +10,22 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
+from quickswap.errors import LogError, unknown
 from quickswap.logs import extraction, values
-from quickswap.logs.errors import LogError
-from quickswap.logs.formats.source import blocks, head
+from quickswap.logs.formats.source import blocks, first_text
 from quickswap.logs.formats.text_lines import LineReader, Lines, fields
 from quickswap.logs.job_rows import (
     LOCAL_TIMES,
     TEXTS,
     Parsed,
     clean,
+    text_rows,
     unix_clock,
     unread,
     with_lines,
 )
-from quickswap.logs.joblog import stored_metadata
-from quickswap.logs.options import TimeUnit
+from quickswap.logs.joblog import stored_metadata, unreadable
+from quickswap.logs.options import Options
 from quickswap.logs.quality import DROP, MARK, Tally
 from quickswap.logs.time_unit import PlainTimes
 
@@ -33,12 +34,6 @@ __all__ = ["find_delimiter", "parse_csv", "parse_parquet"]
 KNOWN = ("submit", "need", "size", "estimate", "wait", "eligible", "start", "end", *TEXTS)
 """The columns of a table; the first three are required, where `start` and `end` can give `size`."""
 
-_READINGS = {
-    "size": values.duration,
-    "wait": values.duration,
-    "need": values.count,
-    "estimate": values.duration,
-}
 _DATED_WITHOUT_ZONE = r"^\s*\d{4}-\d\d-\d\d([T ][\d:.]+)?\s*$"
 _ADVICE = "give a table with one row per job"
 _END = "\x1e"
@@ -53,20 +48,13 @@ def find_delimiter(line: str) -> str | None:
     return best if best in line else None
 
 
-def parse_csv(
-    path: Path,
-    columns: Mapping[str, str] | None,
-    zone: str | None,
-    time_unit: TimeUnit | None,
-    tally: Tally,
-) -> Parsed:
+def parse_csv(path: Path, options: Options, tally: Tally) -> Parsed:
     """Parse a table whose first line contains the names of the columns; blank lines are skipped."""
-    text = head(path).removeprefix(b"\xef\xbb\xbf").decode("utf-8", "replace").lstrip("\r\n")
-    line = text.replace("\r", "\n").partition("\n")[0]
+    line = first_text(path).replace("\r", "\n").partition("\n")[0]
     mark = find_delimiter(line) or ","
     names = [word.strip() for word in next(csv.reader([line.replace("\0", " ")], delimiter=mark))]
-    mapping = _mapping(path, names, columns)
-    plain = PlainTimes(path, time_unit)
+    mapping = _mapping(path, names, options.columns)
+    zone, plain = options.timezone, PlainTimes(path, options.time_unit)
     reader, first = LineReader(lone_cr=True), True
     parts: list[pl.DataFrame] = []
     for block in _even_quotes(blocks(path, lone_cr=True)):
@@ -75,41 +63,37 @@ def parse_csv(
         parts += [clean(_jobs(frame, names, mapping, zone, plain, tally), tally) for frame in rows]
         first = False
     if tally.rows == 0:
-        raise LogError(f"{path} has a header, but no jobs; {_ADVICE}.")
+        raise LogError(f"{path} has a header, but no jobs", advice=_ADVICE)
     frame = pl.concat(parts) if parts else clean(unread([]), tally)
     plain.check(frame, tally)
     return Parsed(frame, {}, None, unix_clock(frame, tally), zone)
 
 
-def parse_parquet(
-    path: Path,
-    columns: Mapping[str, str] | None,
-    zone: str | None,
-    time_unit: TimeUnit | None,
-    tally: Tally,
-) -> Parsed:
+def parse_parquet(path: Path, options: Options, tally: Tally) -> Parsed:
     """Parse a Parquet file, and the metadata in a file that `JobLog.write_parquet` wrote."""
-    facts = stored_metadata(path) or {}
+    facts, zone = stored_metadata(path) or {}, options.timezone
     try:
         table = pl.scan_parquet(path)
         names = table.collect_schema().names()
-        mapping = _mapping(path, names, columns)
+        mapping = _mapping(path, names, options.columns)
         frame = table.select(
             pl.col(own).alias(f"f{names.index(own)}") for own in mapping.values()
         ).collect()
     except (OSError, pl.exceptions.PolarsError) as error:
-        raise LogError(f"{path} cannot be read as Parquet; download or write it again.") from error
+        raise unreadable(path) from error
     for name, own in mapping.items():
         kind = frame.schema[f"f{names.index(own)}"]
         if kind.is_nested() or kind in (pl.Binary, pl.Object, pl.Time):
             raise LogError(
-                f"{path}: the column {own!r} ({name}) is {kind}; it must be numbers or texts."
+                f"{path}: the column {own!r} ({name}) is {kind}; it must be numbers or texts.",
+                given=str(kind),
+                allowed="numbers or texts",
             )
     frame = frame.with_row_index("line", offset=1).with_columns(pl.lit(0, pl.UInt64).alias(MARK))
-    plain = PlainTimes(path, "s" if facts else time_unit)
+    plain = PlainTimes(path, "s" if facts else options.time_unit)
     jobs = clean(_jobs(frame, names, mapping, zone, plain, tally), tally)
     if tally.rows == 0:
-        raise LogError(f"{path} has columns, but no jobs; {_ADVICE}.")
+        raise LogError(f"{path} has columns, but no jobs", advice=_ADVICE)
     plain.check(jobs, tally)
     clock = facts["origin"] if facts else unix_clock(jobs, tally)
     return Parsed(jobs, facts.get("header", {}), facts.get("servers"), clock, zone)
@@ -120,31 +104,39 @@ def _mapping(path: Path, names: list[str], columns: Mapping[str, str] | None) ->
     given = dict(columns or {})
     for name, own in given.items():
         if name not in KNOWN:
-            raise LogError(f"columns has {name!r}; its keys must be among {', '.join(KNOWN)}.")
+            unknown("column", name, KNOWN, LogError, argument="columns")
         if own not in names:
-            raise LogError(f"{path}, line 1 has no column {own!r}, only {_listed(names)}.")
+            raise LogError(
+                f"{path}, line 1 has no column {own!r}, only {_listed(names)}.",
+                argument="columns",
+                given=own,
+                allowed=_listed(names),
+            )
     result = {name: name for name in KNOWN if name in names} | given
     for name, own in result.items():
         if names.count(own) > 1:
             places = [str(at) for at, each in enumerate(names, 1) if each == own]
             raise LogError(
                 f"{path}, line 1 has {len(places)} columns {own!r} ({', '.join(places)}), one of "
-                f"which is {name}; give each column a different name."
+                f"which is {name}",
+                advice="give each column a different name",
             )
     timed = "end" in result and not {"start", "wait"}.isdisjoint(result)
     for name in KNOWN[:3]:
         if name not in result and not (name == "size" and timed):
             instead = " (or 'start' and 'end')" if name == "size" else ""
             raise LogError(
-                f"{path}, line 1 has no column {name!r}{instead}, only {_listed(names)}; give its "
-                f'name in the file by columns={{"{name}": ...}}.'
+                f"{path}, line 1 has no column {name!r}{instead}, only {_listed(names)}",
+                argument="columns",
+                allowed=_listed(names),
+                advice=f"give its name in the file by {{columns:{name}=...}}",
             )
     return result
 
 
 def _listed(names: list[str]) -> str:
     shown = ", ".join(repr(name[:40]) for name in names[:20])
-    return shown + (", ..." if len(names) > 20 else "")
+    return shown + (f" and {len(names) - 20} more" if len(names) > 20 else "")
 
 
 def _even_quotes(text: Iterator[bytes]) -> Iterator[bytes]:
@@ -213,14 +205,10 @@ def _quoted(
             raise csv.Error
     except csv.Error as error:
         raise LogError(
-            f"{path}, line {lines.numbers[min(begins, len(lines) - 1)]}: a quote is not closed; "
-            "correct the file."
+            f"{path}, line {lines.numbers[min(begins, len(lines) - 1)]}: a quote is not closed",
+            advice="correct the file",
         ) from error
-    if bad:
-        yield unread(bad)
-    if good:
-        frame = pl.DataFrame(good, dict.fromkeys(names, pl.String), orient="row")
-        yield with_lines(frame, lines.numbers[where], lines.marks()[where])
+    yield from text_rows(names, good, lines.numbers[where], lines.marks()[where], bad)
 
 
 def _jobs(
@@ -250,11 +238,7 @@ def _jobs(
     frame = frame.with_columns(pl.col(name).cast(pl.String) for name in TEXTS if name in fields)
     if "state" in fields:
         frame = frame.with_columns(values.state(pl.col("state")))
-    sources = {
-        name: [(name, reading(pl.col(name)))]
-        for name, reading in _READINGS.items()
-        if name in fields
-    }
+    sources = extraction.named_sources(frame)
     return extraction.extract(plain.seconds(frame), sources, zone, tally)
 
 
