@@ -130,7 +130,7 @@ class TestCommand:
             (("--merge", "a.db"), "--merge requires --store"),
             (("GRID", "--shard", "4/3"), "third of ten"),
             (("GRID", "--against", "fcfs"), "must be a policy of the grid"),
-            (("GRID", "--loads", "x"), "numbers separated by commas"),
+            (("GRID", "--loads", "x"), "separated by commas"),
             (("GRID", "--seeds", "1.5"), "whole numbers"),
             (("GRID", "--seeds", ","), "--seeds is ','; give whole numbers"),
             (("GRID", "--loads", ".5", "--rates", "1"), "are both given"),

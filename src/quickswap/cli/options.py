@@ -46,12 +46,13 @@ def _whole(_: Any, tokens: Sequence[Token]) -> int:
 
 
 def _numbers(_: Any, tokens: Sequence[Token]) -> tuple[float, ...]:
-    """Read numbers that are separated by commas or blanks."""
+    """Read positive numbers that are separated by commas or blanks."""
     text = tokens[0].value
     with suppress(ValueError):
-        if values := tuple(map(float, text.split("," if "," in text else None))):
+        values = tuple(map(float, text.split("," if "," in text else None)))
+        if values and all(0 < value < math.inf for value in values):
             return values
-    raise ValueError("give numbers separated by commas, as in 0.5,0.7,0.9")
+    raise ValueError("give numbers above 0 separated by commas, as in 0.5,0.7,0.9")
 
 
 def _seeds(_: Any, tokens: Sequence[Token]) -> tuple[int, ...]:
