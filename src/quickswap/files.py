@@ -33,7 +33,9 @@ def write_with(path: str | Path, write: Callable[[Path], object]) -> None:
                 write(path)
                 return
             temporary = _temporary(path)
-            temporary.chmod(0o666 & ~_umask())
+            mask = os.umask(0)  # the only way to read it
+            os.umask(mask)
+            temporary.chmod(0o666 & ~mask)
             write(temporary)
             temporary.replace(path)
     finally:
@@ -48,7 +50,8 @@ def checked_path(path: object) -> Path:
         QuickswapError: it is neither text nor a path.
     """
     if not isinstance(path, str | os.PathLike):
-        raise QuickswapError(f"the name of a file must be text or a Path, not {shown(path)}.")
+        message = f"the name of a file must be text or a Path, not {shown(path)}."
+        raise QuickswapError(message, given=path, allowed="text or a Path")
     name = os.fsdecode(path)
     if "\0" in name:
         raise QuickswapError(f"{shown(name)} is not a file name: it contains a zero byte.")
@@ -61,12 +64,6 @@ def same_file(first: str | Path, second: str | Path) -> bool:
         if os.path.samefile(first, second):
             return True
     return os.path.realpath(first) == os.path.realpath(second)
-
-
-def _umask() -> int:
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask
 
 
 def check_file(path: str | Path) -> None:

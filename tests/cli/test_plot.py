@@ -106,7 +106,7 @@ class TestMistakes:
             ({"metrics": "p99_wating_time"}, "did you mean 'p99_waiting_time'"),
             ({"metrics": "jain", "per_class": True}, "metric jain applies to all jobs"),
             ({"metrics": "mean_duration_of_phase_1"}, "no point has a value of mean_duration"),
-            ({"metrics": []}, "give one or several"),
+            ({"metrics": []}, "one or several"),
             ({"policies": "msff"}, "unknown policy: 'msff'.*did you mean 'msf'"),
             ({"policies": "fcfs"}, "no points of policy fcfs: give some of msf, first-fit"),
             ({"x": "lod"}, "unknown axis: 'lod'.*did you mean 'load'"),
@@ -146,7 +146,7 @@ class TestMistakes:
         qs.Store(tmp_path / "new.db").close()
         with pytest.raises(qs.QuickswapError, match=r"new\.db is empty"):
             plot_store(tmp_path / "new.db")
-        with pytest.raises(qs.QuickswapError, match="give a Store, its file, or several"):
+        with pytest.raises(qs.QuickswapError, match="a Store, its file, or several"):
             plot_store([])
 
     def test_a_store_of_another_format(self, curves: tuple[Path, qs.Grid], tmp_path: Path) -> None:
@@ -265,7 +265,7 @@ class TestCommand:
             (["--output", "a.gif"], "the ending of a.gif"),
             (["--output", "no/a.svg"], "there is no folder no"),
             (["-o", "-"], "the ending of - is none"),
-            (["--policies", ""], "give one or several, or leave it out"),
+            (["--policies", ""], "--policies is ''"),
             (["--loads", "x"], "--loads is 'x'"),
         ],
     )

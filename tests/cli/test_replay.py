@@ -124,11 +124,11 @@ def test_every_setting_arrives(log: str, capsys: pytest.CaptureFixture[str]) -> 
 MISTAKES = [
     (["--policies", "unknown"], "unknown"),
     (["--policies", "msfq"], "MSFQ serves systems of two classes"),
-    (["--policies", ""], "--policies is ''; give at least one policy, as in"),
-    (["--load-factors", ""], "--load-factors is ''; give numbers separated by commas, as in 1,1.1"),
+    (["--policies", ""], "--policies is ''"),
+    (["--load-factors", ""], "--load-factors is ''"),
     (["--load-factors", "1,1.0000000001"], "1 and 1.0000000001, which differ"),
-    (["--report", "-"], "--report is -"),
-    (["--report", "--debug"], "--report is --debug"),
+    (["--report", "-"], "--report"),
+    (["--report", "--debug"], "--report"),
     (["--from", "2030-01-01"], "--from"),
     (["--format", "csv"], "give --format swf or omit it."),
     (["--warmup", ".9", "--cooldown", ".09999"], "no job is measured: all were submitted in the"),
@@ -136,16 +136,16 @@ MISTAKES = [
         ["--groups", "class", "--report", "r.html"],
         "which is empty in this log; give one that it",
     ),
-    (["--load-factors", "1,x"], "--load-factors is '1,x'; give numbers separated by commas"),
-    (["--load-factors", "0"], "must be a positive finite number"),
+    (["--load-factors", "1,x"], "--load-factors is '1,x'"),
+    (["--load-factors", "0"], "--load-factors is '0'"),
     (["--classes", "1"], "is in none of the groups 1"),
     (["--estimate", "maybe"], "--estimate is 'maybe'"),
     (["--from", "2030-01-01"], "--from"),
-    (["--report=-"], "--report is -"),
+    (["--report=-"], "--report is '-'"),
     (["--outcomes", "/nowhere/x"], "/nowhere/x cannot be written"),
     (["--csv", "x", "--json", "x"], "x is given for two outputs"),
-    (["--load-factors", "1,,2"], "--load-factors is '1,,2'; give numbers"),
-    (["--load-factors", "1,"], "--load-factors is '1,'; give numbers"),
+    (["--load-factors", "1,,2"], "--load-factors is '1,,2'"),
+    (["--load-factors", "1,"], "--load-factors is '1,'"),
     (["--warmup", "2"], "--warmup is 2.0; it must be a share"),
     (["--warmup", ".6", "--cooldown", ".5"], "--warmup is 0.6; it must be below 0.5"),
     (["--seed=-1"], "--seed must be a whole number"),
@@ -255,7 +255,7 @@ def test_the_report(log: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
     assert code == 0
     assert out.endswith(f"report: {report}\n")
     page = report.read_text(encoding="utf-8")
-    command = "quickswap replay log.swf --servers 20 --seed 3 --policies 'easy; fcfs' --report"
+    command = "quickswap replay log.swf --servers 20 --seed 3 --policies 'easy fcfs' --report"
     assert command in unescape(page)
     assert str(tmp_path) not in page
     assert len(re.findall(r"^0\.\d+ +(?:EASY|FCFS)", out, re.M)) == 6  # at three loads

@@ -323,3 +323,17 @@ def test_compare_keeps_the_load_in_the_name_of_the_model(
 ) -> None:
     out = good(capsys, "compare", "one-or-all:k=4,load=.5", "--jobs", "2000", "--csv", "-")
     assert pl.read_csv(io.StringIO(out))["load"].unique().to_list() == [0.5]
+
+
+@pytest.mark.parametrize(
+    ("option", "values"),
+    [("--loads", ("0.3", "0.6")), ("--rates", ("1", "2")), ("--policies", ("msf", "fcfs"))],
+)
+def test_a_list_is_one_value(
+    option: str, values: tuple[str, str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A repeated option would leave open whether the values are joined or replaced."""
+    words = [word for value in values for word in (option, value)]
+    code, out, err = run(capsys, "compare", "four-class", "--jobs", "400", *words)
+    assert (code, out) == (2, "")
+    assert option in err

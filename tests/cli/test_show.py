@@ -139,7 +139,7 @@ MISTAKES = [
     (["show", "borg-b", "--load", "-1"], "load must be a positive finite number, not -1.0"),
     (["show", "borg-b", "--rate", "nan"], "arrival rate must be a positive finite number, not nan"),
     (["show", "borg-b", "--rate", "1", "--load", "1"], "--rate and --load are both given"),
-    (["show", "borg-b", "--servers", "1000"], "needs 2000: give 2000 or more"),
+    (["show", "borg-b", "--servers", "1000"], "need 2000: give 2000 or more"),
     (["show", "borg-c"], "did you mean 'borg-b'?"),
     (["show", "one-or-all:k=0"], "k of preset one-or-all must be a whole number"),
     (["show", "nowhere.toml"], "there is no file nowhere.toml"),

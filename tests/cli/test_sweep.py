@@ -16,7 +16,7 @@ import pytest
 import quickswap as qs
 from cli_helpers import run, struck
 from conftest import GRID
-from quickswap.cli.points import duration
+from quickswap.cli.running import duration
 from verification.known import FOUR
 
 
@@ -112,7 +112,7 @@ class TestCommand:
     def test_many_points_have_a_line_for_each_cell(
         self, grid: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr("quickswap.cli.sweep_tables.MOST", 3)
+        monkeypatch.setattr("quickswap.cli.sweep.MOST", 3)
         options = ("--loads", ".4,.6,1.2", "--against", "static-quickswap:threshold=2")
         code, out, _ = run(capsys, "sweep", str(grid), *options)
         assert code == 0
@@ -130,12 +130,12 @@ class TestCommand:
             (("--merge", "a.db"), "--merge requires --store"),
             (("GRID", "--shard", "4/3"), "third of ten"),
             (("GRID", "--against", "fcfs"), "must be a policy of the grid"),
-            (("GRID", "--loads", "x"), "numbers separated by commas"),
+            (("GRID", "--loads", "x"), "separated by commas"),
             (("GRID", "--seeds", "1.5"), "whole numbers"),
             (("GRID", "--seeds", ","), "--seeds is ','; give whole numbers"),
             (("GRID", "--loads", ".5", "--rates", "1"), "are both given"),
             (("GRID", "--budget", "100"), "precision"),
-            (("GRID", "--parquet=-"), "--parquet is -"),
+            (("GRID", "--parquet=-"), "--parquet is '-'"),
             (("GRID", "--store", "GRID"), "not a store of results"),
             (("nowhere.toml",), "cannot be read"),
             (("GRID", "--policies", "mfs"), "did you mean"),

@@ -121,12 +121,12 @@ def test_a_load_close_to_one(capsys: pytest.CaptureFixture[str]) -> None:
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (("four-class", "--metric", "p95"), "unknown metric: 'p95'"),
+        (("four-class", "--metric", "p95"), "unknown --metric: 'p95'"),
         (("four-class", "--rate", "3", "--load", ".5"), "--rate and --load are both given"),
         (("four-class", "--load", "1.1"), "no policy is stable"),
         (("four-class", "--policies", "msfq"), "cannot be a candidate"),
         (("four-class", "--policies", "fcfs"), "none of the 1 candidate is stable"),
-        (("four-class", "--policies", ""), "--policies is empty"),
+        (("four-class", "--policies", ""), "--policies is ''"),
         (("four-class", "--jobs", "1e4"), "or more, or fewer policies"),
         (("four-class", "--indifference", "2"), "--indifference is 2"),
         (("four-class", "--store", "/nowhere/t.db"), "/nowhere"),

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 import quickswap as qs
-from quickswap.sweeps.point import SETTINGS
+from quickswap.engine.settings import SETTINGS
 from verification.known import FOUR
 
 CHANGES: dict[str, Any] = {

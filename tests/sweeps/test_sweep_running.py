@@ -16,7 +16,7 @@ import pytest
 
 import quickswap as qs
 from quickswap.sweeps import Failure, Outcomes, SweepProgress, run_points
-from quickswap.sweeps.costs import Costs, expected_work
+from quickswap.sweeps.costs import Costs, expected_work, kind_of
 from quickswap.sweeps.run import compute
 from verification.known import FOUR
 
@@ -135,16 +135,18 @@ def test_heavy_points_first() -> None:
 
 
 def test_costs_are_learned() -> None:
-    costs, (cheap, dear) = (
-        Costs(),
-        [qs.Point.of(FOUR, each, jobs=10**6) for each in ("msf", "fcfs")],
-    )
-    assert costs.expected(cheap) == costs.expected(dear) == expected_work(cheap)
+    costs = Costs()
+    cheap, dear = (qs.Point.of(FOUR, each, jobs=10**6) for each in ("msf", "fcfs"))
+
+    def expected(point: qs.Point) -> float:
+        return costs.rate(kind_of(point)) * expected_work(point)
+
+    assert expected(cheap) == expected(dear) == expected_work(cheap)
     costs.learn(dear, 3.0)
-    assert costs.expected(cheap) == pytest.approx(3)  # nothing better is known
+    assert expected(cheap) == pytest.approx(3)  # nothing better is known
     costs.learn(cheap, 1.0)
-    assert costs.expected(cheap) == pytest.approx(1)
-    assert costs.expected(dear) == pytest.approx(3)
+    assert expected(cheap) == pytest.approx(1)
+    assert expected(dear) == pytest.approx(3)
 
 
 def test_a_precision_costs_more_the_higher_the_load() -> None:

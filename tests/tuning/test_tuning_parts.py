@@ -13,7 +13,7 @@ import quickswap as qs
 from quickswap.cli.tune import _print
 from quickswap.sweeps import Failure, run_points
 from quickswap.tuning.candidates import between, default_policies, distinct, key_of
-from quickswap.tuning.checking import Request, _rival, tuning_of
+from quickswap.tuning.checking import _rival, tuning_of
 from quickswap.tuning.exact import Exact
 from quickswap.tuning.metrics import excess, gap, measured
 from quickswap.tuning.race import Race
@@ -251,15 +251,14 @@ def test_fresh_jobs_decide_what_the_race_did_not(
         exact=exact,
     )
     race.run(run, lambda: None)
-    request = Request(system, "weighted", first, indifference, 1, 20_000)
-    before = tuning_of(request, race, exact, None)
+    before = tuning_of(race, first, 20_000)
     assert before.inconclusive == (before.next,)
-    after = tuning_of(request, race, exact, run, 1_000_000)
+    after = tuning_of(race, first, 20_000, run, 1_000_000)
     assert after.next == before.next
     assert [each.standing for each in after.rows] == [Standing.BEST, standing]
     assert after.rows[1].fresh
     assert after.rows[1].above == before.rows[1].above
-    _print("four-class:rate=4", after, interrupted=False)
+    _print("four-class:rate=4", after)
     out = capsys.readouterr().out
     assert f"\n{after.next} is {standing} on the fresh jobs" in out
     assert (", not significantly different\n" in out) == (standing is Standing.ALIKE)

@@ -81,7 +81,7 @@ def _discard_output() -> None:
 
 def _sentence(error: Exception) -> str:
     """Return the message of an error on one line, with arguments called as options."""
-    from cyclopts import UnknownOptionError, UnusedCliTokensError
+    from cyclopts import CoercionError, UnknownOptionError, UnusedCliTokensError
 
     from quickswap.cli.naming import option
     from quickswap.errors import QuickswapError
@@ -91,6 +91,8 @@ def _sentence(error: Exception) -> str:
         return f"unexpected {extra}; see quickswap --help."
     if isinstance(error, UnknownOptionError) and "-" in (error.token.keyword, error.token.value):
         return "standard input (-) is not an input: write it to a file first, and give the file."
+    if isinstance(error, CoercionError) and error.msg and error.token:  # of our own converters
+        return f"{error.token.keyword} is {error.token.value!r}; {error.msg}."
     message = error.calling(option) if isinstance(error, QuickswapError) else str(error)
     return " ".join(message.split())
 

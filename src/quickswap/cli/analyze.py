@@ -5,12 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
-from cyclopts import Parameter
-
-from quickswap.cli.options import Scale, chosen
-from quickswap.cli.run import Whole
+from quickswap.cli.options import Model, Scale, Whole, check_writable, chosen
+from quickswap.cli.running import progress
 
 if TYPE_CHECKING:
     from quickswap.model.system import System
@@ -31,26 +29,22 @@ PERCENTILES = (50, 90, 99, 99.9)
 
 
 def analyze(
-    model: str,
+    model: Model,
     /,
     *,
     threshold: Whole | None = None,
     scale: Scale | None = None,
     plot: Path | None = None,
-    json: Annotated[bool, Parameter(negative=())] = False,
+    json: bool = False,
 ) -> None:
     """Compute without simulation: stability, mean response times, thresholds.
 
+    Most results require Poisson arrivals and exponential sizes.
+
     Parameters
     ----------
-    model
-        A preset (one-or-all, four-class, borg-a, borg-b, kth-sp2, nasa-ipsc), with options as in
-        one-or-all:k=8,p1=0.5, or a TOML file. Most results require
-        Poisson arrivals and exponential sizes.
     threshold
         The threshold l of MSFQ; by default k - 1. On other systems that of Static Quickswap.
-    scale
-        Changes to the model.
     plot
         Draw the mean response time of a one-or-all system against the threshold, in the format of
         the ending: svg, pdf or png.
@@ -59,7 +53,6 @@ def analyze(
     """
     from quickswap._words import counted, load_words
     from quickswap.cli.output import print_json, writing_files
-    from quickswap.cli.run import check_writable, progress
     from quickswap.errors import ModelError
     from quickswap.plotting import check_format, plot_thresholds
     from quickswap.theory.conditions import is_exclusive
@@ -204,14 +197,9 @@ def _thresholds(scans: Sequence[Thresholds], level: int) -> dict[str, Any]:
 
 
 def _print(model: str, system: System, data: dict[str, Any]) -> None:
-    from quickswap._words import counted, load_words
-    from quickswap.cli.output import print_table
+    from quickswap.cli.output import heading, print_table
 
-    print(
-        f"{model}: {counted(system.servers, 'server')}, {counted(len(system.classes), 'class')}, "
-        f"{data['arrival_rate']:.6g} arrivals per second, load {load_words(data['load'])}, "
-        f"capacity {data['capacity']:.6g}\n"
-    )
+    print(f"{heading(model, system)}, capacity {data['capacity']:.6g}\n")
     print("Stability, arrivals per second")
     rows = [
         [

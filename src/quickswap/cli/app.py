@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from cyclopts import App
+from cyclopts import App, Parameter
 
 from quickswap.cli.analyze import analyze
 from quickswap.cli.compare import compare
@@ -27,6 +27,7 @@ def build() -> App:
         help="Simulate, compare and understand scheduling policies for multiserver jobs.",
         version=_version,
         help_formatter=Layout(),
+        default_parameter=Parameter(negative=()),  # flags are off unless given
     )
     for command in COMMANDS:
         app.command(command)

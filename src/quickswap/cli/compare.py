@@ -2,45 +2,56 @@
 
 from __future__ import annotations
 
-import math
+from functools import partial
 from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
-from quickswap.cli.options import Scale, chosen
-from quickswap.cli.run import Output, Settings, check_writable, keywords, progress
+from quickswap.cli.options import (
+    Debug,
+    File,
+    Model,
+    Numbers,
+    Output,
+    Quantities,
+    Scale,
+    SettingOptions,
+    Threads,
+    Words,
+    check_writable,
+    chosen,
+)
+from quickswap.cli.running import progress, until_interrupted
 
 if TYPE_CHECKING:
     from quickswap.simulation.comparison import Comparison
-    from quickswap.simulation.result import Result
 
-__all__ = ["compare", "mark", "numbers"]
+__all__ = ["compare"]
 
 JOBS = 15_000_000
 """Completions of each run by default: five loads and five policies in less than a minute."""
 
 
 def compare(
-    model: str,
+    model: Model,
     /,
     *,
-    policies: str | None = None,
-    loads: str | None = None,
-    rates: str | None = None,
+    policies: Words | None = None,
+    loads: Numbers | None = None,
+    rates: Numbers | None = None,
     scale: Scale | None = None,
-    settings: Settings | None = None,
+    settings: SettingOptions | None = None,
+    threads: Threads = None,
+    debug: Debug = False,
     plot: Path | None = None,
-    csv: Output = None,
+    csv: Quantities = None,
     json: Output = None,
-    parquet: Path | None = None,
+    parquet: File = None,
 ) -> None:
     """Compare policies on a model; print a table with 95 % intervals, the best marked.
 
     Parameters
     ----------
-    model
-        A preset (one-or-all, four-class, borg-a, borg-b, kth-sp2, nasa-ipsc), with options as in
-        one-or-all:k=8,p1=0.5, or a TOML file.
     policies
         Policies, separated by spaces or semicolons, in quotes: "msf smash:window=10". By default
         MSF, First-Fit, Static Quickswap, and Adaptive Quickswap with and without backfilling.
@@ -48,21 +59,14 @@ def compare(
         Loads, separated by commas; by default 0.5,0.6,0.7,0.8,0.9.
     rates
         Total arrivals per second, separated by commas, instead of loads.
-    scale
-        Changes to the model; with --rate or --load, compare at that one point.
-    settings
-        How to simulate; by default 15,000,000 jobs each.
     plot
         Draw the mean response times against the load into this file (svg, pdf or png).
-    csv
-        Write all quantities to this file, one per line (- for standard output).
     json
         Write the whole comparison to this file (- for standard output).
     parquet
         Write all quantities to this file.
     """
     from quickswap.cli.output import emit, writing_files
-    from quickswap.errors import Interrupted, QuickswapError
     from quickswap.files import write_with
     from quickswap.plotting import check_format, plot_comparison
     from quickswap.simulation.comparison import DEFAULT_POLICIES
@@ -71,26 +75,16 @@ def compare(
     check_writable(plot, csv, json, parquet, sources=[model])
     if plot is not None:
         check_format(plot)
-    if str(parquet) == "-":
-        raise QuickswapError("--parquet is -; Parquet is not text: give a file.")
-    chosen_policies = (
-        policies.replace(";", " ").split() if policies is not None else DEFAULT_POLICIES
-    )
     system = chosen(model, scale)
-    arguments = keywords(settings)
-    if arguments["jobs"] is None and arguments["precision"] is None:
-        arguments["jobs"] = JOBS
-    points = _points(model, scale, loads, rates)
-    note = interruption = None
-    try:
-        with progress("comparing") as report:
-            comparison = run(system, chosen_policies, **points, progress=report, **arguments)
-    except Interrupted as interrupted:
-        if interrupted.result is None:
-            raise
-        comparison, interruption = cast("Comparison", interrupted.result), interrupted
-        note = "interrupted: the last row is incomplete"
-    with writing_files() as attempt:
+    how = vars(settings or SettingOptions()) | {"threads": threads, "debug": debug}
+    if how["jobs"] is None and how["precision"] is None:
+        how["jobs"] = JOBS
+    how |= _points(model, scale, loads, rates)
+    with progress("comparing") as report:
+        comparison, interruption = until_interrupted(
+            lambda: run(system, policies or DEFAULT_POLICIES, progress=report, **how)
+        )
+    with writing_files(interruption) as attempt:
         attempt(lambda: emit(csv, lambda: comparison.to_frame().write_csv()))
         attempt(lambda: emit(json, comparison.to_json))
         if parquet is not None:
@@ -98,13 +92,13 @@ def compare(
         if plot is not None:
             attempt(lambda: plot_comparison(comparison, plot))
         if "-" not in {str(csv), str(json)}:
-            _print(comparison, note)  # after the files, which must be written in any case
-        if interruption is not None:
-            raise interruption
+            _print(comparison)  # after the files, which must be written in any case
+            if interruption is not None:
+                print("interrupted: the last row is incomplete")
 
 
 def _points(
-    model: str, scale: Scale | None, loads: str | None, rates: str | None
+    model: str, scale: Scale | None, loads: Numbers | None, rates: Numbers | None
 ) -> dict[str, Any]:
     """Return the points as arguments of `quickswap.compare`.
 
@@ -117,43 +111,27 @@ def _points(
     if sum((single, loads is not None, rates is not None)) > 1:
         raise QuickswapError("give one of --loads, --rates, --load and --rate.")
     named = {option.split("=")[0].strip() for option in model.partition(":")[2].split(",")}
-    if single or (loads is rates is None and named & {"load", "rate"}):
-        return {"loads": None, "rates": None}
-    if rates is not None:
-        return {"loads": None, "rates": numbers("--rates", rates)}
-    return {"loads": LOADS if loads is None else numbers("--loads", loads), "rates": None}
+    if loads is rates is None and not single and not named & {"load", "rate"}:
+        loads = LOADS
+    return {"loads": loads, "rates": rates}
 
 
-def numbers(option: str, text: str, example: str = "0.5,0.7,0.9") -> tuple[float, ...]:
-    """Return the numbers of an option, which are separated by commas."""
-    from quickswap.errors import QuickswapError
-
-    words = text.split() if "," not in text else [word.strip() for word in text.split(",")]
-    try:
-        values = tuple(map(float, words))
-    except ValueError:
-        values = ()
-    if not values:
-        raise QuickswapError(
-            f"{option} is {text!r}; give numbers separated by commas, as in {example}."
-        )
-    return values
-
-
-def _print(comparison: Comparison, note: str | None) -> None:
+def _print(comparison: Comparison) -> None:
     from quickswap._words import counted
-    from quickswap.cli.output import explain_unknown, print_table
+    from quickswap.cli.output import explain_unknown, extremes, mark, overview, print_table, where
+    from quickswap.statistics.quantities import value_of
 
     system = comparison.results[0].system
-    light = min(range(len(system.needs)), key=system.needs.__getitem__)
-    heavy = max(range(len(system.needs)), key=system.needs.__getitem__)
-    columns = ["load", "rate", "policy", "", "weighted mean", "mean"]
-    columns += [f"{system.names[light]} (lightest)", f"{system.names[heavy]} (heaviest)"]
-    columns += ["Jain", "utilisation", "verdict"]
+    light, heavy = (system.names[cls] for cls in extremes(system))
+    columns = ["load", "rate", "policy", "", "weighted mean", "mean", f"{light} (lightest)"]
+    columns += [f"{heavy} (heaviest)", "Jain", "utilisation", "verdict"]
     rows = []
     for point, results in enumerate(comparison.points):
         best = comparison.best(point)
-        rows += [_row(each, mark(each.policy_label, best), light, heavy) for each in results]
+        for each in results:
+            label, values = each.policy_label, overview(system, partial(value_of, each))
+            status = each.verdict.status
+            rows.append([*where(each.system), label, mark(label, best), *values, status])
         rows.append([""] * len(columns))
     servers = counted(system.servers, "server")
     print(f"response times on {servers}, seconds, ± is the 95 % half-width\n")
@@ -162,29 +140,3 @@ def _print(comparison: Comparison, note: str | None) -> None:
     explain_unknown(chain(*rows))
     jobs = counted(sum(each.completed for each in comparison.results), "job", ",")
     print(f"{jobs} in {comparison.seconds:.1f} s")
-    if note:
-        print(note)
-
-
-def mark(label: str, best: tuple[str, ...]) -> str:
-    """Return "best", "tied" or "" for a policy."""
-    if label not in best:
-        return ""
-    return "best" if label == best[0] else "tied"
-
-
-def _row(each: Result, mark: str, light: int, heavy: int) -> list[str]:
-    from quickswap._words import load_words
-
-    system = each.system
-    estimates = (
-        each.weighted_mean_response_time,
-        each.mean_response_time,
-        each.classes[light].mean_response_time,
-        each.classes[heavy].mean_response_time,
-        each.jain_index,
-        each.utilisation,
-    )
-    shown = ["-" if math.isnan(e.value) else str(e) for e in estimates]
-    where = [load_words(system.load), f"{system.arrival_rate:.4g}"]
-    return [*where, each.policy_label, mark, *shown, each.verdict.status]

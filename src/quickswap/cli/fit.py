@@ -8,8 +8,8 @@ from cyclopts import Parameter
 
 from quickswap._words import counted
 from quickswap.cli.naming import given
+from quickswap.cli.options import Output, Whole, check_writable
 from quickswap.cli.reading import Reading, read_log
-from quickswap.cli.run import Output, Whole, check_writable
 
 if TYPE_CHECKING:
     from quickswap.logs import JobLog

@@ -1,16 +1,152 @@
-"""Options that several commands share."""
+"""Options that several commands share: numbers and lists, settings, the model, and files.
+
+The options of settings are built from the fields of `Settings`, their only definition.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+import math
+import os
+from collections.abc import Collection, Iterable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field, fields, make_dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
 
 from cyclopts import Parameter
 
-if TYPE_CHECKING:
-    from quickswap.model.system import System
+from quickswap.engine.settings import Settings
+from quickswap.errors import ModelError, QuickswapError
+from quickswap.files import check_file, same_file
+from quickswap.model.files import load, presets
+from quickswap.model.system import System
 
-__all__ = ["Scale", "chosen"]
+if TYPE_CHECKING:
+    from cyclopts import Token
+
+__all__ = [
+    *("GRID", "Debug", "File", "Model", "Numbers", "Output", "Overrides", "Quantities", "Scale"),
+    *("Seeds", "SettingOptions", "Threads", "Whole", "Words", "check_writable", "chosen"),
+    "files_of_stores",
+]
+
+
+def _whole(_: Any, tokens: Sequence[Token]) -> int:
+    """Read a whole number, written as in 1000000, 1_000_000 or 1e6."""
+    text = tokens[0].value
+    with suppress(ValueError):
+        return int(text)  # exactly, however large
+    try:
+        number = float(text)
+    except ValueError:
+        number = math.nan
+    if not number.is_integer():
+        raise ValueError("it must be a whole number, as in 100 or 1e6")
+    return int(number)
+
+
+def _numbers(_: Any, tokens: Sequence[Token]) -> tuple[float, ...]:
+    """Read positive numbers that are separated by commas or blanks."""
+    text = tokens[0].value
+    with suppress(ValueError):
+        values = tuple(map(float, text.split("," if "," in text else None)))
+        if values and all(0 < value < math.inf for value in values):
+            return values
+    raise ValueError("give numbers above 0 separated by commas, as in 0.5,0.7,0.9")
+
+
+def _seeds(_: Any, tokens: Sequence[Token]) -> tuple[int, ...]:
+    """Read whole numbers that are separated by commas or blanks."""
+    with suppress(ValueError):
+        if values := tuple(map(int, tokens[0].value.replace(",", " ").split())):
+            return values
+    raise ValueError("give whole numbers separated by commas, as in 1,2,3")
+
+
+def _words(_: Any, tokens: Sequence[Token]) -> tuple[str, ...]:
+    """Read words that are separated by blanks or semicolons."""
+    if words := tuple(tokens[0].value.replace(";", " ").split()):
+        return words
+    raise ValueError("give at least one name, with blanks between several")
+
+
+def _file(_: Any, tokens: Sequence[Token]) -> Path:
+    """Read the name of a file that is not text."""
+    if tokens[0].value == "-":
+        raise ValueError("give a file, as it is not text")
+    return Path(tokens[0].value)
+
+
+Whole = Annotated[int, Parameter(converter=_whole)]
+Numbers = Annotated[
+    tuple[float, ...],
+    Parameter(converter=_numbers, n_tokens=1, allow_repeating=False, metavar="NUMBERS"),
+]
+Seeds = Annotated[
+    tuple[int, ...],
+    Parameter(converter=_seeds, n_tokens=1, allow_repeating=False, metavar="NUMBERS"),
+]
+Words = Annotated[
+    tuple[str, ...], Parameter(converter=_words, n_tokens=1, allow_repeating=False, metavar="NAMES")
+]
+Output = Annotated[Path | None, Parameter(allow_leading_hyphen=True)]
+"""A file to write, or - for standard output."""
+File = Annotated[Path | None, Parameter(converter=_file)]
+"""A file to write that is not text."""
+
+Model = Annotated[
+    str,
+    Parameter(
+        help=f"A preset ({', '.join(presets())}), with options as in one-or-all:k=8,p1=0.5, or a "
+        "TOML file."
+    ),
+]
+Threads = Annotated[
+    Whole | None,
+    Parameter(help="Threads to use; all cores by default. Does not change the result."),
+]
+Debug = Annotated[
+    bool,
+    Parameter(
+        help="Check every event: servers, conservation of jobs, order in class, Little's law."
+    ),
+]
+Quantities = Annotated[
+    Output,
+    Parameter(help="Write all quantities to this file, one per line (- for standard output)."),
+]
+GRID = "Overrides of the grid, which has the defaults"
+"""The heading of these options in the help."""
+
+
+def _settings(without: Collection[str], *, overrides: bool = False) -> Any:
+    """Return a dataclass with an option for each setting of a run.
+
+    Args:
+        without: settings with an option of their own.
+        overrides: whether the options replace the values of a grid, and have no defaults.
+    """
+    kinds = get_type_hints(Settings)
+    options = []
+    for each in fields(Settings):
+        if each.name in without:
+            continue
+        kind, default, text = kinds[each.name], each.default, each.metadata["help"]
+        kind = {int: Whole, int | None: Whole | None}.get(kind, kind)
+        if overrides:
+            kind, default = kind | None, None
+        elif each.metadata["unset"]:
+            text += f" By default {each.metadata['unset']}."
+        options.append((each.name, kind, field(default=default, metadata={"help": text})))
+    return make_dataclass("Options", options, frozen=True, namespace={"__module__": __name__})
+
+
+if TYPE_CHECKING:
+    SettingOptions = Settings
+    Overrides = Settings
+else:
+    SettingOptions = Parameter(name="*")(_settings(["trajectory"]))
+    Overrides = Parameter(name="*", group=GRID)(_settings(["seed", "trajectory"], overrides=True))
 
 
 @Parameter(name="*")
@@ -22,7 +158,7 @@ class Scale:
     """Total arrivals per second; scales all classes by one factor. By default the model's rate."""
     load: float | None = None
     """Load, instead of a rate: the share of the servers that the jobs occupy."""
-    servers: int | None = None
+    servers: Whole | None = None
     """Number of servers, instead of the model's."""
 
 
@@ -32,20 +168,21 @@ def chosen(model: str, scale: Scale | None) -> System:
     Raises:
         ModelError: the model is unknown or not valid, or the options do not suit it.
     """
-    from quickswap.errors import ModelError
-    from quickswap.model.files import load
-    from quickswap.model.system import System
-
     system = load(model)
     if scale is None:
         return system
     if scale.rate is not None and scale.load is not None:
         raise ModelError("--rate and --load are both given: give one of them.")
-    if scale.servers is not None:
-        try:
-            system = System(scale.servers, system.classes)
-        except ModelError as error:
-            raise ModelError(_with_hint(str(error), model, scale.servers, system)) from None
+    if (servers := scale.servers) is not None:
+        least = max(system.needs)
+        if 1 <= servers < least:
+            advice = f"give {least} or more"
+            if model.partition(":")[0].strip() == "one-or-all":
+                advice = f"give one-or-all:k={servers} instead, in which they need {servers}"
+            raise ModelError(
+                f"--servers is {servers}, and jobs of the model need {least}: {advice}."
+            )
+        system = System(servers, system.classes)
     if scale.rate is not None:
         system = system.with_rate(scale.rate)
     if scale.load is not None:
@@ -53,14 +190,25 @@ def chosen(model: str, scale: Scale | None) -> System:
     return system
 
 
-def _with_hint(message: str, model: str, servers: int, system: System) -> str:
-    """Return the message about a number of servers, with advice if they are too few."""
-    least = max(system.needs)
-    if not 1 <= servers < least:
-        return message
-    if model.partition(":")[0].strip() == "one-or-all":
-        return (
-            f"--servers is {servers}, and the heavy jobs of the model need {least}: give "
-            f"one-or-all:k={servers} instead, in which heavy jobs need {servers}."
-        )
-    return f"--servers is {servers}, and a class of the model needs {least}: give {least} or more."
+def check_writable(*paths: Path | None, sources: Iterable[str | Path | None]) -> None:
+    """Refuse files that cannot be written, before any long work.
+
+    `sources` are the inputs and the store of the command: paths, which need not exist yet, or
+    text, which may be the name of a preset.
+    """
+    read = [each for each in sources if isinstance(each, Path) or (each and os.path.exists(each))]
+    taken: list[Path] = []
+    for path in filter(None, paths):
+        stream = str(path) == "-"
+        if not stream and any(same_file(path, each) for each in read):
+            raise QuickswapError(f"{path} is an input: give the output another file.")
+        if any(path == each or (not stream and same_file(path, each)) for each in taken):
+            raise QuickswapError(f"{path} is given for two outputs: give each its own file.")
+        taken.append(path)
+        if not stream:
+            check_file(path)
+
+
+def files_of_stores(*stores: Path | None) -> list[Path]:
+    """Return the files of stores: each one and its journal, which exists during a write."""
+    return [file for each in stores if each for file in (each, Path(f"{each}-journal"))]

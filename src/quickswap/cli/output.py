@@ -2,17 +2,25 @@
 
 from __future__ import annotations
 
-import json
 import math
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from typing import TYPE_CHECKING
 
+from quickswap._words import counted, load_words
 from quickswap.cli.streams import as_written
 from quickswap.errors import QuickswapError
 
-__all__ = ["emit", "explain_unknown", "print_json", "print_table", "say", "writing_files"]
+if TYPE_CHECKING:
+    from quickswap.model.system import System
+    from quickswap.statistics.estimates import Estimate
+
+__all__ = [
+    *("emit", "explain_unknown", "extremes", "heading", "mark", "overview", "print_json"),
+    *("print_table", "say", "where", "writing_files"),
+]
 
 PIPE_WIDTH = 1000
 """Columns of a table that does not go to a terminal: wide enough that nothing wraps."""
@@ -53,6 +61,45 @@ def explain_unknown(cells: Iterable[str]) -> None:
     """Print an explanation of intervals of unknown width if there are any."""
     if any("± ?" in cell for cell in cells):
         print("± ?: no reliable interval: the run is too short, or sizes are heavy-tailed")
+
+
+def heading(model: str, system: System) -> str:
+    """Return a model in words: its servers, classes, rate and load."""
+    return (
+        f"{model}: {counted(system.servers, 'server')}, {counted(len(system.classes), 'class')}, "
+        f"{counted(system.arrival_rate, 'arrival', '.6g')} per second, "
+        f"load {load_words(system.load)}"
+    )
+
+
+def where(system: System) -> list[str]:
+    """Return the cells of the columns "load" and "rate"."""
+    return [load_words(system.load), f"{system.arrival_rate:.4g}"]
+
+
+def mark(label: str, best: tuple[str, ...]) -> str:
+    """Return "best", "tied" or "" for a policy."""
+    if label not in best:
+        return ""
+    return "best" if label == best[0] else "tied"
+
+
+def extremes(system: System) -> tuple[int, int]:
+    """Return the positions of the classes with the smallest and the largest need."""
+    needs = system.needs
+    return needs.index(min(needs)), needs.index(max(needs))
+
+
+def overview(system: System, estimate: Callable[[str, int | None], Estimate | None]) -> list[str]:
+    """Return the cells of a policy: means of all jobs, of the lightest and heaviest, and shares."""
+    light, heavy = extremes(system)
+    estimates = (
+        estimate("weighted_mean_response_time", None),
+        *(estimate("mean_response_time", cls) for cls in (None, light, heavy)),
+        estimate("jain_index", None),
+        estimate("utilisation", None),
+    )
+    return ["-" if each is None or math.isnan(each.value) else str(each) for each in estimates]
 
 
 def _print(
@@ -124,7 +171,9 @@ def _total(widths: Sequence[int]) -> int:
 
 def print_json(data: object) -> None:
     """Print JSON; non-finite numbers become null."""
-    _print_file(json.dumps(_finite(data), indent=2, allow_nan=False, ensure_ascii=False) + "\n")
+    from msgspec import json
+
+    _print_file(json.format(json.encode(data), indent=2).decode() + "\n")
 
 
 def _print_file(text: str) -> None:
@@ -137,16 +186,6 @@ def _print_file(text: str) -> None:
     buffer.write(text.encode("utf-8", "backslashreplace"))
 
 
-def _finite(data: object) -> object:
-    if isinstance(data, float):
-        return data if math.isfinite(data) else None
-    if isinstance(data, dict):
-        return {key: _finite(value) for key, value in data.items()}
-    if isinstance(data, list | tuple):
-        return [_finite(value) for value in data]
-    return data
-
-
 def _numeric(text: str) -> bool:
     try:
         float(text.rstrip("%"))
@@ -156,11 +195,14 @@ def _numeric(text: str) -> bool:
 
 
 @contextmanager
-def writing_files() -> Iterator[Callable[[Callable[[], object]], bool]]:
+def writing_files(
+    interruption: KeyboardInterrupt | None = None,
+) -> Iterator[Callable[[Callable[[], object]], bool]]:
     """Write several files, so that after a failure the others and the table are still written.
 
     The function yielded writes one file and returns whether that succeeded. The first failure is
-    raised at the end of the block, after the others have been printed.
+    raised at the end of the block, after the others have been printed; after Ctrl-C all are
+    printed, and the interruption is raised.
 
     Raises:
         QuickswapError: the first failure.
@@ -177,6 +219,8 @@ def writing_files() -> Iterator[Callable[[Callable[[], object]], bool]]:
 
     try:
         yield attempt
+        if interruption is not None:
+            raise interruption
     except KeyboardInterrupt:
         for failure in failures:
             say("error", str(failure))

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import Parameter
 
-from quickswap.cli.run import check_writable, files_of_stores
+from quickswap.cli.options import Numbers, Words, check_writable, files_of_stores
 
 if TYPE_CHECKING:
     from quickswap.plotting.chart import Chart, Mark
@@ -24,17 +24,15 @@ def plot(
     store: Path,
     /,
     *stores: Path,
-    output: Annotated[
-        list[Path] | None, Parameter(alias="-o", allow_leading_hyphen=True, negative=())
-    ] = None,
+    output: Annotated[list[Path] | None, Parameter(alias="-o", allow_leading_hyphen=True)] = None,
     metric: str | None = None,
     x: str | None = None,
-    per_class: Annotated[bool, Parameter(negative=())] = False,
+    per_class: bool = False,
     model: str | None = None,
-    policies: str | None = None,
-    loads: str | None = None,
+    policies: Words | None = None,
+    loads: Numbers | None = None,
     title: str | None = None,
-    linear: Annotated[bool, Parameter(negative=())] = False,
+    linear: bool = False,
 ) -> None:
     """Draw the results of sweeps: a line for each policy, with 95 % intervals.
 
@@ -69,7 +67,6 @@ def plot(
     linear
         Draw times on a linear axis instead of a logarithmic one.
     """
-    from quickswap.cli.compare import numbers
     from quickswap.cli.output import writing_files
     from quickswap.plotting import check_format, draw
     from quickswap.plotting.stores import chart_of
@@ -84,8 +81,8 @@ def plot(
         x=x,
         per_class=per_class,
         model=model,
-        policies=None if policies is None else policies.replace(";", " ").split(),
-        loads=None if loads is None else numbers("--loads", loads),
+        policies=policies,
+        loads=loads,
         title=title,
         linear=linear,
     )

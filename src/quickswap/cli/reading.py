@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import Parameter
 
-from quickswap.cli.run import Whole
+from quickswap.cli.options import Whole
 from quickswap.errors import LogError
 
 if TYPE_CHECKING:
@@ -63,7 +63,7 @@ class Reading:
     """
     time_unit: str | None = None
     """Unit of numeric times in a table: s, ms, us or ns; by default s."""
-    strict: Annotated[bool, Parameter(negative=())] = False
+    strict: bool = False
     """Refuse a log with a row that would be dropped or repaired."""
 
 

@@ -6,14 +6,14 @@ import math
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from cyclopts import Parameter
 
-from quickswap.cli.compare import mark, numbers
 from quickswap.cli.naming import given
+from quickswap.cli.options import File, Numbers, Output, Whole, Words, check_writable
 from quickswap.cli.reading import Reading, read_log
-from quickswap.cli.run import Output, Whole, check_writable, progress
+from quickswap.cli.running import progress
 
 if TYPE_CHECKING:
     from quickswap.replays import ReplayComparison, ReplayResult
@@ -42,7 +42,7 @@ class Serving:
     """Least size in the bounded slowdown, in seconds; smaller sizes are raised to it."""
     seed: Whole = 1
     """Seed of the bootstrap for the intervals."""
-    debug: Annotated[bool, Parameter(negative=())] = False
+    debug: bool = False
     """Check every event."""
 
 
@@ -50,16 +50,16 @@ def replay(
     log: str,
     /,
     *,
-    policies: str | None = None,
-    load_factors: str | None = None,
+    policies: Words | None = None,
+    load_factors: Numbers | None = None,
     reading: Reading | None = None,
     serving: Serving | None = None,
-    report: Output = None,
+    report: File = None,
     groups: str | None = None,
-    outcomes: Output = None,
+    outcomes: File = None,
     csv: Output = None,
     json: Output = None,
-    parquet: Output = None,
+    parquet: File = None,
 ) -> None:
     """Replay the jobs of a log under several policies; print a table, the best marked.
 
@@ -101,24 +101,13 @@ def replay(
     from quickswap.report.groups import check_column, check_filled
 
     check_writable(report, outcomes, csv, json, parquet, sources=[log])
-    for option, path in (("report", report), ("outcomes", outcomes), ("parquet", parquet)):
-        if str(path) == "-":
-            raise QuickswapError(f"--{option} is -; it cannot be standard output: give a file.")
-        if str(path).startswith("--"):
-            raise QuickswapError(f"--{option} is {path}, which is another option: give a file.")
     if groups is not None and report is None:
         raise QuickswapError(
             "groups requires a report", argument="groups", given=groups, advice="give {report} too"
         )
     check_column(groups)
-    factors: tuple[float, ...] = REPORT_LOADS if report is not None else (1.0,)
-    if load_factors is not None:
-        factors = numbers("--load-factors", load_factors, "1,1.1,1.2")
-    names = policies.replace(";", " ").split() if policies is not None else DEFAULT_POLICIES
-    if not names:
-        raise QuickswapError(
-            f'--policies is {policies!r}; give at least one policy, as in "easy first-fit".'
-        )
+    factors = load_factors or (REPORT_LOADS if report is not None else (1.0,))
+    names = policies or DEFAULT_POLICIES
     read = read_log(log, reading)
     check_filled(read.jobs, groups)
     interruption: KeyboardInterrupt | None = None
@@ -170,8 +159,8 @@ def _command(
     log: str,
     report: Path,
     groups: str | None,
-    policies: str | None,
-    load_factors: str | None,
+    policies: Words | None,
+    load_factors: Numbers | None,
     reading: Reading | None,
     serving: Serving | None,
 ) -> str:
@@ -179,8 +168,10 @@ def _command(
     import shlex
 
     options = [*given(reading), *given(serving)]
-    options += [] if policies is None else [f"--policies {shlex.quote(policies)}"]
-    options += [] if load_factors is None else [f"--load-factors {shlex.quote(load_factors)}"]
+    options += [f"--policies {shlex.quote(' '.join(policies))}"] if policies else []
+    options += (
+        [f"--load-factors {','.join(map('{:g}'.format, load_factors))}"] if load_factors else []
+    )
     options += [f"--report {shlex.quote(report.name)}"]
     options += [] if groups is None else [f"--groups {groups}"]
     return " ".join(["quickswap replay", shlex.quote(Path(log).name), *options])
@@ -266,6 +257,7 @@ def _window(first: ReplayResult) -> str:
 
 def _row(each: ReplayResult, best: tuple[str, ...], unit: Unit) -> list[str]:
     from quickswap._words import load_words
+    from quickswap.cli.output import mark
     from quickswap.replays.result import AS_LOGGED
 
     overall = each.overall

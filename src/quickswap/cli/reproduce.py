@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import Parameter
 
-from quickswap.cli.points import bar, executor
-from quickswap.cli.run import Whole
+from quickswap.cli.options import Whole
+from quickswap.cli.running import bar, executor
 
 if TYPE_CHECKING:
     from quickswap.paper.run import Reproduction
@@ -19,12 +19,12 @@ __all__ = ["reproduce"]
 def reproduce(
     *figures: str,
     output: Annotated[Path, Parameter(alias="-o")] = Path("reproduction"),
-    quick: Annotated[bool, Parameter(negative=())] = False,
+    quick: bool = False,
     precision: float | None = None,
     jobs: Whole | None = None,
     threads: Whole | None = None,
     dask: str | None = None,
-    list_: Annotated[bool, Parameter(name="--list", negative=())] = False,
+    list_: Annotated[bool, Parameter(name="--list")] = False,
 ) -> None:
     """Reproduce the figures of the paper; write data, figures and verdicts on its claims.
 

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
-from cyclopts import Parameter
-
-from quickswap.cli.options import Scale, chosen
+from quickswap.cli.options import Model, Scale, chosen
 
 if TYPE_CHECKING:
     from quickswap.model.system import System
@@ -16,21 +14,16 @@ __all__ = ["show"]
 
 
 def show(
-    model: str,
+    model: Model,
     /,
     *,
     scale: Scale | None = None,
-    json: Annotated[bool, Parameter(negative=())] = False,
+    json: bool = False,
 ) -> None:
     """Show the classes, load and capacity of a model, and the limits of the policies.
 
     Parameters
     ----------
-    model
-        A preset (one-or-all, four-class, borg-a, borg-b, kth-sp2, nasa-ipsc), with options as in
-        one-or-all:k=8,p1=0.5, or a TOML file.
-    scale
-        Changes to the model.
     json
         Print JSON instead of tables.
     """

@@ -2,12 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from itertools import chain
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
-from quickswap.cli.options import Scale, chosen
-from quickswap.cli.run import Output, Settings, check_writable, keywords, progress
+from quickswap.cli.options import (
+    Debug,
+    Model,
+    Output,
+    Quantities,
+    Scale,
+    SettingOptions,
+    Threads,
+    check_writable,
+    chosen,
+)
+from quickswap.cli.running import progress, until_interrupted
 
 if TYPE_CHECKING:
     from quickswap.simulation.result import Result
@@ -20,60 +29,46 @@ POINTS = 2000
 
 
 def simulate(
-    model: str,
+    model: Model,
     /,
     *,
     policy: str = "adaptive-quickswap",
     scale: Scale | None = None,
-    settings: Settings | None = None,
+    settings: SettingOptions | None = None,
+    threads: Threads = None,
+    debug: Debug = False,
     json: Output = None,
-    csv: Output = None,
+    csv: Quantities = None,
     trajectory: Output = None,
 ) -> None:
     """Simulate one policy on a model; print means and percentiles with 95 % intervals.
 
     Parameters
     ----------
-    model
-        A preset (one-or-all, four-class, borg-a, borg-b, kth-sp2, nasa-ipsc), with options as in
-        one-or-all:k=8,p1=0.5, or a TOML file.
     policy
         A policy, with parameters as in msfq:threshold=31,drain=always.
-    scale
-        Changes to the model.
-    settings
-        How to simulate.
     json
         Write the whole result to this file (- for standard output), from which it can be rerun.
-    csv
-        Write all quantities to this file, one per line (- for standard output).
     trajectory
         Write the number in system per class against time to this CSV file (- for standard output).
     """
     from quickswap.cli.output import emit, writing_files
-    from quickswap.errors import Interrupted
     from quickswap.simulation.simulate import simulate as run
 
     check_writable(json, csv, trajectory, sources=[model])
     system = chosen(model, scale)
-    arguments = keywords(settings)
-    arguments["trajectory"] = POINTS if trajectory is not None else 0
-    interruption = None
-    try:
-        with progress("simulating") as report:
-            result = run(system, policy, progress=report, **arguments)
-    except Interrupted as interrupted:
-        if interrupted.result is None:
-            raise
-        result, interruption = cast("Result", interrupted.result), interrupted
-    with writing_files() as attempt:
+    how = vars(settings or SettingOptions()) | {"threads": threads, "debug": debug}
+    how["trajectory"] = 0 if trajectory is None else POINTS
+    with progress("simulating") as report:
+        result, interruption = until_interrupted(
+            lambda: run(system, policy, progress=report, **how)
+        )
+    with writing_files(interruption) as attempt:
         attempt(lambda: emit(json, result.to_json))
         attempt(lambda: emit(csv, lambda: result.to_frame().write_csv()))
         attempt(lambda: emit(trajectory, lambda: _trajectory(result)))
         if "-" not in map(str, (json, csv, trajectory)):
             _print(result)  # after the files, which must be written even if the pipe is closed
-        if interruption is not None:
-            raise interruption
 
 
 def _print(result: Result) -> None:
@@ -91,7 +86,17 @@ def _print(result: Result) -> None:
     columns += ["P99 slowdown", "in system"]
     rows = [_row(each) for each in (*result.classes, result.overall)]
     print_table(columns, rows)
-    lines = list(_totals(result))
+    lines = [
+        f"weighted mean response  {result.weighted_mean_response_time}",
+        f"Jain's index            {result.jain_index}",
+        f"utilisation             {result.utilisation}",
+        f"idle while jobs wait    {result.wasted_capacity}",
+        *(
+            f"phase {phase.name:<17} {phase.mean} (mean of {phase.count:,})"
+            for phase in result.phases
+            if phase.count
+        ),
+    ]
     print("\n" + "\n".join(lines))
     for note in result.notes:
         print(f"note: {note}")
@@ -100,17 +105,6 @@ def _print(result: Result) -> None:
     print(f"\n{jobs} in {result.seconds:.2f} s ({rate:.3g} million events/s)")
     print(f"{result.stop.value}; times in seconds, ± is the 95 % half-width")
     explain_unknown(chain(lines, *rows))
-
-
-def _totals(result: Result) -> Iterator[str]:
-    """Yield the lines below the table."""
-    yield f"weighted mean response  {result.weighted_mean_response_time}"
-    yield f"Jain's index            {result.jain_index}"
-    yield f"utilisation             {result.utilisation}"
-    yield f"idle while jobs wait    {result.wasted_capacity}"
-    for phase in result.phases:
-        if phase.count:
-            yield f"phase {phase.name:<17} {phase.mean} (mean of {phase.count:,})"
 
 
 def _row(each: ClassResult) -> list[str]:
@@ -131,6 +125,6 @@ def _trajectory(result: Result) -> str:
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(["time", *result.system.names])
     if result.trajectory is not None:
-        for time, counts in zip(result.trajectory.times, result.trajectory.counts, strict=True):
-            writer.writerow([time, *counts])
+        rows = zip(result.trajectory.times, result.trajectory.counts, strict=True)
+        writer.writerows([time, *counts] for time, counts in rows)
     return text.getvalue()

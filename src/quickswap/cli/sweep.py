@@ -2,69 +2,59 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
+from functools import partial
+from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, cast
+from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import Parameter
 
-from quickswap.cli.naming import option
-from quickswap.cli.points import bar, executor
-from quickswap.cli.run import (
+from quickswap.cli.options import (
+    GRID,
+    File,
+    Numbers,
     Output,
+    Overrides,
+    Seeds,
     Whole,
+    Words,
     check_writable,
     files_of_stores,
-    share_or_name,
 )
+from quickswap.cli.running import bar, executor, until_interrupted
 
 if TYPE_CHECKING:
-    from concurrent.futures import Executor
-
     from polars import DataFrame
 
-    from quickswap.sweeps.grid import GridPoint
+    from quickswap.sweeps.cells import Cell
+    from quickswap.sweeps.grid import Grid, GridPoint
     from quickswap.sweeps.run import Sweep
-    from quickswap.sweeps.store import Store
 
 __all__ = ["sweep"]
 
+MOST = 200
+"""Lines of a table of all policies; beyond it there is one line a cell."""
 
-@Parameter(name="*", group="Overrides of the grid, which has the defaults")
+
+@Parameter(name="*", group=GRID)
 @dataclass(frozen=True)
-class Overrides:
-    """Values that override those of the grid."""
+class Axes:
+    """Axes that replace those of the grid."""
 
-    models: str | None = None
+    models: Words | None = None
     """Presets or model files, separated by spaces or semicolons."""
-    policies: str | None = None
+    policies: Words | None = None
     """Policies, separated by spaces or semicolons, in quotes; a parameter may be a list."""
-    loads: str | None = None
+    loads: Numbers | None = None
     """Loads, separated by commas."""
-    rates: str | None = None
+    rates: Numbers | None = None
     """Total arrivals per second, separated by commas, instead of loads."""
-    seeds: str | None = None
+    seeds: Seeds | None = None
     """Seeds, separated by commas."""
-    jobs: Whole | None = None
-    """Completions of each point, over all its replications; with --precision, the most."""
-    precision: float | None = None
-    """Simulate until the relative half-width of the mean response time is at most this."""
-    precision_of: str | None = None
-    """The half-widths that count: mean, weighted (both means) or classes (all means)."""
-    engine: str | None = None
-    """events (all policies see the same jobs), jumps, or auto."""
-    replications: Whole | None = None
-    """Independent runs of each point."""
-    warmup: str | None = None
-    """Share of each replication that is discarded at its start, or mser5."""
-    slowdown_bound: float | None = None
-    """Least size in the bounded slowdown, in seconds; smaller sizes are raised to it."""
-    max_in_system: Whole | None = None
-    """A replication with more jobs in the system terminates."""
-    allow_unstable: Annotated[bool, Parameter(negative=())] = False
-    """Simulate to the end even where no policy is stable."""
 
 
 @Parameter(name="*")
@@ -96,12 +86,13 @@ def sweep(
     /,
     *,
     store: Path | None = None,
-    merge: Annotated[list[Path] | None, Parameter(consume_multiple=True, negative=())] = None,
+    merge: Annotated[list[Path] | None, Parameter(consume_multiple=True)] = None,
+    axes: Axes | None = None,
     overrides: Overrides | None = None,
     where: Where | None = None,
     against: str | None = None,
     csv: Output = None,
-    parquet: Path | None = None,
+    parquet: File = None,
 ) -> None:
     """Run the points of a grid that a store does not contain; print a table, the best marked.
 
@@ -114,10 +105,6 @@ def sweep(
         continues if the command is repeated.
     merge
         First copy the results of these stores into --store; without a grid, only that.
-    overrides
-        Values that override those of the grid.
-    where
-        Where the points run.
     against
         A policy with which each other one is compared. By default none.
     csv
@@ -127,24 +114,44 @@ def sweep(
         Write all quantities of the grid's points to this file; without a grid, as --csv.
     """
     from quickswap._words import counted
+    from quickswap.cli.output import emit, writing_files
     from quickswap.errors import QuickswapError
+    from quickswap.files import write_with
     from quickswap.sweeps.database import check_store
+    from quickswap.sweeps.frames import frame_of
+    from quickswap.sweeps.run import check_where, run_grid_points
     from quickswap.sweeps.store import Store
 
-    overrides, where = overrides or Overrides(), where or Where()
+    def write(frame: Callable[[], DataFrame]) -> None:
+        emit(csv, lambda: frame().write_csv())
+        if parquet is not None:
+            write_with(parquet, lambda path: frame().write_parquet(path))
+
+    where = where or Where()
+    changes = {
+        name: value
+        for options in (axes, overrides)
+        for name, value in (vars(options) if options else {}).items()
+        if value is not None
+    }
     if grid is None and not merge:
         raise QuickswapError("no grid is given: give a TOML file, or --merge and --store.")
     if merge and store is None:
         raise QuickswapError("--merge requires --store: give the file for the results.")
-    if str(parquet) == "-":
-        raise QuickswapError("--parquet is -; Parquet is not text: give a file.")
     sources = [grid, *files_of_stores(store, *(merge or ()))]
     check_writable(csv, parquet, sources=sources)
     if grid is None:
-        _check_only_merge(vars(overrides) | vars(where) | {"against": against})
-    plan = None if grid is None else _planned(grid, overrides, where, against)
-    if plan is not None:
-        check_writable(csv, parquet, sources=[*sources, *plan.models])
+        for name, value in (changes | vars(where) | {"against": against}).items():
+            if value is not None:
+                raise QuickswapError(
+                    f"{name} requires a grid: give one, or leave it out.", argument=name
+                )
+        grid_points: Sequence[GridPoint] = ()
+        baseline = None
+    else:
+        grid_points, models, baseline = _planned(grid, changes, where, against)
+        check_writable(csv, parquet, sources=[*sources, *models])
+    threads = check_where(None, where.threads)
     with ExitStack() as opened, executor(where.dask) as chosen:
         for each in merge or ():
             check_store(each)
@@ -157,123 +164,173 @@ def sweep(
                     f"{counted(added, 'row', ',')} {verb} new in {store}, which contains "
                     f"{counted(len(kept), 'result', ',')}"
                 )
-        if plan is not None:
-            _run(plan, kept, chosen, csv, parquet)
-        else:
-            _write(kept.to_frame, csv, parquet)
-
-
-@dataclass(frozen=True)
-class Plan:
-    """A sweep whose arguments have been checked."""
-
-    grid_points: list[GridPoint]
-    models: list[Path]
-    """Model files of the grid."""
-    against: str | None
-    threads: int | None
-
-
-def _planned(grid: Path, overrides: Overrides, where: Where, against: str | None) -> Plan:
-    """Read a grid and check it, with settings called as they were given: as options or as keys."""
-    from quickswap.cli.sweep_tables import spelling_of
-    from quickswap.errors import QuickswapError
-    from quickswap.sweeps.grid import model_files, read_grids
-    from quickswap.sweeps.run import check_where, grid_points_of
-
-    changes = _given(overrides)
-    try:
-        grids = read_grids(grid, changes)
-        models = model_files(grid, changes)
-        spelling = None if against is None else spelling_of(against, grids)
-        grid_points = grid_points_of(grids, where.budget, where.shard)
-        return Plan(grid_points, models, spelling, check_where(None, where.threads))
-    except QuickswapError as error:
-        if error.argument not in changes and error.argument not in vars(where):
-            error.argument = ""
-        raise
-
-
-def _run(
-    plan: Plan, store: Store, chosen: Executor | None, csv: Path | None, parquet: Path | None
-) -> None:
-    from quickswap.cli.output import writing_files
-    from quickswap.cli.sweep_tables import frame_of, print_sweep
-    from quickswap.errors import Interrupted
-    from quickswap.sweeps.run import run_grid_points
-
-    interruption = None
-    try:
+        if grid is None:
+            write(kept.to_frame)
+            return
         with bar("sweeping") as report:
-            found = run_grid_points(
-                plan.grid_points, store, executor=chosen, threads=plan.threads, progress=report
-            )
-    except Interrupted as interrupted:
-        found, interruption = cast("Sweep", interrupted.result), interrupted
-    with writing_files() as attempt:
-        attempt(lambda: _write(lambda: frame_of(found), csv, parquet))
-        if str(csv) != "-":
-            print_sweep(found, plan.against, interrupted=interruption is not None)
-        if interruption is not None:
-            raise interruption
-
-
-def _write(frame: Callable[[], DataFrame], csv: Path | None, parquet: Path | None) -> None:
-    from quickswap.cli.output import emit
-    from quickswap.files import write_with
-
-    emit(csv, lambda: frame().write_csv())
-    if parquet is not None:
-        write_with(parquet, lambda path: frame().write_parquet(path))
-
-
-def _check_only_merge(options: dict[str, Any]) -> None:
-    """Refuse options that require a grid."""
-    from quickswap.errors import QuickswapError
-
-    for name, value in options.items():
-        if _is_given(value):
-            raise QuickswapError(f"{option(name)} requires a grid: give one, or leave it out.")
-
-
-def _is_given(value: object) -> bool:
-    """Whether an option was given, also as an empty text or as 0."""
-    return value is not None and value is not False
-
-
-def _given(overrides: Overrides) -> dict[str, Any]:
-    """Return the overrides that were given, as keys of a grid."""
-    from quickswap.cli.compare import numbers
-    from quickswap.errors import QuickswapError
-
-    values = {key: value for key, value in vars(overrides).items() if _is_given(value)}
-    for key, example in (("models", "borg-a borg-b"), ("policies", "msf first-fit")):
-        if key in values:
-            words = values[key].replace(";", " ").split()
-            if not words:
-                raise QuickswapError(
-                    f'--{key} is {values[key]!r}; give at least one, as in "{example}".'
+            found, interruption = until_interrupted(
+                lambda: run_grid_points(
+                    grid_points, kept, executor=chosen, threads=threads, progress=report
                 )
-            values[key] = words
-    for key in ("loads", "rates"):
-        if key in values:
-            values[key] = numbers(f"--{key}", values[key])
-    if "seeds" in values:
-        values["seeds"] = _seeds(values["seeds"])
-    if "warmup" in values:
-        values["warmup"] = share_or_name(values["warmup"])
-    return values
+            )
+        with writing_files(interruption) as attempt:
+            attempt(lambda: write(lambda: frame_of(found.outcomes.results)))
+            if str(csv) != "-":
+                _print(found, baseline, interrupted=interruption is not None)
 
 
-def _seeds(text: str) -> list[int]:
+def _planned(
+    file: Path, changes: dict[str, object], where: Where, against: str | None
+) -> tuple[list[GridPoint], list[Path], str | None]:
+    """Return the points of a grid, its model files, and the label of the policy `against`.
+
+    An error of a setting calls it as it was given: as an option or as a key of the grid.
+    """
     from quickswap.errors import QuickswapError
+    from quickswap.policies import parse, spell
+    from quickswap.sweeps.grid import model_files, read_grids
+    from quickswap.sweeps.run import grid_points_of
 
     try:
-        seeds = [int(word) for word in text.replace(",", " ").split()]
-    except ValueError:
-        seeds = []
-    if not seeds:
-        raise QuickswapError(
-            f"--seeds is {text!r}; give whole numbers separated by commas, as in 1,2,3."
+        grids: tuple[Grid, ...] = read_grids(file, changes)
+        models = model_files(file, changes)
+        spelling = None if against is None else spell(parse(against))
+        known = dict.fromkeys(spell(each) for grid in grids for each in grid.policies)
+        if spelling is not None and spelling not in known:
+            allowed = f"a policy of the grid: {', '.join(known)}"
+            raise QuickswapError(argument="against", given=against, allowed=allowed)
+        grid_points = grid_points_of(grids, where.budget, where.shard)
+        labels = {each.point.inputs.policy: each.label for each in grid_points}
+        return grid_points, models, labels.get(spelling or "", spelling)
+    except QuickswapError as error:
+        if error.argument == "seed" and "seeds" in changes:
+            error.argument = "seeds"
+        if error.argument in {*changes, *vars(where), "against"}:
+            raise
+        prefix = f"{file}: " if error.argument and not error.prefix else ""
+        raise QuickswapError(f"{prefix}{error}") from None
+
+
+def _print(found: Sweep, baseline: str | None, *, interrupted: bool) -> None:
+    """Print all policies of each cell, or in a long table the best.
+
+    Args:
+        found: the sweep.
+        baseline: label of the policy with which the others are compared.
+        interrupted: whether Ctrl-C ended it.
+    """
+    from quickswap._words import counted
+    from quickswap.cli.output import explain_unknown, print_table
+    from quickswap.simulation.result import Stop
+
+    cells = found.cells
+    models = len({cell.model for cell in cells}) > 1
+    print("response times, seconds, ± is the 95 % half-width\n")
+    every = sum(len(cell.policies) + len(cell.failures) for cell in cells) <= MOST
+    where = _where_columns(cells[0], models) if cells else []
+    table = _long if every else _short
+    columns, rows = table(cells, models, baseline)
+    columns = [*where, *columns]
+    if baseline is not None:
+        columns += [f"difference from {baseline}", f"compared with {baseline}"]
+    print_table(columns, rows, text=len(where) + 2 if cells else 1)
+    print("\nbest: least weighted mean response time; tied: not significantly different")
+    explain_unknown(chain(*rows))
+    points, ran, failed = len(found.grid_points), found.outcomes.ran, found.outcomes.failures
+    wide = sum(each.stop is Stop.BUDGET for each in found.outcomes.results)
+    if wide:
+        print(
+            f"wide: {counted(wide, 'point', ',')} of {points:,} used all jobs "
+            "allowed before the precision was reached; allow more with --budget or --jobs"
         )
-    return seeds
+    reasons = Counter(
+        (each.model, failure.message)
+        for each in found.grid_points
+        if (failure := failed.get(each.point.key)) and not failure.not_run
+    )
+    for (model, message), number in reasons.items():
+        prefix = f"{model}: " if models else ""
+        print(f"{counted(number, 'point')} without a result: {prefix}{message}")
+    others = ", the others were in the store" if ran < points and not interrupted else ""
+    print(f"{ran:,} of {counted(points, 'point', ',')} run now{others}")
+    if waiting := sum(each.not_run for each in failed.values()):
+        print(
+            f"not run: {counted(waiting, 'point', ',')}; without one of the policies none is best"
+        )
+    if interrupted:
+        print("interrupted: with --store, repeat the command to continue")
+
+
+def _where_columns(cell: Cell, models: bool) -> list[str]:
+    precise = any(each.inputs.precision is not None for each in chain(*cell.results.values()))
+    settings = ("jobs at most" if precise and each == "jobs" else each for each in cell.settings)
+    return [*(["model"] if models else []), "load", "rate", *settings]
+
+
+def _where(cell: Cell, models: bool) -> list[str]:
+    from quickswap.cli.output import where
+
+    model = [cell.model] if models else []
+    return [*model, *where(cell.system), *map(str, cell.settings.values())]
+
+
+def _long(
+    cells: Sequence[Cell], models: bool, baseline: str | None
+) -> tuple[list[str], list[list[str]]]:
+    """Return columns and rows of a table with a line for each policy of each cell."""
+    from quickswap._words import counted
+    from quickswap.cli.output import mark
+
+    columns = ["policy", "", "weighted mean", "mean", "lightest", "heaviest", "Jain"]
+    columns += ["utilisation", "verdict"]
+    rows: list[list[str]] = []
+    for cell in cells:
+        best = cell.best()
+        for policy in (*cell.policies, *cell.failures):
+            verdict = cell.verdict(policy) + ("" if cell.reached(policy) else ", wide")
+            ran, waiting = len(cell.results.get(policy, ())), cell.not_run.get(policy, 0)
+            if ran and waiting:
+                verdict += f", {ran} of {counted(ran + waiting, 'seed')}"
+            row = [*_where(cell, models), policy, mark(policy, best), *_values(cell, policy)]
+            rows.append([*row, verdict, *_against(cell, policy, baseline)])
+        rows.append([""] * len(rows[-1]))
+    return columns, rows[:-1]
+
+
+def _values(cell: Cell, policy: str) -> list[str]:
+    from quickswap.cli.output import overview
+
+    if policy in cell.failures:
+        return ["-"] * 6
+    return overview(cell.system, partial(cell.estimate, policy))
+
+
+def _against(cell: Cell, policy: str, baseline: str | None) -> list[str]:
+    """Return the difference of the weighted means from a baseline, and the outcome."""
+    if baseline is None:
+        return []
+    if policy == baseline:
+        return ["", ""]
+    both = {policy, baseline}
+    if not both <= cell.results.keys() | cell.failures.keys():
+        return ["-", "-"]
+    difference = str(cell.difference(policy, baseline)) if both <= cell.results.keys() else "-"
+    return [difference, cell.outcome(policy, baseline).value]
+
+
+def _short(
+    cells: Sequence[Cell], models: bool, baseline: str | None
+) -> tuple[list[str], list[list[str]]]:
+    """Return columns and rows of a table with a line for each cell."""
+    rows = []
+    for cell in cells:
+        row = _where(cell, models)
+        if best := cell.best():
+            row += [best[0], ", ".join(best[1:]), *_values(cell, best[0])[:2]]
+            row += _against(cell, best[0], baseline)
+        else:
+            waiting = sum(each.not_run for each in cell.failures.values())
+            row += [f"- ({waiting} not run)" if waiting else "-", "", "-", "-"]
+            row += [] if baseline is None else ["-", "-"]
+        rows.append(row)
+    return ["best", "tied with", "weighted mean", "mean"], rows

@@ -7,13 +7,21 @@ import re
 from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import Parameter
 
-from quickswap.cli.options import Scale, chosen
-from quickswap.cli.points import bar, duration, executor
-from quickswap.cli.run import Output, Whole, check_writable, files_of_stores
+from quickswap.cli.options import (
+    Model,
+    Output,
+    Scale,
+    Whole,
+    Words,
+    check_writable,
+    chosen,
+    files_of_stores,
+)
+from quickswap.cli.running import bar, duration, executor, until_interrupted
 
 if TYPE_CHECKING:
     from quickswap.statistics.estimates import Estimate
@@ -38,7 +46,7 @@ class How:
     """Budget: completions of all simulations together; the race may end before it is spent."""
     seed: Whole = 1
     """Equal seeds give equal results, byte by byte."""
-    refine: bool = True
+    refine: Annotated[bool, Parameter(negative="--no-refine")] = True
     """Try parameters between those of the best policies and their neighbours."""
     store: Path | None = None
     """Keep results in this file, created if it does not exist; repeat the command to continue."""
@@ -52,11 +60,11 @@ class How:
 
 
 def tune(
-    model: str,
+    model: Model,
     /,
     *,
     metric: str = "weighted",
-    policies: str | None = None,
+    policies: Words | None = None,
     scale: Scale | None = None,
     how: How | None = None,
     csv: Output = None,
@@ -66,9 +74,6 @@ def tune(
 
     Parameters
     ----------
-    model
-        A preset (one-or-all, four-class, borg-a, borg-b, kth-sp2, nasa-ipsc), with options as in
-        one-or-all:k=8,p1=0.5, or a TOML file.
     metric
         The metric to minimise: weighted or mean response time, p99, or max-class, the largest of
         the mean response times of the classes.
@@ -76,50 +81,29 @@ def tune(
         Candidates, separated by spaces or semicolons, in quotes; a parameter may be a
         list, as in "msf; msfq:threshold=[0..31]". By default nonpreemptive policies without
         estimates.
-    scale
-        Changes to the model.
-    how
-        How to search, and where to run.
     csv
         Write the table to this file (- for standard output).
     json
         Write the whole result to this file (- for standard output).
     """
     from quickswap.cli.output import emit, writing_files
-    from quickswap.errors import Interrupted
     from quickswap.tuning import tune as search
 
     how = how or How()
     check_writable(csv, json, sources=[model, *files_of_stores(how.store)])
     system = chosen(model, scale)
-    given = None if policies is None else policies.replace(";", " ").split()
-    interruption = None
-    try:
-        with executor(how.dask) as where, bar("tuning", _progress_words) as report:
-            found = search(
-                system,
-                given,
-                metric=metric,
-                jobs=how.jobs,
-                indifference=how.indifference,
-                seed=how.seed,
-                refine=how.refine,
-                executor=where,
-                threads=how.threads,
-                store=how.store,
-                progress=report,
-            )
-    except Interrupted as interrupted:
-        if interrupted.result is None:
-            raise
-        found, interruption = cast("Tuning", interrupted.result), interrupted
-    with writing_files() as attempt:
+    settings = vars(how) | {"metric": metric}
+    with executor(settings.pop("dask")) as where, bar("tuning", _progress_words) as report:
+        found, interruption = until_interrupted(
+            lambda: search(system, policies, executor=where, progress=report, **settings)
+        )
+    with writing_files(interruption) as attempt:
         attempt(lambda: emit(csv, lambda: found.to_frame().write_csv()))
         attempt(lambda: emit(json, found.to_json))
         if "-" not in {str(csv), str(json)}:
-            _print(model, found, interrupted=interruption is not None)
-        if interruption is not None:
-            raise interruption
+            _print(model, found)
+            if interruption is not None:
+                print("interrupted: with --store, repeat the command to continue")
 
 
 def _progress_words(progress: TuningProgress) -> str:
@@ -128,18 +112,13 @@ def _progress_words(progress: TuningProgress) -> str:
     return f"{left}, at most {duration(progress.seconds_left)}"
 
 
-def _print(model: str, found: Tuning, *, interrupted: bool) -> None:
-    from quickswap._words import counted, load_words
-    from quickswap.cli.output import explain_unknown, print_table
+def _print(model: str, found: Tuning) -> None:
+    from quickswap._words import counted
+    from quickswap.cli.output import explain_unknown, heading, print_table
     from quickswap.tuning.metrics import METRICS
     from quickswap.tuning.result import Standing
 
-    system = found.system
-    rate = counted(system.arrival_rate, "arrival", ".6g")
-    print(
-        f"{model}: {counted(system.servers, 'server')}, {counted(len(system.classes), 'class')}, "
-        f"{rate} per second, load {load_words(system.load)}"
-    )
+    print(heading(model, found.system))
     print(f"{METRICS[found.metric]}, seconds, ± is the 95 % half-width\n")
     for line in _headline(found):
         print(line)
@@ -168,9 +147,15 @@ def _print(model: str, found: Tuning, *, interrupted: bool) -> None:
             print(f"the runs of {label} are too short: {each.reason}")
         elif each.fresh and not each.alike:
             print(f"{label} is {each.standing} on the fresh jobs; the race was inconclusive")
-    print(_used(found))
-    if interrupted:
-        print("interrupted: with --store, repeat the command to continue")
+    if not found.simulations:
+        print("all values are exact; no simulation was needed")
+        return
+    old = found.simulations - found.ran
+    kept = f", {old:,} of which were in the store" if old > 0 else ""
+    print(
+        f"{counted(found.jobs, 'job', ',')} of at most {found.budget:,} in "
+        f"{counted(found.rounds, 'round')}, {counted(found.simulations, 'simulation', ',')}{kept}"
+    )
 
 
 def _headline(found: Tuning) -> list[str]:
@@ -228,16 +213,3 @@ def _short(label: str) -> str:
     if len(label) <= LONG:
         return label
     return re.sub(r"(order \w+\+\w+\+)[^,)]*(\+\w+)(?=[,)])", r"\1...\2", label)
-
-
-def _used(found: Tuning) -> str:
-    from quickswap._words import counted
-
-    if not found.simulations:
-        return "all values are exact; no simulation was needed"
-    old = found.simulations - found.ran
-    kept = f", {old:,} of which were in the store" if old > 0 else ""
-    return (
-        f"{counted(found.jobs, 'job', ',')} of at most {found.budget:,} in "
-        f"{counted(found.rounds, 'round')}, {counted(found.simulations, 'simulation', ',')}{kept}"
-    )

@@ -1,29 +1,29 @@
 """The settings of a run, each defined once: type, default, what is allowed, and its help text.
 
-`Settings` is the definition. `simulate`, `compare`, `Point`, `Grid`, frames, stores and the command
-line take names, defaults, checks and help from its fields. Type checkers cannot derive keyword
-arguments from a dataclass: the typed dictionaries below repeat the names, and a test holds them
-to be equal.
+`Settings` is the definition. `simulate`, `compare`, `Point`, `Grid`, frames, figures, stores and
+the options of the command line take names, types, defaults, checks and help from its fields. Type
+checkers cannot derive keyword arguments from a dataclass (PEP 692): `PointSettings` repeats names
+and types, and a test compares the two.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields
 from typing import Any, Self, TypedDict
 
 from quickswap._check import boolean, integer, real
 from quickswap.engine._core import VERSION
 from quickswap.engine.custom import CustomPolicy, custom_name
-from quickswap.errors import QuickswapError, shown, unknown
+from quickswap.errors import QuickswapError, unknown
 from quickswap.model.arrivals import Poisson
 from quickswap.model.distributions import Exponential
 from quickswap.model.system import System
 from quickswap.policies import Policy, Smash, spell
 
 __all__ = [
-    *("CUSTOM", "GridSettings", "Inputs", "PointSettings", "ReplaySettings", "Settings"),
+    *("CUSTOM", "SETTINGS", "Inputs", "PointSettings", "ReplaySettings", "Settings"),
     *("SimulationSettings", "between", "check_progress", "check_settings", "flag", "whole"),
 ]
 
@@ -33,16 +33,12 @@ CUSTOM = "custom:"
 """Prefix of the name of a custom policy in the inputs of a result."""
 
 
-def _invalid(argument: str, given: object, allowed: str) -> QuickswapError:
-    message = f"{argument} is {shown(given)}; it must be {allowed}."
-    return QuickswapError(message, argument=argument, given=given, allowed=allowed)
-
-
 def whole(value: object, argument: str, least: int, most: int = MOST_JOBS) -> int:
     """Return a whole number from `least` to `most`."""
     number = integer(value)
     if number is None or not least <= number <= most:
-        raise _invalid(argument, value, f"a whole number from {least} to {most}")
+        allowed = f"a whole number from {least} to {most}"
+        raise QuickswapError(argument=argument, given=value, allowed=allowed)
     return number
 
 
@@ -51,14 +47,15 @@ def between(value: object, argument: str, low: float, high: float) -> float:
     number = real(value)
     if number is None or not low < number < high:
         kind = "a number " if number is None else ""
-        raise _invalid(argument, value, f"{kind}above {low} and below {high}")
+        allowed = f"{kind}above {low} and below {high}"
+        raise QuickswapError(argument=argument, given=value, allowed=allowed)
     return number
 
 
 def flag(value: object, argument: str) -> bool:
     """Return True or False."""
     if not boolean(value):
-        raise _invalid(argument, value, "True or False")
+        raise QuickswapError(argument=argument, given=value, allowed="True or False")
     return bool(value)
 
 
@@ -66,7 +63,7 @@ def check_progress(progress: object) -> None:
     """Refuse an object that cannot be called."""
     if progress is not None and not callable(progress):
         allowed = "a function of the completions so far and those intended"
-        raise _invalid("progress", progress, allowed)
+        raise QuickswapError(argument="progress", given=progress, allowed=allowed)
 
 
 def check_settings(given: Mapping[str, Any], known: type, verb: str) -> None:
@@ -82,7 +79,8 @@ def _warmup(value: object, argument: str) -> float | str:
         return "mser5"
     share = real(value)
     if share is None or not 0 <= share < 1:
-        raise _invalid(argument, value, '"mser5" or a share from 0 to below 1')
+        allowed = '"mser5" or a share from 0 to below 1'
+        raise QuickswapError(argument=argument, given=value, allowed=allowed)
     return share
 
 
@@ -103,9 +101,25 @@ def _between(low: float, high: float) -> Callable[[object, str], float]:
     return lambda value, argument: between(value, argument, low, high)
 
 
-def _setting(default: Any, check: Callable[[object, str], object], help_text: str) -> Any:
-    """Return a field; None, where it is the default, is not checked."""
-    return field(default=default, metadata={"check": check, "help": help_text})
+def _setting(
+    default: Any,
+    check: Callable[[object, str], object],
+    help_text: str,
+    *,
+    unset: str = "",
+    label: str = "",
+) -> Any:
+    """Return a field; None, where it is the default, is not checked.
+
+    Args:
+        default: of the field.
+        check: returns a value of the given one and the name of the argument, or raises.
+        help_text: what the setting means.
+        unset: what None stands for, as in "By default ...".
+        label: in figures, with the unit; by default the name.
+    """
+    meaning = {"check": check, "help": help_text, "unset": unset, "label": label}
+    return field(default=default, metadata=meaning)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -121,38 +135,39 @@ class Settings:
     jobs: int | None = _setting(
         None,
         _whole(1),
-        "Completions, over all replications; with a precision, the most. By default 1,000,000, "
-        "with a precision 100,000,000.",
+        "Completions, over all replications; with a precision, the most.",
+        unset="1,000,000, of quickswap compare 15,000,000, and with a precision 100,000,000",
     )
     precision: float | None = _setting(
         None,
         _between(0, 1),
-        "Simulate until the relative half-width is at most this and the run is no longer too "
-        "short. By default until all jobs have completed.",
+        "Simulate until the relative half-width is at most this and the run is long enough.",
+        unset="until all jobs have completed",
+        label="precision asked for",
     )
     precision_of: str = _setting(
         "mean",
         _one_of("mean", "weighted", "classes"),
-        "The half-width of what: mean, weighted (of that as well) or classes (of those two and of "
-        "the mean of every class).",
+        "The half-widths that count: mean, weighted (both means) or classes (all means).",
     )
     seed: int = _setting(1, _whole(0, 2**64 - 1), "Equal seeds give equal results, byte by byte.")
     engine: str = _setting(
         "auto",
         _one_of("auto", "jumps", "events"),
-        "jumps (exponential sizes and Poisson arrivals, fastest), events (any distribution; "
-        "policies see the same jobs), or auto: jumps where it is exact.",
+        "jumps (exponential sizes, Poisson arrivals: fastest), events (anything; all policies see "
+        "the same jobs), or auto: jumps where it is exact.",
     )
     replications: int = _setting(
         4, _whole(1, 10_000), "Independent runs that the jobs are divided over."
     )
     warmup: float | str = _setting(
-        0.1, _warmup, "Share of each replication that is cut off, or mser5."
+        0.1, _warmup, "Share of each replication that is discarded at its start, or mser5."
     )
     slowdown_bound: float = _setting(
         10.0,
         _between(0, math.inf),
-        "Sizes below this count as this in the bounded slowdown, seconds.",
+        "Least size in the bounded slowdown, in seconds; smaller sizes are raised to it.",
+        label="bound of the slowdown [s]",
     )
     trajectory: int = _setting(
         0,
@@ -160,10 +175,13 @@ class Settings:
         "If positive, keep the number in system against time, at half to all so many points.",
     )
     max_in_system: int = _setting(
-        1_000_000, _whole(1, 2**31), "A replication with more jobs in the system is ended."
+        1_000_000,
+        _whole(1, 2**31),
+        "A replication with more jobs in the system is ended.",
+        label="most jobs in the system",
     )
     allow_unstable: bool = _setting(
-        False, flag, "Simulate even where no policy is stable, and to the end."
+        False, flag, "Simulate to the end even where no policy is stable."
     )
 
     def __post_init__(self) -> None:
@@ -173,9 +191,10 @@ class Settings:
                 object.__setattr__(self, each.name, each.metadata["check"](value, each.name))
         if self.precision_of != "mean" and self.precision is None:
             raise QuickswapError(
-                f"precision_of is {self.precision_of}, and no precision is given: give one, as in "
-                "precision=0.01.",
+                f"precision_of is {self.precision_of}, and no precision is given",
                 argument="precision_of",
+                given=self.precision_of,
+                advice="give {precision} too",
             )
 
     @property
@@ -184,6 +203,10 @@ class Settings:
         if self.jobs is not None:
             return self.jobs
         return 1_000_000 if self.precision is None else 100_000_000
+
+
+SETTINGS = tuple(each.name for each in fields(Settings))
+"""Names of all settings."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -238,7 +261,7 @@ def _no_jumps(system: System, policy: Policy | CustomPolicy) -> str | None:
 
 
 class PointSettings(TypedDict, total=False):
-    """The fields of `Settings` as keyword arguments."""
+    """The fields of `Settings` as keyword arguments, for type checkers."""
 
     jobs: int | None
     precision: float | None
@@ -258,22 +281,6 @@ class SimulationSettings(PointSettings, total=False):
 
     threads: int | None
     debug: bool
-
-
-class GridSettings(TypedDict, total=False):
-    """The fields of `Settings` in a grid: each a value or an iterable of values."""
-
-    jobs: int | Iterable[int] | None
-    precision: float | Iterable[float] | None
-    precision_of: str | Iterable[str]
-    seed: int | Iterable[int]
-    engine: str | Iterable[str]
-    replications: int | Iterable[int]
-    warmup: float | str | Iterable[float | str]
-    slowdown_bound: float | Iterable[float]
-    trajectory: int | Iterable[int]
-    max_in_system: int | Iterable[int]
-    allow_unstable: bool | Iterable[bool]
 
 
 class ReplaySettings(TypedDict, total=False):

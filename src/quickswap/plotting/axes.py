@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, fields
 
 from quickswap._check import real
+from quickswap.engine.settings import Settings
 from quickswap.errors import QuickswapError, unknown
 from quickswap.plotting.selection import StoredPoint
 from quickswap.policies import Policy, spell
@@ -14,8 +15,12 @@ __all__ = ["Variable", "is_parameter", "variable_of"]
 
 WIDE = 30.0
 """Ratio of the largest to the least value above which an axis is logarithmic."""
-SETTINGS = ("jobs", "precision", "replications", "warmup", "slowdown_bound", "max_in_system")
-"""Settings that are numbers."""
+SETTINGS = {
+    each.name: each.metadata["label"]
+    for each in fields(Settings)
+    if str(each.type).startswith(("int", "float")) and each.name not in ("seed", "trajectory")
+}
+"""Settings that are numbers, with their labels; "" for the name."""
 LABELS = {
     "load": "load",
     "rate": "arrival rate [jobs per second]",
@@ -23,10 +28,8 @@ LABELS = {
     "backfill": "risk of the backfilling",
     "window": "window [jobs]",
     "cycle": "cycle [s]",
-    "precision": "precision asked for",
-    "slowdown_bound": "bound of the slowdown [s]",
-    "max_in_system": "most jobs in the system",
 }
+"""Labels of the other variables, by default the name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +49,7 @@ class Variable:
     @property
     def label(self) -> str:
         """The label of the axis."""
-        return LABELS.get(self.name, self.name.replace("_", " "))
+        return (LABELS | SETTINGS).get(self.name) or self.name.replace("_", " ")
 
     def value(self, point: StoredPoint) -> float | None:
         """Return the value of a point on the axis; None if it has none."""
@@ -54,7 +57,10 @@ class Variable:
             return point.load if self.name == "load" else point.rate
         if self.kind == "setting":
             return real(getattr(point.inputs, self.name))
-        return _parameter(point, self.name)
+        value = getattr(point.policy, self.name, None)
+        if value is None and hasattr(point.policy, self.name):  # the default is worked out
+            value = point.policy.resolve(point.system).get(self.name)
+        return real(value)
 
     def line(self, point: StoredPoint) -> str:
         """Return the label of a point's line: its policy without the parameter on the axis."""
@@ -81,12 +87,16 @@ def variable_of(given: str | None, points: Sequence[StoredPoint]) -> Variable:
     Raises:
         QuickswapError: the axis is unknown or has a single value.
     """
+    parameters = _parameters(points)
     if given is None:
-        return _best(points)
+        sizes = {name: len(_values(name, "parameter", points)) for name in parameters}
+        best = max(sizes, key=sizes.__getitem__, default="load")
+        if len({each.load for each in points}) > 1 or sizes.get(best, 0) < 2:
+            return Variable("load", "rate")
+        return _scaled(best, "parameter", points)
     name = _plain(given)
     if name in ("load", "rate"):
         return Variable(name, "rate")
-    parameters = _parameters(points)
     if name not in (*parameters, *SETTINGS):
         numbers = [
             *(each for each in parameters if _values(each, "parameter", points)),
@@ -98,32 +108,19 @@ def variable_of(given: str | None, points: Sequence[StoredPoint]) -> Variable:
     if all(axis.value(each) is None for each in points):
         raise QuickswapError(f"no point has a number for {name}: draw against load or rate.")
     if len(values := _values(name, axis.kind, points)) == 1:
-        raise QuickswapError(_constant(name, values.pop(), points))
+        varied = ["load", "rate"] if len({each.load for each in points}) > 1 else []
+        kinds = [*((each, "parameter") for each in parameters), *((s, "setting") for s in SETTINGS)]
+        varied += [each for each, kind in kinds if len(_values(each, kind, points)) > 1]
+        raise QuickswapError(
+            f"{name} is {values.pop():g} at all points that have a value: "
+            + (f"draw against {' or '.join(varied)}." if varied else "leave the axis out."),
+            given=given,
+        )
     return axis
-
-
-def _constant(name: str, value: float, points: Sequence[StoredPoint]) -> str:
-    """Return the message for an axis with a single value."""
-    varied = ["load", "rate"] if len({each.load for each in points}) > 1 else []
-    kinds = [(each, "parameter") for each in _parameters(points)]
-    kinds += [(each, "setting") for each in SETTINGS]
-    varied += [each for each, kind in kinds if len(_values(each, kind, points)) > 1]
-    advice = f"draw against {' or '.join(varied)}" if varied else "leave the axis out"
-    return f"{name} is {value:g} at all points that have a value: {advice}."
 
 
 def _plain(given: object) -> str:
     return str(given).strip().replace("-", "_")
-
-
-def _best(points: Sequence[StoredPoint]) -> Variable:
-    if len({each.load for each in points}) > 1:
-        return Variable("load", "rate")
-    sizes = {name: len(_values(name, "parameter", points)) for name in _parameters(points)}
-    best = max(sizes, key=sizes.__getitem__, default="load")
-    if sizes.get(best, 0) < 2:
-        return Variable("load", "rate")
-    return _scaled(best, "parameter", points)
 
 
 def _scaled(name: str, kind: str, points: Sequence[StoredPoint]) -> Variable:
@@ -142,13 +139,3 @@ def _parameters(points: Sequence[StoredPoint]) -> list[str]:
     kinds: dict[type[Policy], None] = dict.fromkeys(type(each.policy) for each in points)
     names = (field.name for kind in kinds for field in fields(kind))  # type: ignore[arg-type]  # all are dataclasses
     return [name for name in dict.fromkeys(names) if name != "rate"]
-
-
-def _parameter(point: StoredPoint, name: str) -> float | None:
-    """Return a parameter of a policy, with its default resolved; None if it is not a number."""
-    if not hasattr(point.policy, name):
-        return None
-    value = getattr(point.policy, name)
-    if value is None:
-        value = point.policy.resolve(point.system).get(name)
-    return real(value)

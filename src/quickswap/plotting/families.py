@@ -38,15 +38,17 @@ def model_names(systems: Iterable[System]) -> dict[str, str]:
     for system in systems:
         known.setdefault(shape(system), system)
     names = {key: named.get(key) or _described(each, key) for key, each in known.items()}
-    for detail in DETAILS:
+    details = {key: _details(each) for key, each in known.items()}
+    for texts in zip(*details.values(), strict=True):
+        detail = dict(zip(details, texts, strict=True))
         for name in [each for each, number in Counter(names.values()).items() if number > 1]:
-            more = {key: detail(known[key]) for key in names if names[key] == name}
+            more = {key: detail[key] for key in names if names[key] == name}
             if len(set(more.values())) > 1:
                 names |= {key: f"{name}, {text}" for key, text in more.items()}
-    taken: set[str] = set()
+    seen: Counter[str] = Counter()
     for key, name in names.items():
-        names[key] = _free(name, taken)
-        taken.add(names[key])
+        seen[name] += 1
+        names[key] = name if seen[name] == 1 else f"{name} ({seen[name]})"
     return names
 
 
@@ -55,7 +57,11 @@ def loads_of(systems: Iterable[System]) -> dict[str, str]:
     found: dict[str, list[float]] = {}
     for system in systems:
         found.setdefault(shape(system), []).append(system.load)
-    return {key: f"load {_range(loads)}" for key, loads in found.items()}
+    ranges = {key: (load_words(min(each)), load_words(max(each))) for key, each in found.items()}
+    return {
+        key: f"load {least}" if least == most else f"load {least} to {most}"
+        for key, (least, most) in ranges.items()
+    }
 
 
 def chosen_model(given: Any, names: dict[str, str], loads: dict[str, str]) -> str:
@@ -104,41 +110,21 @@ def _described(system: System, key: str) -> str:
     return f"{servers}, need{'' if number == 1 else 's'} {needs}"
 
 
-def _mean_sizes(system: System) -> str:
-    return f"mean sizes {_by_need(system, [f'{each.size.mean:.4g}' for each in system.classes])} s"
+def _details(system: System) -> list[str]:
+    """Return details that distinguish models with the same servers and needs."""
 
+    def by_need(texts: Sequence[str]) -> str:
+        """Return the texts of the classes by need; of many classes the distinct ones."""
+        in_order = [texts[i] for i in sorted(range(len(texts)), key=system.needs.__getitem__)]
+        if len(in_order) > FEW:
+            in_order = list(dict.fromkeys(in_order))
+        return ", ".join(in_order if len(in_order) <= FEW else [*in_order[:FEW], "..."])
 
-def _shares(system: System) -> str:
-    return f"shares {_by_need(system, [f'{100 * share:.3g} %' for share in system.job_shares])}"
-
-
-def _distributions(system: System) -> str:
-    return f"sizes {_by_need(system, [each.size.kind for each in system.classes])}"
-
-
-DETAILS = (_mean_sizes, _shares, _distributions)
-"""Details that distinguish models with the same servers and needs."""
-
-
-def _by_need(system: System, texts: Sequence[str]) -> str:
-    """Return the texts of the classes by need; of many classes the distinct ones."""
-    by_need = [texts[i] for i in sorted(range(len(texts)), key=system.needs.__getitem__)]
-    if len(by_need) > FEW:
-        by_need = list(dict.fromkeys(by_need))
-    return ", ".join(by_need if len(by_need) <= FEW else [*by_need[:FEW], "..."])
-
-
-def _range(loads: Sequence[float]) -> str:
-    least, most = load_words(min(loads)), load_words(max(loads))
-    return least if least == most else f"{least} to {most}"
-
-
-def _free(name: str, taken: set[str]) -> str:
-    number, free = 1, name
-    while free in taken:
-        number += 1
-        free = f"{name} ({number})"
-    return free
+    return [
+        f"mean sizes {by_need([f'{each.size.mean:.4g}' for each in system.classes])} s",
+        f"shares {by_need([f'{100 * share:.3g} %' for share in system.job_shares])}",
+        f"sizes {by_need([each.size.kind for each in system.classes])}",
+    ]
 
 
 def _listed(names: dict[str, str], loads: dict[str, str]) -> str:

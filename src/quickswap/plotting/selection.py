@@ -16,7 +16,7 @@ from quickswap._check import items, real
 from quickswap._words import load_words
 from quickswap.engine._core import VERSION
 from quickswap.engine.settings import Inputs
-from quickswap.errors import QuickswapError, shown
+from quickswap.errors import QuickswapError
 from quickswap.files import checked_path
 from quickswap.model.system import System
 from quickswap.plotting.families import chosen_model, loads_of, model_names, shape
@@ -92,7 +92,8 @@ def opened(given: object) -> Iterator[Store]:
     """
     several = [given] if isinstance(given, Store | str | Path) else items(given)
     if not several:
-        raise QuickswapError(f"stores is {shown(given)}; give a Store, its file, or several.")
+        allowed = "a Store, its file, or several"
+        raise QuickswapError(argument="stores", given=given, allowed=allowed)
     with ExitStack() as stack:
         stores = [
             each
@@ -186,28 +187,26 @@ def _ranks(points: Sequence[StoredPoint], asked: object, every: bool) -> dict[st
         return {spelling: rank for rank, spelling in enumerate(in_order)}
     several = [asked] if isinstance(asked, str | Policy) else items(asked)
     if not several:
+        allowed = "one or several"
         raise QuickswapError(
-            f"policies is {shown(asked)}; give one or several, or leave it out for all."
+            argument="policies", given=asked, allowed=allowed, advice="leave it out for all"
         )
     ranks: dict[str, int] = {}
-    for policy in (each for given in several for each in _wanted(given)):
-        exact = spell(policy) if isinstance(policy, Policy) else policy
-        chosen = [exact] if exact in there else []
-        if isinstance(policy, str) and (every or not chosen):
-            chosen = [each for each in in_order if there[each].name == exact]
-        if not chosen:
-            raise QuickswapError(
-                f"the store has no points of policy {exact}: give some of {', '.join(in_order)}."
-            )
-        for spelling in chosen:
-            ranks.setdefault(spelling, len(ranks))
+    for given in several:
+        name = given.strip().lower().replace("_", "-") if isinstance(given, str) else None
+        alone = name in ORDER  # it may stand for all policies of that name
+        for exact in [str(name)] if alone else map(spell, expand_parameters(given)):
+            chosen = [exact] if exact in there else []
+            if alone and (every or not chosen):
+                chosen = [each for each in in_order if there[each].name == exact]
+            if not chosen:
+                raise QuickswapError(
+                    f"the store has no points of policy {exact}: give some of "
+                    f"{', '.join(in_order)}."
+                )
+            for spelling in chosen:
+                ranks.setdefault(spelling, len(ranks))
     return ranks
-
-
-def _wanted(given: object) -> Sequence[Policy | str]:
-    """Return the policies that a description expands to; a name alone is kept as it is."""
-    name = given.strip().lower().replace("_", "-") if isinstance(given, str) else None
-    return [name] if name in ORDER else expand_parameters(given)
 
 
 def _rank(policy: Policy) -> tuple[Any, ...]:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from quickswap._check import items
 from quickswap._words import counted, load_words
-from quickswap.errors import QuickswapError, shown
+from quickswap.errors import QuickswapError
 from quickswap.model.system import System
 from quickswap.plotting.axes import Variable, is_parameter, variable_of
 from quickswap.plotting.chart import MISSING, Axis, Chart, Line, Mark, Panel
@@ -142,7 +142,8 @@ def _metrics(given: object, per_class: bool) -> list[Quantity]:
         given = ["mean"] if per_class else ["weighted", "mean"]
     several = [given] if isinstance(given, str) else items(given)
     if not several:
-        raise QuickswapError(f"metrics is {shown(given)}; give one or several, as in 'mean'.")
+        allowed = "one or several, as in 'mean'"
+        raise QuickswapError(argument="metrics", given=given, allowed=allowed)
     found = list({each.name: each for each in map(quantity_of, several)}.values())
     for each in found:
         if per_class and not each.by_class:
@@ -168,7 +169,10 @@ def _lines(
     store: Store, selection: Selection, variable: Variable, panels: Sequence[Panel]
 ) -> tuple[Line, ...]:
     several = variable.kind != "rate" and len({each.load for each in selection.points}) > 1
-    labels = _labels(selection.points, variable)
+    labels = {spell(each.policy): variable.line(each) for each in selection.points}
+    if variable.kind != "parameter":  # equal labels become spellings
+        shared = Counter(labels.values())
+        labels = {key: key if shared[label] > 1 else label for key, label in labels.items()}
     grouped: dict[str, dict[float | None, list[StoredPoint]]] = {}
     for point in selection.points:
         value = variable.value(point)
@@ -194,15 +198,6 @@ def _lines(
         if marks:
             lines.append(Line(label, tuple(marks)))
     return tuple(lines)
-
-
-def _labels(points: Sequence[StoredPoint], variable: Variable) -> dict[str, str]:
-    """Return the label of each policy's line, by spelling; equal labels become spellings."""
-    labels = {spell(each.policy): variable.line(each) for each in points}
-    if variable.kind == "parameter":
-        return labels
-    shared = Counter(labels.values())
-    return {key: key if shared[label] > 1 else label for key, label in labels.items()}
 
 
 def _mark(

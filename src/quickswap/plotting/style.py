@@ -68,7 +68,8 @@ def check_format(path: str | Path) -> None:
     ending = Path(path).suffix.lower()
     if ending not in FORMATS:
         given = repr(ending) if ending else "none"
-        raise QuickswapError(f"the ending of {path} is {given}; it must be {', '.join(FORMATS)}.")
+        message = f"the ending of {path} is {given}; it must be {', '.join(FORMATS)}."
+        raise QuickswapError(message, given=str(path), allowed=", ".join(FORMATS))
 
 
 @contextmanager

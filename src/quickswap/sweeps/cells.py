@@ -7,20 +7,21 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from quickswap.engine.settings import SETTINGS
 from quickswap.errors import QuickswapError, unknown
 from quickswap.model.system import System
 from quickswap.simulation.comparison import gap_of
 from quickswap.simulation.result import Result, Stop
 from quickswap.statistics.estimates import Estimate
 from quickswap.statistics.paired import Outcome, best_of, outcome_of
+from quickswap.statistics.quantities import QUANTITIES
 from quickswap.sweeps.grid import GridPoint
-from quickswap.sweeps.point import SETTINGS
 from quickswap.sweeps.record import Failure
 
 __all__ = ["PAIRED", "Cell", "cells_of", "mean_of", "worst"]
 
-PAIRED = ("weighted_mean_response_time", "mean_response_time")
-"""Quantities by which policies are compared; less is better."""
+PAIRED = tuple(name for name, each in QUANTITIES.items() if each.batch_values and not each.share)
+"""Quantities by which policies are compared: means of response times; less is better."""
 
 
 @dataclass(frozen=True)
@@ -90,8 +91,11 @@ class Cell:
         """
         if quantity not in PAIRED:
             unknown("quantity", quantity, PAIRED, QuickswapError)
-        pairs = _paired(self._results(first), self._results(second))
-        return mean_of([gap_of(a, b, quantity) for a, b in pairs])
+        ones, others = self._results(first), self._results(second)
+        of_seed = {each.inputs.seed: each for each in others}
+        pairs = [(one, of_seed[seed]) for one in ones if (seed := one.inputs.seed) in of_seed]
+        pairs = pairs or list(zip(ones, others, strict=False))  # without equal seeds, in order
+        return mean_of([gap_of(one, other, quantity) for one, other in pairs])
 
     def outcome(
         self, first: str, second: str, quantity: str = "weighted_mean_response_time"
@@ -159,13 +163,6 @@ def cells_of(grid_points: Sequence[GridPoint], outcomes: Sequence[Result | Failu
                 cell.results[label] = tuple(each for each in of_seeds if isinstance(each, Result))
         cells.append(cell)
     return cells
-
-
-def _paired(first: Sequence[Result], second: Sequence[Result]) -> Sequence[tuple[Result, Result]]:
-    """Return the results with equal seeds in pairs; without equal seeds, pairs in their order."""
-    of_seed = {each.inputs.seed: each for each in second}
-    pairs = [(each, of_seed[each.inputs.seed]) for each in first if each.inputs.seed in of_seed]
-    return pairs or list(zip(first, second, strict=False))
 
 
 def worst(verdicts: Iterable[str]) -> str:

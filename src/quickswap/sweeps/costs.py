@@ -9,7 +9,7 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from quickswap.errors import QuickswapError, shown
+from quickswap.errors import QuickswapError
 from quickswap.sweeps.point import Point
 
 __all__ = ["Clock", "Costs", "Kind", "expected_work", "kind_of", "read_shard", "shard_of"]
@@ -48,10 +48,6 @@ class Costs:
             return self._seconds[kind] / self._work[kind]
         total = sum(self._work.values())
         return sum(self._seconds.values()) / total if total else 1.0
-
-    def expected(self, point: Point) -> float:
-        """Return the expected run time of a point, in seconds."""
-        return self.rate(kind_of(point)) * expected_work(point)
 
     def learn(self, point: Point, seconds: float) -> None:
         """Record the run time of a point."""
@@ -147,11 +143,8 @@ def read_shard(text: object) -> tuple[int, int]:
         re.fullmatch(r"\s*(\d{1,6})\s*/\s*(\d{1,6})\s*", text) if isinstance(text, str) else None
     )
     if match is None or not 1 <= int(match[1]) <= int(match[2]) <= MAX_SHARDS:
-        raise QuickswapError(
-            f"shard is {shown(text)}; it must be as in '3/10', the third of ten, from '1/10' to "
-            "'10/10'.",
-            argument="shard",
-        )
+        allowed = "as in '3/10', the third of ten, from '1/10' to '10/10'"
+        raise QuickswapError(argument="shard", given=text, allowed=allowed)
     return int(match[1]), int(match[2])
 
 

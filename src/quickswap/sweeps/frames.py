@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import fields
 from typing import TYPE_CHECKING, Any
 
+from quickswap.engine.settings import Settings
 from quickswap.sweeps.point import Point
 
 if TYPE_CHECKING:
@@ -15,20 +17,13 @@ if TYPE_CHECKING:
 __all__ = ["frame_of"]
 
 FRONT = ("policy", "arrival_rate", "load")
+KINDS = {"bool": "Boolean", "int": "Int64", "float": "Float64"}
 INPUTS = {
-    "engine": "String",
-    "jobs": "Int64",
-    "precision": "Float64",
-    "precision_of": "String",
-    "seed": "UInt64",
-    "replications": "Int64",
-    "warmup": "String",
-    "slowdown_bound": "Float64",
-    "max_in_system": "Int64",
-    "allow_unstable": "Boolean",
-    "version": "String",
-}
-"""Inputs that become columns, with their types."""
+    each.name: KINDS.get(str(each.type).removesuffix(" | None"), "String")
+    for each in fields(Settings)
+    if each.name != "trajectory"  # it describes an output, not the run
+} | {"seed": "UInt64", "version": "String"}
+"""Inputs that become columns, with their types; a type that is not in `KINDS` is text."""
 POINT = {
     "policy": "String",
     "arrival_rate": "Float64",
@@ -69,7 +64,7 @@ def _table(rows: list[tuple[Any, ...]], kinds: dict[str, str]) -> polars.DataFra
 
 def _point(result: Result) -> tuple[Any, ...]:
     inputs = result.inputs
-    values = {name: getattr(inputs, name) for name in INPUTS} | {"warmup": str(inputs.warmup)}
+    values = [getattr(inputs, name) for name in INPUTS]
     return (
         result.policy_label,
         *result.rate_and_load(),
@@ -79,5 +74,8 @@ def _point(result: Result) -> tuple[Any, ...]:
         inputs.policy,
         result.stop.name,
         result.completed,
-        *values.values(),
+        *(
+            str(each) if kind == "String" else each
+            for each, kind in zip(values, INPUTS.values(), strict=True)
+        ),
     )

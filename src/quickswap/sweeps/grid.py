@@ -8,18 +8,18 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import product
 from pathlib import Path
-from typing import Any, Self, Unpack, final
+from typing import Any, Self, final
 
 from quickswap._check import items, positive
 from quickswap._words import counted
-from quickswap.engine.settings import GridSettings
-from quickswap.errors import ModelError, PolicyError, QuickswapError, shown, unknown
+from quickswap.engine.settings import SETTINGS
+from quickswap.errors import ModelError, PolicyError, QuickswapError, unknown
 from quickswap.files import checked_path
 from quickswap.model.files import as_system
 from quickswap.model.system import System
 from quickswap.policies import Policy, spell
 from quickswap.sweeps.parameters import expand_parameters
-from quickswap.sweeps.point import SETTINGS, Point
+from quickswap.sweeps.point import Point
 
 __all__ = ["Grid", "GridPoint", "model_files", "read_grids"]
 
@@ -81,7 +81,7 @@ class Grid:
         loads: Any = None,
         rates: Any = None,
         seeds: Any = (1,),
-        **settings: Unpack[GridSettings],
+        **settings: Any,
     ) -> None:
         if loads is not None and rates is not None:
             raise QuickswapError("loads and rates are both given: give one of them.")
@@ -137,25 +137,19 @@ class Grid:
         choices = list(product(*(values for _, values in self.settings)))
         for model, system in self.models:
             with _of_model(model):
-                systems = self._scaled(system)
-            for scaled in systems:
-                for chosen in choices:
-                    for policy in self.policies:
-                        settings = dict(zip(names, chosen, strict=True))
-                        with _of_model(model):
-                            point = Point.of(scaled, policy, **settings)
-                        yield GridPoint(point, model, policy.label)
+                systems = [system]
+                if self.loads is not None:
+                    systems = [system.with_load(load) for load in self.loads]
+                elif self.rates is not None:
+                    systems = [system.with_rate(rate) for rate in self.rates]
+            for scaled, chosen, policy in product(systems, choices, self.policies):
+                with _of_model(model):
+                    point = Point.of(scaled, policy, **dict(zip(names, chosen, strict=True)))
+                yield GridPoint(point, model, policy.label)
 
     def points(self) -> list[Point]:
         """Return the points, in the order of `grid_points`."""
         return [each.point for each in self.grid_points()]
-
-    def _scaled(self, system: System) -> list[System]:
-        if self.loads is not None:
-            return [system.with_load(load) for load in self.loads]
-        if self.rates is not None:
-            return [system.with_rate(rate) for rate in self.rates]
-        return [system]
 
 
 def read_grids(path: str | Path, overrides: Mapping[str, Any]) -> tuple[Grid, ...]:
@@ -225,7 +219,8 @@ def _grid(
         values |= plural
     for axis in ("models", "policies"):
         if axis not in values:
-            raise QuickswapError(f"a grid requires {axis}, as in {axis} = [{EXAMPLES[axis]}].")
+            message = f"a grid requires {axis}, as in {axis} = [{EXAMPLES[axis]}]."
+            raise QuickswapError(message, argument=axis)
     models, policies = values.pop("models"), values.pop("policies")
     beside = [_beside(each, folder) for each in _several(models, "models")]
     return Grid(beside, policies, **values)
@@ -279,7 +274,9 @@ def _several(value: Any, what: str) -> tuple[Any, ...]:
     if listed is None:
         return (value,)
     if not listed:
-        raise QuickswapError(f"{what} is an empty list; give at least one.", argument=what)
+        raise QuickswapError(
+            f"{what} is an empty list; give at least one.", argument=what, given=value
+        )
     return tuple({repr(each): each for each in listed}.values())
 
 
@@ -288,5 +285,5 @@ def _numbers(value: Any, what: str) -> tuple[float, ...] | None:
         return None
     given = _several(value, what)
     if any(isinstance(each, Mapping) for each in given):
-        raise QuickswapError(f"{what} must be numbers, not {shown(value)}.", argument=what)
+        raise QuickswapError(argument=what, given=value, allowed="numbers")
     return tuple(positive(each, f"each of {what}", QuickswapError) for each in given)

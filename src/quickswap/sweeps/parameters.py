@@ -35,10 +35,12 @@ def expand_parameters(given: object) -> list[Policy]:
         return [parse(text) for text in _texts(given)]
     if isinstance(given, Mapping):
         return [parse(text) for text in _spelled(given)]
-    raise PolicyError(
-        f"policy is {shown(given)}; give a policy of quickswap, a spelling as in "
-        "'msfq:threshold=[0,8,31]', or a table with its name and parameters."
+    allowed = (
+        "a policy of quickswap, a spelling as in 'msfq:threshold=[0,8,31]', or a table with its "
+        "name and parameters"
     )
+    message = f"policy is {shown(given)}; give {allowed}."
+    raise PolicyError(message, argument="policies", given=given, allowed=allowed)
 
 
 def _texts(text: str) -> Iterator[str]:
@@ -46,7 +48,7 @@ def _texts(text: str) -> Iterator[str]:
     lists = [_values(match[1], text) for match in LIST.finditer(text)]
     pieces = LIST.split(text)[::2]
     if any("[" in piece or "]" in piece for piece in pieces):
-        raise PolicyError(f"policy {shown(text)} has unbalanced brackets.")
+        raise _invalid(text, "has unbalanced brackets")
     for chosen in _product(lists, text):
         yield "".join(map("".join, zip(pieces, (*chosen, ""), strict=True)))
 
@@ -60,15 +62,16 @@ def _values(inside: str, text: str) -> list[str]:
             continue
         first, last, step = int(match[1]), int(match[2]), int(match[3] or 1)
         if step < 1 or last < first:
-            raise PolicyError(f"range {item.strip()} in policy {shown(text)} is not ascending.")
+            raise _invalid(text, f"contains the range {item.strip()}, which is not ascending")
         if (count := (last - first) // step + 1) > MOST:
-            raise PolicyError(
-                f"range {item.strip()} in policy {shown(text)} has {count:,} values; at most "
-                f"{MOST:,} are allowed: give a larger step, as in first..last..step."
+            raise _invalid(
+                text,
+                f"contains the range {item.strip()} of {count:,} values; at most {MOST:,} are "
+                "allowed: give a larger step, as in first..last..step",
             )
         values += map(str, range(first, last + 1, step))
     if not all(values):
-        raise PolicyError(f"a list in policy {shown(text)} has an empty item.")
+        raise _invalid(text, "has a list with an empty item")
     return values
 
 
@@ -76,9 +79,7 @@ def _spelled(given: Mapping[str, object]) -> Iterator[str]:
     """Yield the spellings of a mapping."""
     name = given.get("name")
     if not isinstance(name, str):
-        raise PolicyError(
-            f"policy {shown(dict(given))} has no name: give one, as in name = 'msfq'."
-        )
+        raise _invalid(dict(given), "has no name: give one, as in name = 'msfq'")
     lists = next((kind.lists for kind in POLICIES if kind.name == name.lower()), ())
     keys = [key for key in given if key != "name"]
     values = [_choices(given[key], key in lists) for key in keys]
@@ -114,7 +115,9 @@ def _product(lists: list[list[str]], text: str) -> Iterator[tuple[str, ...]]:
     for each in lists:
         size *= len(each)
     if size == 0 or size > MOST:
-        raise PolicyError(
-            f"policy {shown(text)} expands to {size} policies; give from 1 to {MOST}."
-        )
+        raise _invalid(text, f"expands to {size} policies; give from 1 to {MOST}")
     return product(*lists)
+
+
+def _invalid(given: object, problem: str) -> PolicyError:
+    return PolicyError(f"policy {shown(given)} {problem}.", argument="policies", given=given)

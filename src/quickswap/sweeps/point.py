@@ -5,25 +5,29 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Callable
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Self, Unpack, final
 
 from quickswap.engine._core import VERSION
 from quickswap.engine.custom import as_policy
-from quickswap.engine.settings import CUSTOM, Inputs, PointSettings, Settings, check_settings
-from quickswap.errors import PolicyError, QuickswapError, shown
+from quickswap.engine.settings import (
+    CUSTOM,
+    SETTINGS,
+    Inputs,
+    PointSettings,
+    Settings,
+    check_settings,
+)
+from quickswap.errors import PolicyError, QuickswapError
 from quickswap.model.files import as_system
 from quickswap.model.system import System
 from quickswap.policies import Policy, parse
 from quickswap.simulation.result import Result
 from quickswap.simulation.simulate import simulate_inputs
 
-__all__ = ["SETTINGS", "Point"]
-
-SETTINGS = tuple(PointSettings.__annotations__)
-"""The settings that determine a result, besides the system and the policy."""
+__all__ = ["Point"]
 
 
 @final
@@ -42,8 +46,10 @@ class Point:
     def __post_init__(self) -> None:
         if not isinstance(self.inputs, Inputs):
             raise QuickswapError(
-                f"inputs is {shown(self.inputs)}; it must be the inputs of a result: use "
-                "Point.of(system, policy)."
+                argument="inputs",
+                given=self.inputs,
+                allowed="the inputs of a result",
+                advice="use Point.of(system, policy)",
             )
         if self.inputs.policy.startswith(CUSTOM):
             raise PolicyError(_not_custom(self.inputs.policy.removeprefix(CUSTOM)))
@@ -60,7 +66,7 @@ class Point:
         Args:
             system: servers and classes, or the name of a preset or model file.
             policy: a policy of quickswap, or its spelling.
-            settings: as `simulate` takes them, with the same defaults; see `PointSettings`.
+            settings: as `simulate` takes them, with the same defaults; see `Settings`.
 
         Raises:
             PolicyError: the policy does not suit the system, or is a custom policy.
@@ -89,7 +95,7 @@ class Point:
 
     def to_json(self) -> str:
         """Return the inputs as JSON."""
-        return json.dumps(self._plain(), separators=(",", ":"), allow_nan=False)
+        return json.dumps(vars(self.inputs), separators=(",", ":"), allow_nan=False)
 
     @cached_property
     def key(self) -> str:
@@ -97,7 +103,7 @@ class Point:
 
         The inputs include the version of quickswap, so that versions do not share results.
         """
-        text = json.dumps(self._plain(), sort_keys=True, separators=(",", ":"), allow_nan=False)
+        text = json.dumps(vars(self.inputs), sort_keys=True, separators=(",", ":"), allow_nan=False)
         return hashlib.sha256(text.encode()).hexdigest()
 
     @property
@@ -134,9 +140,6 @@ class Point:
                 "build the point again with Point.of."
             )
         return simulate_inputs(self.inputs, None, threads, progress)
-
-    def _plain(self) -> dict[str, Any]:
-        return {field.name: getattr(self.inputs, field.name) for field in fields(Inputs)}
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Point) and self.key == other.key

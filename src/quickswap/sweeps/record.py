@@ -72,7 +72,8 @@ class Record:
         data = outcome.to_dict()
         del data["inputs"]
         totals = outcome._totals.to_bytes() if outcome._totals is not None else b""
-        return cls(key, inputs, _pack(data), totals, b"", outcome.seconds)
+        text = json.dumps(data, separators=(",", ":"), allow_nan=False)
+        return cls(key, inputs, zlib.compress(text.encode()), totals, b"", outcome.seconds)
 
     @property
     def point(self) -> Point:
@@ -103,17 +104,11 @@ class Record:
 
     def same_as(self, other: Self) -> bool:
         """Whether both contain the same, apart from compression and run time."""
-        return self._plain() == other._plain()
 
-    def _plain(self) -> tuple[bytes, ...]:
-        packed = (self.inputs, self.result, self.totals)
-        return (
-            self.key,
-            self.failure,
-            *(zlib.decompress(part) if part else b"" for part in packed),
+        def plain(record: Record) -> list[bytes]:
+            packed = (record.inputs, record.result, record.totals)
+            return [zlib.decompress(part) if part else b"" for part in packed]
+
+        return (self.key, self.failure) == (other.key, other.failure) and plain(self) == plain(
+            other
         )
-
-
-def _pack(data: object) -> bytes:
-    text = json.dumps(data, separators=(",", ":"), allow_nan=False)
-    return zlib.compress(text.encode())

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import BrokenExecutor, Executor, Future, ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from pathlib import Path
@@ -14,7 +15,7 @@ from quickswap._check import items
 from quickswap._words import counted
 from quickswap.engine._core import VERSION
 from quickswap.engine.settings import check_progress, whole
-from quickswap.errors import Interrupted, QuickswapError, shown
+from quickswap.errors import Interrupted, QuickswapError
 from quickswap.simulation.result import Result
 from quickswap.simulation.simulate import cores
 from quickswap.sweeps.cells import Cell, cells_of
@@ -188,9 +189,15 @@ def grid_points_of(
     Raises:
         QuickswapError: the grid, the budget or the shard is not valid.
     """
+    if isinstance(grid, str | Path):
+        grid = read_grids(grid, {})
+    grids = [grid] if isinstance(grid, Grid) else items(grid)
+    if not grids or not all(isinstance(each, Grid) for each in grids):
+        allowed = "a Grid, several, or a TOML file"
+        raise QuickswapError(argument="grid", given=grid, allowed=allowed)
     distinct: dict[str, GridPoint] = {}
     spellings: dict[str, set[str]] = {}
-    for each in _grids(grid):
+    for each in cast("list[Grid]", grids):
         for grid_point in each.grid_points():
             distinct.setdefault(grid_point.point.key, grid_point)
             spellings.setdefault(grid_point.label, set()).add(grid_point.point.inputs.policy)
@@ -206,15 +213,6 @@ def grid_points_of(
     return [each for each in grid_points if each.point.key in keys]
 
 
-def _grids(given: object) -> Sequence[Grid]:
-    if isinstance(given, str | Path):
-        return read_grids(given, {})
-    grids = [given] if isinstance(given, Grid) else items(given)
-    if not grids or not all(isinstance(each, Grid) for each in grids):
-        raise QuickswapError(f"grid is {shown(given)}; give a Grid, several, or a TOML file.")
-    return cast("list[Grid]", grids)
-
-
 def _within(grid_points: list[GridPoint], budget: int) -> list[GridPoint]:
     """Limit the jobs of each point to a part of the budget.
 
@@ -225,10 +223,13 @@ def _within(grid_points: list[GridPoint], budget: int) -> list[GridPoint]:
             "budget requires a precision: give the grid a precision.", argument="budget"
         )
     if budget < MIN_JOBS * len(grid_points):
+        least = MIN_JOBS * len(grid_points)
         raise QuickswapError(
             f"budget is {budget}, and each of {counted(len(grid_points), 'point')} requires "
-            f"{MIN_JOBS} jobs: give {MIN_JOBS * len(grid_points)} or more.",
+            f"{MIN_JOBS} jobs: give {least} or more.",
             argument="budget",
+            given=budget,
+            allowed=f"at least {least}",
         )
     works = [expected_work(each.point) for each in grid_points]
     free = budget - MIN_JOBS * len(grid_points)
@@ -269,14 +270,13 @@ def run_points(
     """
     listed = [points] if isinstance(points, Point) else items(points)
     if listed is None or not all(isinstance(each, Point) for each in listed):
-        raise QuickswapError(
-            f"points is {shown(points)}; it must be a list of points, each built with Point.of."
-        )
+        allowed = "a list of points, each built with Point.of"
+        raise QuickswapError(argument="points", given=points, allowed=allowed)
     check_progress(progress)
     if store is None:
         store = Store()
     elif not isinstance(store, Store):
-        raise QuickswapError(f"store is {shown(store)}; it must be a Store.")
+        raise QuickswapError(argument="store", given=store, allowed="a Store")
     threads = check_where(executor, threads)
     sweep = _Sweep(tuple(cast("list[Point]", listed)), store, progress)
     if not sweep.todo:
@@ -295,11 +295,8 @@ def check_where(executor: object, threads: int | None) -> int | None:
     behind.
     """
     if executor is not None and not isinstance(executor, Executor):
-        raise QuickswapError(
-            f"executor is {shown(executor)}; it must be one of concurrent.futures, or a Dask "
-            "client's get_executor().",
-            argument="executor",
-        )
+        allowed = "one of concurrent.futures, or a Dask client's get_executor()"
+        raise QuickswapError(argument="executor", given=executor, allowed=allowed)
     return None if threads is None else whole(threads, "threads", 1, 10_000)
 
 
@@ -366,9 +363,9 @@ class _Sweep:
                 text = self.todo[key].to_json()
                 more = (partial(self._watch, key),) if local else ()
                 futures[key] = executor.submit(compute, text, *more)
-                futures[key].add_done_callback(partial(_put, finished, key))
+                futures[key].add_done_callback(partial(lambda *ended: finished.put(ended), key))
             while self.left:
-                ended = _waiting(finished, TICK)
+                ended = _ended(finished, TICK)
                 for key, _ in ended:
                     del futures[key]  # frees the result, here and on a cluster
                 self._keep(ended)
@@ -379,7 +376,7 @@ class _Sweep:
                 future.cancel()
             if not isinstance(error, KeyboardInterrupt):
                 raise
-            self._keep(_waiting(finished, 0))
+            self._keep(_ended(finished, 0))
             raise Interrupted(self.outcomes()) from None
         return self.outcomes()
 
@@ -438,26 +435,11 @@ class _Sweep:
         return Outcomes(self.points, self.store, failures, len(self.todo) - len(self.left))
 
 
-def _put(queue: Ended, key: str, future: Future[Record]) -> None:
-    queue.put((key, future))
-
-
-def _waiting(queue: Ended, timeout: float) -> list[tuple[str, Future[Record]]]:
+def _ended(queue: Ended, timeout: float) -> list[tuple[str, Future[Record]]]:
     """Return the items of a queue; wait for the first one until the timeout."""
-    ended = list(_drain(queue))
-    if not ended and timeout:
-        try:
-            ended = [queue.get(timeout=timeout), *_drain(queue)]
-        except Empty:
-            return []
+    ended = []
+    with suppress(Empty):
+        ended.append(queue.get(block=timeout > 0, timeout=timeout))
+        while True:
+            ended.append(queue.get_nowait())
     return ended
-
-
-def _drain(
-    queue: Ended,
-) -> Iterator[tuple[str, Future[Record]]]:
-    while True:
-        try:
-            yield queue.get_nowait()
-        except Empty:
-            return

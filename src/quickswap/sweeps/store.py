@@ -7,7 +7,7 @@ import warnings
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Self, final
+from typing import TYPE_CHECKING, Self, cast, final
 
 from quickswap._words import counted
 from quickswap.errors import QuickswapError, shown
@@ -80,17 +80,13 @@ class Store:
         row = self._row(key)
         if row is None:
             raise KeyError(key if isinstance(key, str) else key.key)
-        outcome = self._database.read(row).outcome
-        assert isinstance(outcome, Result)
-        return outcome
+        return cast("Result", self._database.read(row).outcome)
 
     def __iter__(self) -> Iterator[Result]:
         """Yield all results, in the order of their rows."""
         self._refresh()
         for row in list(self._rows.values()):
-            outcome = self._database.read(row).outcome
-            assert isinstance(outcome, Result)
-            yield outcome
+            yield cast("Result", self._database.read(row).outcome)
 
     def keys(self) -> list[str]:
         """Return the keys of all results, in the order of their rows."""
@@ -107,16 +103,13 @@ class Store:
         """Yield the failures of points without a result, in the order of their rows."""
         self._refresh()
         for row in list(self._failed.values()):
-            outcome = self._database.read(row).outcome
-            if isinstance(outcome, Failure):
-                yield outcome
+            yield cast("Failure", self._database.read(row).outcome)
 
     def failure(self, key: str | Point) -> Failure | None:
         """Return the failure of a point, or None if it did not fail."""
         self._refresh()
         row = self._failed.get(_bytes(key) or b"")
-        outcome = None if row is None else self._database.read(row).outcome
-        return outcome if isinstance(outcome, Failure) else None
+        return None if row is None else cast("Failure", self._database.read(row).outcome)
 
     def seconds(self, key: str | Point) -> float | None:
         """Return the run time of a point, or None if there is no result."""
@@ -189,8 +182,9 @@ class Store:
             if record.key in self:
                 mine = self._database.read(self._rows[record.key])
                 if not record.failure and not mine.same_as(record):
+                    own = "the stores before it" if self.path is None else self.path
                     raise QuickswapError(
-                        f"{source} and {self._name} contain different results of the point "
+                        f"{source} and {own} contain different results of the point "
                         f"{record.key.hex()[:12]} ({record.point.inputs.policy}), although equal "
                         "inputs give equal results: a modified quickswap wrote one of them."
                     )
@@ -209,9 +203,8 @@ class Store:
     def to_frame(self) -> polars.DataFrame:
         """Return a polars frame with one row for each result, class and quantity.
 
-        Columns: those of `Result.to_frame`, then key, servers, spelling (of the policy),
-        stop, completed, engine, jobs, precision, precision_of, seed, replications, warmup,
-        slowdown_bound, max_in_system, allow_unstable and version.
+        Columns: those of `Result.to_frame`, then key, servers, spelling (of the policy), stop,
+        completed, the fields of `Settings` except trajectory, and version.
         """
         from quickswap.sweeps.frames import frame_of
 
@@ -235,10 +228,6 @@ class Store:
     def __repr__(self) -> str:
         where = "in memory" if self.path is None else str(self.path)
         return f"<Store {where}: {counted(len(self._rows), 'result')}>"
-
-    @property
-    def _name(self) -> str:
-        return "the stores before it" if self.path is None else str(self.path)
 
     def _row(self, key: object) -> int | None:
         wanted = _bytes(key)

@@ -8,7 +8,7 @@ from dataclasses import dataclass, fields, is_dataclass, replace
 from typing import Any, cast
 
 from quickswap._check import items
-from quickswap.errors import PolicyError, QuickswapError, shown
+from quickswap.errors import PolicyError, QuickswapError
 from quickswap.model.system import System
 from quickswap.policies import (
     FCFS,
@@ -113,12 +113,12 @@ def chosen(given: object) -> list[Policy]:
     """
     listed = [given] if isinstance(given, str | Policy) else items(given)
     if listed is None:
-        raise PolicyError(
-            f"policies must be a list of policies, not {shown(given)}.", argument="policies"
-        )
+        raise PolicyError(argument="policies", given=given, allowed="a list of policies")
     if not listed:
         raise PolicyError(
-            "policies is empty; give at least one, or leave it out.", argument="policies"
+            "policies is empty; give at least one, or leave it out.",
+            argument="policies",
+            given=given,
         )
     policies = [policy for each in listed for policy in expand_parameters(each)]
     if len(policies) > MOST:
@@ -126,6 +126,8 @@ def chosen(given: object) -> list[Policy]:
             f"policies has {len(policies):,} candidates; at most {MOST:,} are allowed: give fewer, "
             "as neighbours of the best ones are tried anyway.",
             argument="policies",
+            given=given,
+            allowed=f"at most {MOST:,}",
         )
     return policies
 

@@ -12,7 +12,6 @@ import math
 import numpy as np
 from scipy.special import stdtrit
 
-from quickswap.errors import QuickswapError, unknown
 from quickswap.model.variability import heavy
 from quickswap.simulation.comparison import values_of_batches
 from quickswap.statistics.estimates import CONFIDENCE, Estimate, Floats, jackknife
@@ -22,12 +21,13 @@ from quickswap.statistics.paired import (
     outcome_of,
     paired_difference,
 )
+from quickswap.statistics.quantities import SHORT_NAMES
 from quickswap.theory.means import Means
 from quickswap.tuning.runs import Runs
 
 __all__ = [
-    *("METRICS", "Known", "bounded", "check_metric", "exactly"),
-    *("excess", "gap", "measured", "outcome", "trusted"),
+    *("METRICS", "Known", "bounded", "exactly", "excess", "gap", "measured", "outcome"),
+    "trusted",
 ]
 
 METRICS = {
@@ -37,7 +37,6 @@ METRICS = {
     "max-class": "largest mean response time of a class",
 }
 """The metrics and their meaning; less is better."""
-QUANTITIES = {"weighted": "weighted_mean_response_time", "mean": "mean_response_time"}
 Known = Runs | float
 """The simulations of a candidate, or its exact value."""
 
@@ -69,17 +68,6 @@ def outcome(
     difference = gap(known, best, metric, confidence)
     statuses = ("stable" if trusted(each) else "too short" for each in (known, best))
     return outcome_of(difference, *statuses, floors=(bounded(known), False), room=room)
-
-
-def check_metric(given: object) -> str:
-    """Return a metric.
-
-    Raises:
-        QuickswapError: the metric is unknown.
-    """
-    if not isinstance(given, str) or given not in METRICS:
-        unknown("metric", given, METRICS, QuickswapError)
-    return given
 
 
 def exactly(means: Means, metric: str) -> float:
@@ -128,8 +116,8 @@ def excess(first: Known, second: Known, metric: str, confidence: float = CONFIDE
 
 def _values(runs: Runs, metric: str) -> Floats:
     """Return a metric from all batches, then with one left out: (1 + batches, 1)."""
-    if metric in QUANTITIES:
-        return values_of_batches(runs.only, QUANTITIES[metric])
+    if metric in SHORT_NAMES:
+        return values_of_batches(runs.only, SHORT_NAMES[metric])
     assert runs.only._totals is not None  # the store keeps them
     table = runs.only._totals.whole_and_less()
     with np.errstate(invalid="ignore", divide="ignore"):

@@ -103,19 +103,13 @@ class Entry:
             return self.exact
         return self.results.get(turn)
 
-    def trusted(self, turn: int | None) -> bool:
-        """Whether its value after a round can be trusted, so that it may lead."""
-        return trusted(self.known(turn))
-
-    def bounded(self, turn: int | None) -> bool:
-        """Whether its value after a round can be trusted or is too low."""
-        return bounded(self.known(turn))
-
 
 class Race:
     """A race; its state can be read at any time.
 
     Attributes:
+        system, metric, indifference, seed: as in `tune`.
+        exact: exact values of the metric.
         entries: all candidates, by their key.
         turn: number of the last complete round, from 0; None before the first.
         used: jobs simulated.
@@ -135,8 +129,8 @@ class Race:
         refine: bool,
         exact: Exact,
     ) -> None:
-        self._system, self._metric, self._exact = system, metric, exact
-        self._budget, self._indifference, self._seed = budget, indifference, seed
+        self.system, self.metric, self.exact = system, metric, exact
+        self.indifference, self.seed, self._budget = indifference, seed, budget
         self._stages = STAGES if refine else 0
         self.entries: dict[str, Entry] = {}
         self._enter(distinct(policies, system))
@@ -182,20 +176,16 @@ class Race:
         """Return the key of an entry."""
         return next(key for key, each in self.entries.items() if each is entry)
 
-    def latest(self, key: str) -> Known | None:
-        """Return `Entry.latest` of a candidate; None if it is not in the race."""
-        return self.entries[key].latest if key in self.entries else None
-
     def leader(self) -> Entry | None:
         """Return the entry with the least value that can be trusted."""
-        trusted = [each for each in self.left if each.trusted(self.turn)]
-        return min(trusted, key=self.value, default=None)
+        leading = [each for each in self.left if trusted(each.known(self.turn))]
+        return min(leading, key=self.value, default=None)
 
     def winner(self) -> Entry | None:
         """Return the leader, unless a run that is too short has a lower value."""
         left = {self.key(each): each for each in self.left}
         statuses = {
-            name: "stable" if each.trusted(self.turn) else "too short"
+            name: "stable" if trusted(each.known(self.turn)) else "too short"
             for name, each in left.items()
         }
         values = {name: self.value(each) for name, each in left.items()}
@@ -207,7 +197,7 @@ class Race:
         known = entry.known(self.turn)
         if known is None or (isinstance(known, Runs) and known.unstable):
             return math.inf
-        value = measured(known, self._metric).value
+        value = measured(known, self.metric).value
         return math.inf if math.isnan(value) else value
 
     @property
@@ -233,7 +223,7 @@ class Race:
         if a is None or b is None:
             return Outcome.INCONCLUSIVE
         confidence = confidence or self._confidence
-        return outcome(a, b, self._metric, self._indifference, confidence)
+        return outcome(a, b, self.metric, self.indifference, confidence)
 
     def decided(self) -> bool:
         """Whether all that are left are within the indifference of the leader."""
@@ -250,11 +240,11 @@ class Race:
             if key in self.entries:
                 continue
             entry = self.entries[key] = Entry(candidate)
-            proven = stability(self._system, candidate.policy)
+            proven = stability(self.system, candidate.policy)
             if proven.verdict == "unstable":
                 entry.status, entry.reason = Status.UNSTABLE, proven.reason
             else:
-                entry.exact = self._exact.value(candidate.policy)
+                entry.exact = self.exact.value(candidate.policy)
             added.append(entry)
         exact = [each for each in self.left if each.exact is not None]
         best = min(exact, key=lambda each: each.exact or 0.0, default=None)
@@ -280,7 +270,7 @@ class Race:
         policies = [each.candidate.policy for each in racing]
         doubted = [each.strikes > 0 for each in racing]
         found, ran = simulated(
-            run, self._system, policies, self._metric, self._jobs, self._seed, doubted
+            run, self.system, policies, self.metric, self._jobs, self.seed, doubted
         )
         self.ran += ran
         for entry, runs in zip(racing, found, strict=True):
@@ -305,7 +295,7 @@ class Race:
         """Keep one of several candidates that took the same decisions on all jobs."""
         firsts: list[Entry] = []
         for entry in racing:
-            if entry.status is not Status.RACING or not entry.trusted(turn):
+            if entry.status is not Status.RACING or not trusted(entry.known(turn)):
                 continue
             runs = entry.results[turn]
             first = next((each for each in firsts if each.results[turn].same_as(runs)), None)
@@ -322,14 +312,14 @@ class Race:
         a, b = entry.known(self.turn), leader.known(self.turn)
         assert a is not None
         assert b is not None
-        return entry.bounded(self.turn) and gap(a, b, self._metric, self._confidence).low > 0
+        return bounded(a) and gap(a, b, self.metric, self._confidence).low > 0
 
     def _refine_exactly(self) -> None:
         """Refine between the best exact candidate and its neighbours, while values are exact."""
         while self._stages:
             exact = [each for each in self.left if each.exact is not None]
             fresh = self._new([each.candidate.policy for each in exact])
-            values = [self._exact.value(each.policy) for each in fresh.values()]
+            values = [self.exact.value(each.policy) for each in fresh.values()]
             if not fresh or None in values:
                 break
             self._enter(fresh)
@@ -337,14 +327,16 @@ class Race:
     def _new(self, best: Sequence[Policy]) -> dict[str, Candidate]:
         """Return new candidates between the best policies and their neighbours."""
         tried = [each.candidate.policy for each in self.entries.values() if each.twin is None]
-        candidates = distinct(islice(between(best, tried, self._system), NEW), self._system)
+        candidates = distinct(islice(between(best, tried, self.system), NEW), self.system)
         return {key: each for key, each in candidates.items() if key not in self.entries}
 
     def _refined(self) -> list[Entry]:
         """Add candidates between the best and their neighbours, after two rounds or a decision."""
         if self._stages == 0 or not (self.turn or self.decided()):
             return []
-        racing = sorted((each for each in self.left if each.trusted(self.turn)), key=self.value)
+        racing = sorted(
+            (each for each in self.left if trusted(each.known(self.turn))), key=self.value
+        )
         fresh = self._new([each.candidate.policy for each in racing])
         room = (self._budget - self.used) // (2 * self._jobs) - len(self._simulated())
         if not fresh or len(fresh) > room:

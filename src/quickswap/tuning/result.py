@@ -153,8 +153,10 @@ class Tuning:
         """
         import polars as pl
 
-        columns = ["policy", "spelling", "standing", "exact", "value", "half_width"]
-        columns += ["above", "above_half_width", "jobs", "reason"]
+        schema: Any = dict.fromkeys(("policy", "spelling", "standing"), pl.String)
+        schema |= {"exact": pl.Boolean}
+        schema |= dict.fromkeys(("value", "half_width", "above", "above_half_width"), pl.Float64)
+        schema |= {"jobs": pl.Int64, "reason": pl.String}
         rows = [
             (
                 *(each.label, each.policy, each.standing.value, each.exact),
@@ -163,9 +165,7 @@ class Tuning:
             )
             for each in self.rows
         ]
-        kinds: list[Any] = [pl.String, pl.String, pl.String, pl.Boolean, *[pl.Float64] * 4]
-        kinds += [pl.Int64, pl.String]
-        return pl.DataFrame(rows, schema=dict(zip(columns, kinds, strict=True)), orient="row")
+        return pl.DataFrame(rows, schema=schema, orient="row")
 
     def to_dict(self) -> dict[str, Any]:
         """Return the data of `to_json`; an estimate is a value and a half-width."""

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import Executor
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
 from quickswap._words import counted, load_words
 from quickswap.engine.settings import between, check_progress, flag, whole
-from quickswap.errors import Interrupted, QuickswapError, UnstableError
+from quickswap.errors import Interrupted, QuickswapError, UnstableError, unknown
 from quickswap.model.files import as_system
 from quickswap.model.system import System
 from quickswap.policies import Policy
@@ -24,9 +25,9 @@ from quickswap.tuning.candidates import (
     default_policies,
     simple_default,
 )
-from quickswap.tuning.checking import Request, tuning_of
+from quickswap.tuning.checking import tuning_of
 from quickswap.tuning.exact import Exact
-from quickswap.tuning.metrics import check_metric
+from quickswap.tuning.metrics import METRICS
 from quickswap.tuning.race import Race
 from quickswap.tuning.result import Tuning
 
@@ -109,7 +110,8 @@ def tune(
         Interrupted: Ctrl-C; its `result` is the `Tuning` so far, or None.
     """
     system = as_system(system)
-    metric = check_metric(metric)
+    if not isinstance(metric, str) or metric not in METRICS:
+        unknown("metric", metric, METRICS, QuickswapError, argument="metric")
     indifference = between(indifference, "indifference", 0, 1)
     seed = whole(seed, "seed", 0, 2**63)
     budget = whole(jobs, "jobs", 1)
@@ -118,7 +120,12 @@ def tune(
     given = None if policies is None else chosen(policies)
     if given is not None:
         check_suits(given, system)
-    _refuse_unstable(system)
+    if system.arrival_rate >= system.capacity:
+        raise UnstableError(
+            f"at {counted(system.arrival_rate, 'job', '.6g')} per second "
+            f"(load {load_words(system.load)}) no policy is stable: give a rate below the "
+            f"capacity of {system.capacity:.6g}."
+        )
     exact = Exact(system, metric)
     candidates = default_policies(system, exact.thresholds) if given is None else given
     race = Race(
@@ -134,27 +141,33 @@ def tune(
     _check_start(race, budget)
     threads = check_where(executor, threads)
     opened = store if isinstance(store, Store) else Store(store)
-    runner = _Runner(race, budget, opened, executor, threads, progress)
-    request = Request(system, metric, simple_default(system), indifference, seed, budget)
+    start = time.monotonic()
+
+    def report(points: Sequence[Point] = (), done: SweepProgress | None = None) -> None:
+        """Report the progress of a round, or that a round begins."""
+        if progress is None:
+            return
+        used = race.used + (done.share * sum(each.inputs.jobs for each in points) if done else 0.0)
+        share = min(1.0, used / budget)
+        elapsed = time.monotonic() - start
+        turn = 1 if race.turn is None else race.turn + 2
+        seconds = elapsed * (1 - share) / share if share > 0.001 else math.nan
+        progress(TuningProgress(turn, len(race.left), len(race.entries), share, seconds))
+
+    def run(points: Sequence[Point]) -> Outcomes:
+        shown = None if progress is None else partial(report, points)
+        return run_points(points, opened, executor=executor, threads=threads, progress=shown)
+
+    default = simple_default(system)
     try:
-        race.run(runner.run, runner.report)
-        return tuning_of(request, race, exact, runner.run, budget // CHECK)
+        race.run(run, report)
+        return tuning_of(race, default, budget, run, budget // CHECK)
     except KeyboardInterrupt:
         known = race.turn is not None or any(each.exact is not None for each in race.left)
-        raise Interrupted(tuning_of(request, race, exact, None) if known else None) from None
+        raise Interrupted(tuning_of(race, default, budget) if known else None) from None
     finally:
         if opened is not store:
             opened.close()
-
-
-def _refuse_unstable(system: System) -> None:
-    capacity = system.capacity
-    if system.arrival_rate >= capacity:
-        rate = counted(system.arrival_rate, "job", ".6g")
-        raise UnstableError(
-            f"at {rate} per second (load {load_words(system.load)}) no policy is stable: give a "
-            f"rate below the capacity of {capacity:.6g}."
-        )
 
 
 def _check_start(race: Race, budget: int) -> None:
@@ -166,48 +179,13 @@ def _check_start(race: Race, budget: int) -> None:
             f"{first.candidate.label}: {first.reason}"
         )
     simulated = sum(each.exact is None for each in race.left)
-    if budget < EACH * simulated:
+    least = EACH * simulated
+    if budget < least:
         raise QuickswapError(
             f"jobs is {budget:,}, the budget of all simulations together, and "
             f"{counted(simulated, 'candidate')} require {EACH:,} each: give "
-            f"{EACH * simulated:,} or more, or fewer policies.",
+            f"{least:,} or more, or fewer policies.",
             argument="jobs",
+            given=budget,
+            allowed=f"at least {least}",
         )
-
-
-@dataclass
-class _Runner:
-    """Runs the points of a round and reports the progress."""
-
-    race: Race
-    budget: int
-    store: Store
-    executor: Executor | None
-    threads: int | None
-    progress: Callable[[TuningProgress], object] | None
-    start: float = field(default_factory=time.monotonic)
-
-    def run(self, points: Sequence[Point]) -> Outcomes:
-        """Run the points that the store does not contain.
-
-        Raises:
-            KeyboardInterrupt: the results so far are in the store.
-        """
-        report = None if self.progress is None else partial(self.report, points)
-        return run_points(
-            points, self.store, executor=self.executor, threads=self.threads, progress=report
-        )
-
-    def report(self, points: Sequence[Point] = (), progress: SweepProgress | None = None) -> None:
-        """Report the progress of a round, or that a round begins."""
-        if self.progress is None:
-            return
-        jobs = float(self.race.used)
-        if progress is not None:
-            jobs += progress.share * sum(point.inputs.jobs for point in points)
-        share = min(1.0, jobs / self.budget)
-        elapsed = time.monotonic() - self.start
-        turn = 1 if self.race.turn is None else self.race.turn + 2
-        left = len(self.race.left)
-        seconds = elapsed * (1 - share) / share if share > 0.001 else float("nan")
-        self.progress(TuningProgress(turn, left, len(self.race.entries), share, seconds))

@@ -1,18 +1,36 @@
-"""Executor and progress bar of `sweep`, `reproduce` and `tune`."""
+"""How the work of a command runs: progress bars, executors, and what is left after Ctrl-C."""
 
 from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar, cast
+
+from quickswap.errors import Interrupted
 
 if TYPE_CHECKING:
     from concurrent.futures import Executor
 
     from quickswap.sweeps.run import SweepProgress
 
-__all__ = ["bar", "duration", "executor", "points_done"]
+__all__ = ["bar", "duration", "executor", "points_done", "progress", "until_interrupted"]
+
+Found = TypeVar("Found")
+
+
+def until_interrupted(work: Callable[[], Found]) -> tuple[Found, Interrupted[Any] | None]:
+    """Return what work returns, or the part before Ctrl-C, and the interruption to raise later.
+
+    Raises:
+        Interrupted: Ctrl-C came before anything had been measured.
+    """
+    try:
+        return work(), None
+    except Interrupted as interrupted:
+        if interrupted.result is None:
+            raise
+        return cast("Found", interrupted.result), interrupted
 
 
 @contextmanager
@@ -40,6 +58,13 @@ def executor(address: str | None) -> Iterator[Executor | None]:
         yield client.get_executor()
 
 
+@contextmanager
+def progress(what: str) -> Iterator[Callable[[int, int], None] | None]:
+    """Show a progress bar with the time left, for jobs done and intended."""
+    with _bar(what, total=None) as update:
+        yield update and (lambda done, total: update(completed=done, total=total))
+
+
 def points_done(progress: SweepProgress) -> str:
     """Return the progress of a sweep in words."""
     from quickswap._words import counted
@@ -52,27 +77,37 @@ def points_done(progress: SweepProgress) -> str:
 def bar(
     what: str, words: Callable[[Any], str] = points_done
 ) -> Iterator[Callable[[Any], None] | None]:
-    """Show a progress bar on standard error, if it is a terminal.
+    """Show a progress bar for a `SweepProgress` or `TuningProgress`.
 
     Args:
         what: title of the bar.
-        words: returns the text beside the bar for a `SweepProgress` or `TuningProgress`.
+        words: returns the text beside the bar.
     """
+    with _bar(what, total=1.0) as update:
+        yield update and (lambda each: update(completed=each.share, words=words(each)))
+
+
+@contextmanager
+def _bar(what: str, total: float | None) -> Iterator[Callable[..., None] | None]:
+    """Show a bar on standard error, if it is a terminal: of an unknown total with the time left."""
     if not sys.stderr.isatty():
         yield None
         return
+    from functools import partial
+
     from rich.console import Console
-    from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn
+    from rich.progress import (
+        BarColumn,
+        Progress,
+        TaskProgressColumn,
+        TextColumn,
+        TimeRemainingColumn,
+    )
 
-    text = TextColumn("{task.fields[words]}")
-    columns = (TextColumn("{task.description}"), BarColumn(), TaskProgressColumn(), text)
+    last = TimeRemainingColumn() if total is None else TextColumn("{task.fields[words]}")
+    columns = (TextColumn("{task.description}"), BarColumn(), TaskProgressColumn(), last)
     with Progress(*columns, console=Console(stderr=True), transient=True) as shown:
-        task = shown.add_task(what, total=1.0, words="")
-
-        def report(progress: Any) -> None:
-            shown.update(task, completed=progress.share, words=words(progress))
-
-        yield report
+        yield partial(shown.update, shown.add_task(what, total=total, words=""))
 
 
 def duration(seconds: float) -> str:
