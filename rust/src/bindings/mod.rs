@@ -8,13 +8,15 @@ use std::sync::atomic::Ordering;
 use std::sync::{Condvar, Mutex};
 use std::time::Duration;
 
-use numpy::{IntoPyArray, PyArray1, PyArrayMethods, PyReadonlyArray1};
+use numpy::{IntoPyArray, PyArray1, PyArray2, PyArray3, PyArray4, PyArrayMethods, PyReadonlyArray1};
 use pyo3::exceptions::{PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyTuple};
+use pyo3::types::PyTuple;
 use serde::de::DeserializeOwned;
 
-use crate::counters::{CLASS_COLUMNS, METRICS, PER_CLASS, PHASE_COLUMNS, PHASES, SYSTEM_COLUMNS};
+use crate::counters::{
+    BLOCK_COLUMNS, CLASS_COLUMNS, METRICS, PER_CLASS, PHASE_COLUMNS, PHASES, Quantiles, SYSTEM_COLUMNS,
+};
 use crate::engine::{self, Loop, Run, Signals, Spec, Stop, Trace};
 use crate::error::Error;
 use crate::policy::{NAMES, PolicyVisitor, dispatch};
@@ -108,92 +110,86 @@ impl Simulation {
         self.runs.iter_mut().map(gap).collect()
     }
 
-    /// The measurements of one replication, classes in the user's order; unless `full`, only rows and totals.
-    #[pyo3(signature = (replication, full=true))]
-    fn counters<'py>(&mut self, py: Python<'py>, replication: usize, full: bool) -> PyResult<Bound<'py, PyDict>> {
-        let replications = self.runs.len();
-        let run = self
-            .runs
-            .get_mut(replication)
-            .ok_or_else(|| Error::argument("replication", replication, format!("below {replications}")))?;
-        let phases = run.phases().cloned();
-        let counters = run.counters();
-        let inner = self.system.inner();
-        let width = counters.width();
-        let rows = counters.rows(run.station(), phases.as_ref());
-        let mut ordered = Vec::with_capacity(rows.len());
-        for row in rows.chunks_exact(width) {
-            for &class in &inner {
-                ordered.extend_from_slice(&row[class as usize * PER_CLASS..(class as usize + 1) * PER_CLASS]);
+    /// Completions, and events, of all replications.
+    fn totals(&self) -> (u64, u64) {
+        let totals = self.runs.iter().map(|run| (run.counters().completed(), run.events()));
+        totals.fold((0, 0), |sum, each| (sum.0 + each.0, sum.1 + each.1))
+    }
+
+    /// Per replication `BLOCK_COLUMNS` of its blocks.
+    fn blocks<'py>(&mut self, py: Python<'py>) -> PyResult<Vec<Bound<'py, PyArray2<f64>>>> {
+        let of_run = |run: &mut Box<dyn Run>| {
+            let phases = run.phases().cloned();
+            let blocks = run.counters().blocks(run.station(), phases.as_ref());
+            let shape = [blocks.len() / BLOCK_COLUMNS.len(), BLOCK_COLUMNS.len()];
+            blocks.into_pyarray(py).reshape(shape)
+        };
+        self.runs.iter_mut().map(of_run).collect()
+    }
+
+    /// Rows of sums over the blocks between two `edges` of each replication, classes in the user's order.
+    fn sums<'py>(&mut self, py: Python<'py>, edges: Vec<Vec<usize>>) -> PyResult<Bound<'py, PyArray2<f64>>> {
+        let (inner, mut ordered, mut width) = (self.system.inner(), Vec::new(), 1);
+        for (run, edges) in self.runs.iter_mut().zip(&edges) {
+            let phases = run.phases().cloned();
+            width = run.counters().width();
+            for row in run.counters().sums(run.station(), phases.as_ref(), edges).chunks_exact(width) {
+                for &class in &inner {
+                    ordered.extend_from_slice(&row[class as usize * PER_CLASS..][..PER_CLASS]);
+                }
+                ordered.extend_from_slice(&row[inner.len() * PER_CLASS..]);
             }
-            ordered.extend_from_slice(&row[inner.len() * PER_CLASS..]);
         }
-        let (block_jobs, segment_blocks) = counters.grid();
-        let (step, points) = counters.trajectory().points();
-        let points: Vec<u32> = points
+        let rows = ordered.len() / width;
+        ordered.into_pyarray(py).reshape([rows, width])
+    }
+
+    /// Blocks in a full segment, and the segments begun by each replication.
+    fn segments(&self) -> (usize, Vec<usize>) {
+        let blocks = self.runs.first().map_or(1, |run| run.counters().segment_blocks());
+        (blocks, self.runs.iter().map(|run| run.counters().segments().len()).collect())
+    }
+
+    /// Quantiles of all batches, then with one left out, (1 + batches) x (classes + 1) x `METRICS` x levels; and the
+    /// distances by which they may be off inside their buckets. A batch holds the segments between two `edges` of a
+    /// replication; the last class is all jobs.
+    #[allow(clippy::type_complexity, reason = "the signature for Python")]
+    fn quantiles<'py>(
+        &self,
+        py: Python<'py>,
+        edges: Vec<Vec<usize>>,
+        levels: Vec<f64>,
+    ) -> PyResult<(Bound<'py, PyArray4<f64>>, Bound<'py, PyArray3<f64>>)> {
+        let inner = self.system.inner();
+        let (found, batches) = py.detach(|| {
+            let runs: Vec<_> = self.runs.iter().map(|run| run.counters().segments()).collect();
+            let parts = runs.iter().zip(&edges).flat_map(|(segments, edges)| {
+                edges.windows(2).map(move |pair| segments.get(pair[0]..pair[1]).unwrap_or_default())
+            });
+            let parts: Vec<_> = parts.collect();
+            let scale = self.runs.first().map(|run| run.counters().scale());
+            let found = scale.map(|scale| Quantiles::of(&parts, &inner, &levels, scale));
+            (found, parts.len())
+        });
+        let found = found.ok_or_else(|| Error::argument("replications", 0, "at least 1"))?;
+        let [classes, metrics, levels] = [inner.len() + 1, METRICS.len(), levels.len()];
+        Ok((
+            found.values.into_pyarray(py).reshape([1 + batches, classes, metrics, levels])?,
+            found.errors.into_pyarray(py).reshape([classes, metrics, levels])?,
+        ))
+    }
+
+    /// Seconds between the points of the trajectory of the first replication, and the jobs of each class at each.
+    fn trajectory<'py>(&self, py: Python<'py>) -> PyResult<(f64, Bound<'py, PyArray2<u32>>)> {
+        let inner = self.system.inner();
+        let (step, points) = self.runs.first().map_or((0.0, &[][..]), |run| run.counters().trajectory().points());
+        let ordered: Vec<u32> = points
             .chunks_exact(inner.len())
             .flat_map(|point| inner.iter().map(move |&class| point[class as usize]))
             .collect();
-        let (blocks, classes) = (ordered.len() / width, inner.len());
-        let out = PyDict::new(py);
-        out.set_item("rows", ordered.into_pyarray(py).reshape([blocks, width])?)?;
-        out.set_item("block_jobs", block_jobs)?;
-        out.set_item("segment_blocks", segment_blocks)?;
-        out.set_item("completed", counters.completed())?;
-        out.set_item("arrived", counters.arrived())?;
-        out.set_item("events", run.events())?;
-        out.set_item("time", run.station().now())?;
-        out.set_item("classes", classes)?;
-        if !full {
-            return Ok(out);
-        }
-        out.set_item("trajectory_step", step)?;
-        let instants = points.len() / classes;
-        out.set_item("trajectory", points.into_pyarray(py).reshape([instants, classes])?)?;
-        out.set_item("histograms", histograms(py, counters, &inner)?)?;
-        Ok(out)
+        let instants = ordered.len() / inner.len();
+        Ok((step, ordered.into_pyarray(py).reshape([instants, inner.len()])?))
     }
-}
-
-/// Per metric: shift of the bucket numbers, first bucket, zeros (segments x classes), counts (segments x classes x buckets).
-fn histograms<'py>(
-    py: Python<'py>,
-    counters: &crate::counters::Counters,
-    inner: &[u32],
-) -> PyResult<Vec<Bound<'py, PyDict>>> {
-    let segments = counters.segments();
-    let mut all = Vec::with_capacity(METRICS.len());
-    for metric in 0..METRICS.len() {
-        let (mut low, mut end) = (u64::MAX, 0);
-        for record in segments.iter().flatten() {
-            let histogram = &record[metric];
-            let (first, counts) = histogram.buckets();
-            if !counts.is_empty() {
-                low = low.min(first);
-                end = end.max(first + counts.len() as u64);
-            }
-        }
-        let buckets = end.saturating_sub(low) as usize;
-        let mut zeros = Vec::with_capacity(segments.len() * inner.len());
-        let mut table = vec![0u64; segments.len() * inner.len() * buckets];
-        for (i, (segment, &class)) in segments.iter().flat_map(|s| inner.iter().map(move |c| (s, c))).enumerate() {
-            let histogram = &segment[class as usize][metric];
-            zeros.push(histogram.zeros());
-            let (first, counts) = histogram.buckets();
-            if !counts.is_empty() {
-                let at = i * buckets + (first - low) as usize;
-                table[at..at + counts.len()].copy_from_slice(counts);
-            }
-        }
-        let shape = [segments.len(), inner.len()];
-        let out = PyDict::new(py);
-        out.set_item("shift", counters.scale().shift())?;
-        out.set_item("low", if buckets == 0 { 0 } else { low })?;
-        out.set_item("zeros", zeros.into_pyarray(py).reshape(shape)?)?;
-        out.set_item("counts", table.into_pyarray(py).reshape([shape[0], shape[1], buckets])?)?;
-        all.push(out);
-    }
-    Ok(all)
 }
 
 /// Advances the runs in threads; this thread checks for signals (Ctrl-C) and reports progress.
@@ -340,6 +336,7 @@ fn core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("POLICIES", NAMES.to_vec())?;
     module.add("CLASS_COLUMNS", PyTuple::new(py, CLASS_COLUMNS)?)?;
     module.add("SYSTEM_COLUMNS", PyTuple::new(py, SYSTEM_COLUMNS)?)?;
+    module.add("BLOCK_COLUMNS", PyTuple::new(py, BLOCK_COLUMNS)?)?;
     module.add("PHASES", PyTuple::new(py, PHASES)?)?;
     module.add("PHASE_COLUMNS", PyTuple::new(py, PHASE_COLUMNS)?)?;
     module.add("METRICS", PyTuple::new(py, METRICS)?)?;

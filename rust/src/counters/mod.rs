@@ -5,11 +5,15 @@
 
 mod histogram;
 mod phases;
+mod quantiles;
 mod trajectory;
 
 pub use histogram::{Histogram, Scale};
 pub use phases::{PHASE_COLUMNS, PHASES, Phases};
+pub use quantiles::Quantiles;
 pub use trajectory::Trajectory;
+
+use std::borrow::Cow;
 
 use crate::station::Station;
 
@@ -33,13 +37,18 @@ pub const CLASS_COLUMNS: [&str; 12] = [
 /// Columns of the whole system, which follow those of the classes: duration of the block in seconds, integral of the
 /// idle servers while jobs wait, jobs in the system at the end of the block.
 pub const SYSTEM_COLUMNS: [&str; 3] = ["duration", "wasted", "in_system_at_end"];
+/// Sums of a block over all classes, from which the statistics choose warm-up and batches; see [`Counters::blocks`].
+pub const BLOCK_COLUMNS: [&str; 5] = ["duration", "in_system_at_end", "completions", "arrivals", "response_time"];
 /// Number of columns of a class.
 pub const PER_CLASS: usize = CLASS_COLUMNS.len();
 /// Number of columns of the whole system.
 pub const OVERALL: usize = SYSTEM_COLUMNS.len();
 
+const COMPLETIONS: usize = 0;
+const ARRIVALS: usize = 1;
 const RESPONSE_TIME: usize = 2;
 const AREA_IN_SYSTEM: usize = 10;
+const DURATION: usize = 0;
 const IN_SYSTEM_AT_END: usize = 2;
 
 /// Completions of a class in a segment up to which its next distributions start without a range.
@@ -319,17 +328,39 @@ impl Counters {
     }
 
     /// Rows of all blocks, the one that is running last (if anything completed in it).
-    pub fn rows(&self, station: &Station, phases: Option<&Phases>) -> Vec<f64> {
-        let mut rows = self.rows.clone();
-        if self.completed > self.completed_before {
-            rows.extend(self.row(station, phases));
-        }
-        rows
+    fn rows(&self, station: &Station, phases: Option<&Phases>) -> impl Iterator<Item = Cow<'_, [f64]>> {
+        let running = (self.completed > self.completed_before).then(|| Cow::Owned(self.row(station, phases)));
+        self.rows.chunks_exact(self.width()).map(Cow::Borrowed).chain(running)
     }
 
-    /// Completions in a full block, and full blocks in a full segment.
-    pub fn grid(&self) -> (u64, usize) {
-        (self.plan.block_jobs, self.segment_blocks)
+    /// `BLOCK_COLUMNS` of all blocks.
+    pub fn blocks(&self, station: &Station, phases: Option<&Phases>) -> Vec<f64> {
+        let classes = self.classes.len() * PER_CLASS;
+        let block = |row: Cow<'_, [f64]>| {
+            let sum = |column: usize| row[..classes].iter().skip(column).step_by(PER_CLASS).sum();
+            let of_classes = [COMPLETIONS, ARRIVALS, RESPONSE_TIME].map(sum);
+            let [completions, arrivals, response_time] = of_classes;
+            [row[classes + DURATION], row[classes + IN_SYSTEM_AT_END], completions, arrivals, response_time]
+        };
+        self.rows(station, phases).flat_map(block).collect()
+    }
+
+    /// Sums of the rows of neighbouring blocks, a row for each two edges in turn; blocks before the first edge are left out.
+    pub fn sums(&self, station: &Station, phases: Option<&Phases>, edges: &[usize]) -> Vec<f64> {
+        let width = self.width();
+        let mut sums = vec![0.0; edges.len().saturating_sub(1) * width];
+        for (block, row) in self.rows(station, phases).enumerate() {
+            let batch = edges.partition_point(|&edge| edge <= block);
+            if (1..edges.len()).contains(&batch) {
+                sums[(batch - 1) * width..][..width].iter_mut().zip(&*row).for_each(|(sum, value)| *sum += value);
+            }
+        }
+        sums
+    }
+
+    /// Full blocks in a full segment.
+    pub fn segment_blocks(&self) -> usize {
+        self.segment_blocks
     }
 
     /// Scale of the histograms.
@@ -381,7 +412,9 @@ mod tests {
         for (metric, sums) in METRICS.iter().zip(CLASS_COLUMNS[RESPONSE_TIME..].chunks_exact(2)) {
             assert_eq!(sums, [metric.to_string(), format!("{metric}_squared")]);
         }
-        assert_eq!(CLASS_COLUMNS[AREA_IN_SYSTEM], "area_in_system");
-        assert_eq!(SYSTEM_COLUMNS[IN_SYSTEM_AT_END], "in_system_at_end");
+        let of_class = [COMPLETIONS, ARRIVALS, AREA_IN_SYSTEM].map(|column| CLASS_COLUMNS[column]);
+        assert_eq!(of_class, ["completions", "arrivals", "area_in_system"]);
+        let of_system = [DURATION, IN_SYSTEM_AT_END].map(|column| SYSTEM_COLUMNS[column]);
+        assert_eq!(of_system, BLOCK_COLUMNS[..2]);
     }
 }

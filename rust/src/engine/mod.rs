@@ -149,18 +149,19 @@ impl Spec {
 pub fn advance(runs: &mut [Box<dyn Run>], completed: u64, threads: usize, signals: &Signals) -> Vec<Stop> {
     let stops: Vec<std::sync::Mutex<Option<Stop>>> = runs.iter().map(|_| std::sync::Mutex::new(None)).collect();
     let queue = std::sync::Mutex::new(runs.iter_mut().zip(&stops));
-    std::thread::scope(|scope| {
-        for _ in 0..threads.max(1) {
-            scope.spawn(|| {
-                while let Some((run, stop)) = queue.lock().ok().and_then(|mut queue| queue.next()) {
-                    let reason = run.advance(completed, signals);
-                    if let Ok(mut stop) = stop.lock() {
-                        *stop = Some(reason);
-                    }
-                }
-            });
+    let work = || {
+        while let Some((run, stop)) = queue.lock().ok().and_then(|mut queue| queue.next()) {
+            let reason = run.advance(completed, signals);
+            if let Ok(mut stop) = stop.lock() {
+                *stop = Some(reason);
+            }
         }
+    };
+    std::thread::scope(|scope| {
+        (1..threads).for_each(|_| _ = scope.spawn(work));
+        work(); // in this thread as well
     });
+    drop(queue);
     stops.into_iter().map(|stop| stop.into_inner().ok().flatten().unwrap_or(Stop::Broken)).collect()
 }
 

@@ -16,7 +16,7 @@ from quickswap.engine.settings import Inputs
 from quickswap.errors import InfiniteVarianceWarning, QuickswapError
 from quickswap.model.system import System
 from quickswap.model.variability import remarks
-from quickswap.statistics.estimates import Batches, Estimate
+from quickswap.statistics.estimates import Estimate
 from quickswap.statistics.pairing import Totals
 from quickswap.statistics.quantities import ClassResult, PhaseResult, Quantities, Summary
 from quickswap.statistics.verdict import Status, Verdict
@@ -87,7 +87,6 @@ class Result(Quantities):
     completed: int
     events: int
     seconds: float = field(default=math.nan, compare=False)
-    _batches: Batches | None = field(default=None, init=False, compare=False, repr=False)
     _totals: Totals | None = field(default=None, init=False, compare=False, repr=False)
 
     @property

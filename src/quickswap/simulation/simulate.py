@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import json
 import os
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field, fields
 from pathlib import Path
-from typing import Any, Unpack
+from typing import Unpack
 
+import msgspec
 import numpy as np
 
 from quickswap._words import counted
@@ -32,11 +32,11 @@ from quickswap.model.files import as_system
 from quickswap.model.system import System
 from quickswap.policies import Policy, parse
 from quickswap.simulation.result import Result, Stop, Trajectory
-from quickswap.statistics.estimates import Batches, Run, jackknife
+from quickswap.statistics.estimates import Batches, jackknife
 from quickswap.statistics.measure import measure
 from quickswap.statistics.pairing import Totals
 from quickswap.statistics.quantities import batch_values
-from quickswap.statistics.verdict import Known, Status, Verdict, judge, known_stability, rarest_tail
+from quickswap.statistics.verdict import Evidence, Known, Status, Verdict, judge, known_stability
 
 __all__ = ["rerun", "simulate", "simulate_inputs"]
 
@@ -45,8 +45,10 @@ BLOCKS = 511
 SMALL_BLOCK = 64
 """Completions in a block that are enough to begin with."""
 ROUNDS = (1 / 8, 1 / 4, 1 / 2, 1.0)
-"""Shares of a run after which it is looked at, so that an unstable one ends early: after two
+"""Shares of a run after which it is checked, so that an unstable one ends early: after two
 consecutive checks, as a long swing of a stable system may look unstable once."""
+SHORT = 100_000
+"""Jobs below which a run is not checked before its end: a check takes longer than what it saves."""
 FIRST_ROUND = 100_000
 """Jobs of the first round when a precision is asked for; each round doubles them."""
 
@@ -126,9 +128,9 @@ class _Session:
     system: System
     policy: Policy | CustomPolicy
     inputs: Inputs
-    threads: int
-    debug: bool
-    progress: Callable[[int, int], object] | None
+    threads: int = 1
+    debug: bool = False
+    progress: Callable[[int, int], object] | None = None
     seconds: float = 0.0
     known: Known = field(init=False)
 
@@ -144,60 +146,67 @@ class _Session:
                 f"the arrival rate is {rate} per second, and no policy is stable at "
                 f"{known.capacity:.6g} or above: lower the rate, or allow unstable runs."
             )
-        core = self._core()
+        core = self.core()
         try:
-            stop, verdict = self._go(core)
-            if self.debug:
-                self._check_little(core)
-            result = self._result(core, stop, verdict)
+            stop, verdict, evidence = self._go(core)
+            if self.debug and not (gap := max(core.little_gaps())) < 1e-6:
+                raise RuntimeError(
+                    f"Little's law does not hold on the path: relative gap {gap}"
+                )
+            result = self._result(core, stop, verdict, evidence)
         except KeyboardInterrupt:
-            raise Interrupted(self._result(core, Stop.INTERRUPTED, None)) from None
-        assert result is not None  # some job has completed
-        self._report(self.inputs.jobs)
+            evidence = self.evidence(core)
+            verdict = judge(evidence, crowded=False) if evidence.batches.runs else None
+            cut = verdict and self._result(core, Stop.INTERRUPTED, verdict, evidence)
+            raise Interrupted(cut) from None
+        if self.progress is not None:
+            self.progress(self.inputs.jobs, self.inputs.jobs)
         return result
 
-    def _go(self, core: Simulation) -> tuple[Stop, Verdict]:
+    def _go(self, core: Simulation) -> tuple[Stop, Verdict, Evidence]:
         """Advance in rounds; return why no further one is needed, and the verdict then."""
-        rounds = self._rounds()
+        rounds = self.rounds()
         suspected = False
         for number, target in enumerate(rounds):
             reasons = self._advance(core, target)
-            self._check(core, reasons)
             last = number == len(rounds) - 1
-            batches = self._batches(self._counters(core, full=False))
-            if not len(batches.sums):
+            evidence = self.evidence(core)
+            if not evidence.batches.runs:
                 raise QuickswapError(
                     f"no job has completed under {label(self.policy)}: the policy never starts a "
                     "job, or more jobs must be allowed."
                 )
-            verdict = judge(batches, self.known, crowded="crowded" in reasons)
+            verdict = judge(evidence, crowded="crowded" in reasons)
             unstable = verdict.status is Status.UNSTABLE
             if "crowded" in reasons:
-                return Stop.UNSTABLE if unstable else Stop.CROWDED, verdict
+                return Stop.UNSTABLE if unstable else Stop.CROWDED, verdict, evidence
             unstable = unstable and not self.inputs.allow_unstable
             if unstable and (suspected or verdict.proven) and not last:
-                return Stop.UNSTABLE, verdict
+                return Stop.UNSTABLE, verdict, evidence
             suspected = unstable
             if self.inputs.precision is None:
                 continue
-            repeated = number > 0 or last  # one look is too little to end a run
-            if repeated and verdict.status is not Status.TOO_SHORT and self._precise(batches):
-                return Stop.PRECISE, verdict
-        return Stop.COMPLETED if self.inputs.precision is None else Stop.BUDGET, verdict
+            repeated = number > 0 or last  # one check is too little to end a run
+            if repeated and verdict.status is not Status.TOO_SHORT:
+                if self._precise(evidence.batches):
+                    return Stop.PRECISE, verdict, evidence
+        stop = Stop.COMPLETED if self.inputs.precision is None else Stop.BUDGET
+        return stop, verdict, evidence
 
-    def _rounds(self) -> list[int]:
+    def rounds(self) -> list[int]:
         """Completions of each replication at the end of each round."""
         each = -(-self.inputs.jobs // self.inputs.replications)
         if self.inputs.precision is None:
-            return sorted({max(1, round(share * each)) for share in ROUNDS})
+            shares = ROUNDS if self.inputs.jobs >= SHORT else ROUNDS[-1:]
+            return sorted({max(1, round(share * each)) for share in shares})
         rounds = [max(1, FIRST_ROUND // self.inputs.replications)]
         while rounds[-1] < each:
             rounds.append(2 * rounds[-1])
         return [min(each, target) for target in rounds]
 
-    def _core(self) -> Simulation:
+    def core(self) -> Simulation:
         """Return the core, its orders given."""
-        inputs, rounds = self.inputs, self._rounds()
+        inputs, rounds = self.inputs, self.rounds()
         longest = rounds[-1] if inputs.precision is None else rounds[0]
         custom = None if isinstance(self.policy, Policy) else self.policy
         spec = {
@@ -213,54 +222,42 @@ class _Session:
             "debug": self.debug,
         }
         try:
-            return Simulation(json.dumps(spec), custom)
+            return Simulation(msgspec.json.encode(spec).decode(), custom)
         except ValueError as error:
             raise QuickswapError(f"{error}.") from None
 
     def _advance(self, core: Simulation, target: int) -> list[str]:
+        """Advance to so many completions; raise if the policy made a mistake, or the core."""
+        progress, intended = self.progress, self.inputs.jobs
+        report = None if progress is None else lambda completed: progress(completed, intended)
         begun = time.perf_counter()
         try:
             if isinstance(self.policy, Policy):
-                return core.advance(target, self.threads, self._report)
-            with untouched_generators(label(self.policy)):
-                # they run one at a time anyway; in one thread the first mistake is the same
-                return core.advance(target, 1, self._report)
+                reasons = core.advance(target, self.threads, report)
+            else:
+                with untouched_generators(label(self.policy)):
+                    # they run one at a time anyway; in one thread the first mistake is the same
+                    reasons = core.advance(target, 1, report)
         finally:
             self.seconds += time.perf_counter() - begun
-
-    def _report(self, completed: int) -> None:
-        if self.progress is not None:
-            self.progress(completed, self.inputs.jobs)
-
-    def _check(self, core: Simulation, reasons: list[str]) -> None:
-        """Raise if the policy made a mistake, or the core."""
         if "broken" in reasons:
             raise RuntimeError(f"a check of the debug mode failed: {core.fault()}")
-        if "fault" not in reasons:
-            return
-        what, cause = core.fault() or ("the policy gave an answer that cannot be carried out", None)
-        if cause is not None and not isinstance(cause, Exception):
-            raise cause  # Ctrl-C is not a mistake of the policy
-        raise PolicyError(what + ".") from cause
+        if "fault" in reasons:
+            unknown = "the policy gave an answer that cannot be carried out", None
+            what, cause = core.fault() or unknown
+            if cause is not None and not isinstance(cause, Exception):
+                raise cause  # Ctrl-C is not a mistake of the policy
+            raise PolicyError(what + ".") from cause
+        return reasons
 
-    def _check_little(self, core: Simulation) -> None:
-        gap = max(core.little_gaps())
-        if not gap < 1e-6:
-            raise RuntimeError(f"Little's law does not hold on the path: relative gap {gap}")
-
-    def _counters(self, core: Simulation, full: bool) -> list[dict[str, Any]]:
-        return [core.counters(i, full) for i in range(self.inputs.replications)]
-
-    def _batches(self, counters: list[dict[str, Any]]) -> Batches:
-        runs = [
-            Run(c["classes"], c["rows"], c.get("histograms", []), c["segment_blocks"])
-            for c in counters
-        ]
-        return Batches.pool(runs, self.inputs.warmup)
+    def evidence(self, core: Simulation) -> Evidence:
+        """Return what the run shows so far."""
+        batches = Batches.pool(core, self.inputs.warmup, len(self.system.classes))
+        return Evidence(batches, self.known)
 
     def _precise(self, batches: Batches) -> bool:
         """Whether all that the precision is asked of has it."""
-        table = batches.whole_and_less().of_classes("completions", "response_time")
+        table = batches.sums.of_classes("completions", "response_time")
         aim = self.inputs.precision_of
         means = [batch_values("mean_response_time", table, self.system)]
         if aim != "mean":
@@ -273,39 +270,28 @@ class _Session:
         found = jackknife(np.concatenate(means, axis=1), batches.sizes, reciprocal=True)
         return all(each.relative <= (self.inputs.precision or 0) for each in found)
 
-    def _result(self, core: Simulation, stop: Stop, verdict: Verdict | None) -> Result | None:
-        """Return the result, or None if nothing has completed."""
-        counters = self._counters(core, full=True)
-        batches = self._batches(counters)
-        if not len(batches.sums):
-            return None
-        verdict = verdict or judge(batches, self.known, crowded=False)
-        measured = measure(
-            self.system,
-            batches,
-            verdict.status is not Status.UNSTABLE,
-            rarest_tail(batches, self.known),
-        )
-        if verdict.status is Status.TOO_SHORT:
-            measured = measured.without_intervals()
-        policy = self.policy
-        points = counters[0]["trajectory"]
-        step = float(counters[0]["trajectory_step"])
+    def _result(
+        self, core: Simulation, stop: Stop, verdict: Verdict, evidence: Evidence
+    ) -> Result:
+        batches = evidence.batches
+        quantiles, rarest = batches.quantiles(core), evidence.rarest_tail
+        measured = measure(self.system, evidence, verdict.status, quantiles, rarest)
+        step, points = core.trajectory()
+        completed, events = core.totals()
         result = Result(
             inputs=self.inputs,
-            policy_label=label(policy),
+            policy_label=label(self.policy),
             trajectory=Trajectory(step, tuple(map(tuple, points.tolist())))
             if len(points)
             else None,
             stop=stop,
             verdict=verdict,
-            completed=sum(c["completed"] for c in counters),
-            events=sum(c["events"] for c in counters),
+            completed=completed,
+            events=events,
             seconds=self.seconds,
-            **{name: getattr(measured, name) for name in measured.__dataclass_fields__},
+            **vars(measured),
         )
-        object.__setattr__(result, "_batches", batches)  # not part of its value
-        object.__setattr__(result, "_totals", Totals.of(batches, len(self.system.needs)))
+        object.__setattr__(result, "_totals", Totals.of(batches))  # not part of its value
         result.__dict__["system"] = self.system
         return result
 

@@ -15,17 +15,17 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import pairwise
-from typing import Any
+from functools import cached_property
 
 import numpy as np
+from msgspec import Struct
+from msgspec.structs import force_setattr
 from numpy.typing import NDArray
-from scipy.special import stdtrit
 
-from quickswap._values import Value
+from quickswap.engine._core import BLOCK_COLUMNS, Simulation
 from quickswap.engine.columns import Columns
 
-__all__ = ["QUANTILES", "Batches", "Estimate", "Run", "jackknife", "mser5"]
+__all__ = ["QUANTILES", "Batches", "Estimate", "estimates", "half_widths", "jackknife", "mser5"]
 
 Floats = NDArray[np.float64]
 
@@ -41,8 +41,7 @@ ROUNDING = 1e-13
 QUANTILES = (0.5, 0.9, 0.99, 0.999)
 
 
-@dataclass(frozen=True, slots=True)
-class Estimate(Value):
+class Estimate(Struct, frozen=True, array_like=True):
     """An estimate and the half-width of its 95 % confidence interval, in the unit of the value.
 
     `half_width` is 0 for a value that is exact and nan where it cannot be trusted. A
@@ -52,6 +51,13 @@ class Estimate(Value):
 
     value: float
     half_width: float
+
+    def __post_init__(self) -> None:
+        # one and the same nan: fields are compared by identity first
+        if self.value != self.value:
+            force_setattr(self, "value", math.nan)
+        if self.half_width != self.half_width:
+            force_setattr(self, "half_width", math.nan)
 
     @property
     def low(self) -> float:
@@ -103,6 +109,11 @@ def _number(value: float, decimals: int) -> str:
     return f"{round(value, decimals):,.{max(0, decimals)}f}"
 
 
+def estimates(values: Floats, half_widths: Floats) -> list[Estimate]:
+    """Return the estimates of p quantities from two arrays."""
+    return list(map(Estimate, values.tolist(), half_widths.tolist()))
+
+
 def jackknife(
     values: Floats,
     sizes: Sequence[int],
@@ -110,7 +121,18 @@ def jackknife(
     *,
     reciprocal: bool = False,
 ) -> list[Estimate]:
-    """Return the estimates of p quantities.
+    """Return the estimates of p quantities; see `half_widths`."""
+    return estimates(values[0], half_widths(values, sizes, confidence, reciprocal=reciprocal))
+
+
+def half_widths(
+    values: Floats,
+    sizes: Sequence[int],
+    confidence: float = CONFIDENCE,
+    *,
+    reciprocal: bool | NDArray[np.bool_] = False,
+) -> Floats:
+    """Return the half-widths of the intervals of p quantities: (p).
 
     Neighbouring batches may still be correlated. The lag-1 correlation c of what the batches
     contribute widens the interval by (1 + c) / (1 - c), as for an autoregressive series, and leaves
@@ -120,33 +142,39 @@ def jackknife(
         values: shape (1 + batches, p): the quantities from all batches, then with one left out.
         sizes: batches of each replication, in their order.
         confidence: of the intervals.
-        reciprocal: take the interval from that of 1 / x, whose upper end is farther away. Means of
-            times near saturation are proportional to 1 / (1 - load), and it is the load that
-            estimates are normal in: a run that sees too little of it is too low and looks too good.
+        reciprocal: take the interval from that of 1 / x, whose upper end is farther away; for all
+            quantities or each: (p). Means of times near saturation are proportional to
+            1 / (1 - load), and it is the load that estimates are normal in: a run that sees too
+            little of it is too low and looks too good.
     """
-    whole, less = values[0], values[1:]
+    from scipy.special import stdtrit
+
+    whole, less = np.abs(values[0]), values[1:]
     batches = len(less)
     if batches < 2:
-        return [Estimate(float(value), math.nan) for value in whole]
+        return np.full(len(whole), math.nan)
     with np.errstate(invalid="ignore", divide="ignore"):
         shares = less - less.mean(axis=0)
         squares = np.square(shares).sum(axis=0)
-        edges = np.cumsum([0, *sizes])
-        runs = [shares[a:b] for a, b in pairwise(edges)]
-        products = sum((run[1:] * run[:-1]).sum(axis=0) for run in runs)
-        # the mean taken out makes independent batches look negatively correlated, by 1 / batches
-        correlation = np.clip(products / squares + 1 / batches, 0, MOST_CORRELATED)
-        correlation = np.where(max(sizes) > 1, np.nan_to_num(correlation), 0.0)
-        widening = (1 + correlation) / (1 - correlation)
+        widening: Floats | float = 1.0
+        if max(sizes) > 1:
+            ends = np.cumsum(sizes)
+            products = np.zeros_like(shares)
+            products[:-1] = shares[1:] * shares[:-1]
+            products[ends - 1] = 0.0  # the next batch is of another replication
+            lagged = np.add.reduceat(products, ends - sizes, axis=0).sum(axis=0)
+            # the mean taken out makes independent batches look negatively correlated, by 1/batches
+            correlation = np.fmin(np.fmax(lagged / squares + 1 / batches, 0.0), MOST_CORRELATED)
+            widening = (1 + correlation) / (1 - correlation)
         spread = (batches - 1) / batches * squares * widening
         freedom = np.maximum(batches / widening - 1, 1)
         half = stdtrit(freedom, (1 + confidence) / 2) * np.sqrt(spread)
-        half = np.where(half < ROUNDING * np.abs(whole), 0.0, half)
-        if reciprocal:
-            some = half > 0  # else the value is exact, and may be 0
-            relative = np.divide(half, np.abs(whole), out=np.zeros_like(half), where=some)
-            half = half / (1 - np.minimum(relative, MOST_RELATIVE))
-    return [Estimate(float(v), float(h)) for v, h in zip(whole, half, strict=True)]
+        half = np.where(half < ROUNDING * whole, 0.0, half)
+        some = (half > 0) & reciprocal  # else the value is exact, and may be 0
+        relative = np.divide(half, whole, out=np.zeros_like(half), where=some)
+        half /= 1 - np.minimum(relative, MOST_RELATIVE)
+    found: Floats = half
+    return found
 
 
 def mser5(series: Floats) -> int:
@@ -155,50 +183,34 @@ def mser5(series: Floats) -> int:
     Values are averaged in fives; the cut is where the marginal standard error of the rest is least.
     """
     fives = series[: len(series) // 5 * 5].reshape(-1, 5).mean(axis=1)
-    most = len(fives) // 2
-    if most == 0:
+    tails = [fives[cut:] for cut in range(len(fives) // 2 + 1)]
+    if len(tails) == 1:
         return 0
-    errors = [np.square(rest - rest.mean()).sum() / len(rest) ** 2 for rest in _tails(fives, most)]
-    return 5 * int(np.argmin(errors))
-
-
-def _tails(series: Floats, most: int) -> list[Floats]:
-    return [series[cut:] for cut in range(most + 1)]
+    return 5 * int(np.argmin([np.square(t - t.mean()).sum() / len(t) ** 2 for t in tails]))
 
 
 @dataclass(frozen=True)
 class Run:
-    """What the core has measured in one replication.
+    """One replication in blocks.
 
     Attributes:
-        classes: number of classes.
-        rows: (blocks, numbers); see `counters` in the core for the numbers of a row.
-        histograms: per metric first bucket, shift, zeros (segments, classes) and counts
-            (segments, classes, buckets).
-        segment_blocks: blocks in a full segment.
+        number: of the replication.
+        blocks: (blocks, BLOCK_COLUMNS), the warm-up included.
+        cut: blocks of the warm-up.
     """
 
-    classes: int
-    rows: Floats
-    histograms: list[dict[str, Any]]
-    segment_blocks: int
+    number: int
+    blocks: Floats
+    cut: int
 
-    @property
-    def columns(self) -> Columns:
-        """The rows by the names of their columns."""
-        return Columns(self.rows, self.classes)
+    def column(self, name: str) -> Floats:
+        """Return a column: (blocks)."""
+        return self.blocks[:, BLOCK_COLUMNS.index(name)]
 
-    @property
-    def mean_response_times(self) -> Floats:
-        """Mean response time of all jobs in each block."""
-        totals = self.columns.of_classes("response_time", "completions").sum(axis=1)
-        means: Floats = totals[:, 0] / totals[:, 1]
-        return means
-
-    @property
-    def segments(self) -> int:
-        """Segments begun."""
-        return int(self.histograms[0]["zeros"].shape[0])
+    @cached_property
+    def seconds(self) -> Floats:
+        """Time at the end of each block."""
+        return self.column("duration").cumsum()
 
 
 @dataclass(frozen=True)
@@ -206,144 +218,65 @@ class Batches:
     """The batches of all replications, warm-up cut off.
 
     Attributes:
-        sums: (batches, numbers of a row).
+        rows: sums of each batch: (batches, numbers of a row).
         sizes: batches of each replication.
-        runs: the replications they come from, with the number of blocks cut off each.
+        runs: the replications in which a job has completed.
+        classes: number of classes.
     """
 
-    sums: Floats
+    rows: Floats
     sizes: list[int]
-    runs: list[tuple[Run, int]]
+    runs: list[Run]
+    classes: int
 
     @classmethod
-    def pool(cls, runs: list[Run], warmup: float | str) -> Batches:
+    def pool(cls, core: Simulation, warmup: float | str, classes: int) -> Batches:
         """Cut the warm-up off: a share of each run, or the cut of MSER-5 in their mean."""
-        runs = [run for run in runs if len(run.rows)]
-        if not runs:
-            return cls(np.empty((0, 0)), [], [])
-        cuts = [_cut(run, warmup, runs) for run in runs]
-        each = max(1, round(BATCHES / len(runs)))
-        sums = []
-        for run, cut in zip(runs, cuts, strict=True):
-            kept = run.rows[cut:]
-            sums.append(np.add.reduceat(kept, _edges(len(kept), each), axis=0))
-        return cls(np.concatenate(sums), list(map(len, sums)), list(zip(runs, cuts, strict=True)))
+        blocks = core.blocks()
+        begun = [number for number, each in enumerate(blocks) if len(each)]
+        if isinstance(warmup, str):
+            shortest = min((len(blocks[number]) for number in begun), default=0)
+            runs = [Run(number, blocks[number][:shortest], 0) for number in begun]
+            means = [run.column("response_time") / run.column("completions") for run in runs]
+            cuts = [mser5(np.mean(means, axis=0))] * len(runs) if runs else []
+        else:
+            lengths = [len(blocks[number]) for number in begun]
+            cuts = [min(math.ceil(warmup * length), length - 1) for length in lengths]
+        runs = [Run(number, blocks[number], cut) for number, cut in zip(begun, cuts, strict=True)]
+        edges: list[list[int]] = [[] for _ in blocks]
+        for run in runs:
+            edges[run.number] = _edges(run.cut, len(run.blocks), len(runs))
+        sizes = [len(edges[run.number]) - 1 for run in runs]
+        return cls(core.sums(edges), sizes, runs, classes)
 
-    @property
-    def classes(self) -> int:
-        """Number of classes."""
-        return self.runs[0][0].classes
-
-    def whole_and_less(self) -> Columns:
-        """Return the sum of all batches, then sums with one left out: 1 + batches rows."""
-        total = self.sums.sum(axis=0)
+    @cached_property
+    def sums(self) -> Columns:
+        """The sum of all batches, then sums with one left out: 1 + batches rows."""
+        total = self.rows.sum(axis=0)
         with np.errstate(invalid="ignore"):  # infinite slowdowns of jobs of size zero
-            return Columns(np.concatenate([total[None], total - self.sums]), self.classes)
+            return Columns(np.concatenate([total[None], total - self.rows]), self.classes)
 
-    @property
-    def segments(self) -> list[int]:
-        """Batches of each replication that percentiles use."""
-        return [len(_edges(kept, self._each())) for kept in self._kept()]
+    def quantiles(self, core: Simulation) -> tuple[Floats, Floats, list[int]]:
+        """Return QUANTILES of METRICS, and how far off each may be inside its bucket.
 
-    def _kept(self) -> list[int]:
-        """Segments of each replication that the warm-up leaves whole; the last one in any case."""
-        return [run.segments - self._first_segment(run, cut) for run, cut in self.runs]
-
-    def _each(self) -> int:
-        """Batches aimed at in each replication."""
-        return max(1, round(BATCHES / len(self.runs)))
-
-    def _first_segment(self, run: Run, cut: int) -> int:
-        return min(-(-cut // run.segment_blocks), run.segments - 1)
-
-    def quantiles(self, metric: int) -> tuple[Floats, Floats]:
-        """Return the quantiles of a metric, and how far off each may be inside its bucket.
+        Percentiles use whole segments of blocks, so that they have batches of their own.
 
         Returns:
-            Quantiles (1 + batches, classes + 1, QUANTILES), the last class being all of them
-            together; distances (classes + 1, QUANTILES), see `_inside`.
+            Quantiles (1 + batches, classes + 1, METRICS, QUANTILES), the last class being all of
+            them together; distances (classes + 1, METRICS, QUANTILES); batches of each replication.
         """
-        low, shift, counts = self._counts(metric)
-        np.cumsum(counts, axis=-1, out=counts)  # in place: these are the largest arrays of all
-        total, less = counts[:1], counts[1:]
-        np.sum(less, axis=0, out=total[0])
-        if len(less) > 1:
-            np.subtract(total, less, out=less)
-        found, _ = _quantiles(counts if len(less) > 1 else total, low, shift)
-        return found, _quantiles(total, low, shift)[1][0]
-
-    def _counts(self, metric: int) -> tuple[int, int, Floats]:
-        """Return first bucket, shift, and counts (1 + batches, classes + 1, 1 + buckets).
-
-        The first batch is left empty, the last class is all of them together, and the first bucket
-        that of the zeros.
-        """
-        parts = []
-        for (run, cut), kept in zip(self.runs, self._kept(), strict=True):
-            first = self._first_segment(run, cut)
-            histogram = run.histograms[metric]
-            bounds = pairwise([*_edges(kept, self._each()), kept])
-            zeros, counts = histogram["zeros"][first:], histogram["counts"][first:]
-            parts += [(histogram["low"], zeros[a:b], counts[a:b]) for a, b in bounds]
-        filled = [(low, counts.shape[2]) for low, _, counts in parts if counts.shape[2]]
-        low = min((low for low, _ in filled), default=0)
-        end = max((low + size for low, size in filled), default=0)
-        classes = parts[0][1].shape[1]
-        table = np.zeros((1 + len(parts), classes + 1, 1 + end - low))
-        for row, (start, zeros, counts) in zip(table[1:], parts, strict=True):
-            row[:classes, 0] = zeros.sum(axis=0)
-            if counts.shape[2]:
-                at = 1 + start - low
-                row[:classes, at : at + counts.shape[2]] = counts.sum(axis=0)
-            row[:classes].sum(axis=0, out=row[classes])
-        return low, int(self.runs[0][0].histograms[metric]["shift"]), table
+        blocks, segments = core.segments()
+        edges: list[list[int]] = [[] for _ in segments]
+        for run in self.runs:
+            count = segments[run.number]
+            first = min(-(-run.cut // blocks), count - 1)  # the last one is kept in any case
+            edges[run.number] = _edges(first, count, len(self.runs))
+        sizes = [len(edges[run.number]) - 1 for run in self.runs]
+        return *core.quantiles(edges, QUANTILES), sizes
 
 
-def _edges(length: int, parts: int) -> list[int]:
-    """Return where each of at most so many nearly equal parts begins."""
-    edges: list[int] = np.linspace(0, length, min(parts, length) + 1).astype(int)[:-1].tolist()
+def _edges(first: int, end: int, runs: int) -> list[int]:
+    """Return where the nearly equal batches of one of so many replications begin, and the end."""
+    batches = min(max(1, round(BATCHES / runs)), end - first)
+    edges: list[int] = (first + np.linspace(0, end - first, batches + 1).astype(int)).tolist()
     return edges
-
-
-def _cut(run: Run, warmup: float | str, runs: list[Run]) -> int:
-    """Return the number of blocks to cut off."""
-    if isinstance(warmup, str):
-        shortest = min(len(each.rows) for each in runs)
-        series = np.mean([each.mean_response_times[:shortest] for each in runs], axis=0)
-        return mser5(series)
-    return min(math.ceil(warmup * len(run.rows)), len(run.rows) - 1)
-
-
-def _quantiles(cumulated: Floats, low: int, shift: int) -> tuple[Floats, Floats]:
-    """Return quantiles from cumulated counts (..., 1 + buckets), the zeros first.
-
-    They are linear inside a bucket. With them come the distances by which this may be off: where a
-    bucket holds about as many values as its neighbours the density is smooth, and the line is
-    right; where a single value fills it, that value may be anywhere between its edges. So it is
-    the distance to the farther edge, times the relative difference to the neighbours, at most 1.
-    """
-    buckets = cumulated.shape[-1]
-    bits = (low + np.arange(buckets, dtype=np.uint64)) << np.uint64(shift)
-    edges = np.concatenate([[0.0], bits.view(np.float64)])
-    rows = cumulated.reshape(-1, buckets)
-    total = rows[:, -1:]
-    target = total * np.array(QUANTILES)
-    found = [np.searchsorted(row, aims) for row, aims in zip(rows, target, strict=True)]
-    bucket = np.minimum(np.array(found), buckets - 1)
-    upto = np.take_along_axis(rows, bucket, axis=-1)
-    before = np.where(bucket == 0, 0.0, np.take_along_axis(rows, bucket - 1, axis=-1))
-    with np.errstate(invalid="ignore", divide="ignore"):
-        share = (target - before) / (upto - before)
-    left, right = edges[bucket], edges[bucket + 1]
-    value = np.where(bucket == 0, 0.0, left + share * (right - left))
-    out: Floats = np.where(total > 0, value, np.nan)
-    beyond = np.take_along_axis(rows, np.minimum(bucket + 1, buckets - 1), axis=-1) - upto
-    below = np.take_along_axis(rows, np.maximum(bucket - 2, 0), axis=-1)
-    below = np.where(bucket > 1, before - below, 0.0)
-    with np.errstate(invalid="ignore", divide="ignore"):
-        inside = upto - before
-        uneven = np.maximum(np.abs(inside - beyond), np.abs(inside - below)) / inside
-    off = np.minimum(uneven, 1.0) * np.maximum(value - left, right - value)
-    off = np.where((bucket > 0) & (total > 0), off, 0.0)
-    shape = (*cumulated.shape[:-1], len(QUANTILES))
-    return out.reshape(shape), off.reshape(shape)

@@ -30,9 +30,9 @@ class Totals:
     sizes: list[int]
 
     @classmethod
-    def of(cls, batches: Batches, classes: int) -> Self:
+    def of(cls, batches: Batches) -> Self:
         """Take from the batches of a run what a difference needs."""
-        return cls(Columns(batches.sums, classes).of_classes(*COLUMNS), batches.sizes)
+        return cls(Columns(batches.rows, batches.classes).of_classes(*COLUMNS), batches.sizes)
 
     def whole_and_less(self) -> Floats:
         """Return the sum of all batches, then sums with one left out: (1 + batches, classes, 2)."""

@@ -6,9 +6,10 @@ Results, frames, figures, comparisons and tuning take them from `QUANTITIES`.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 
 import numpy as np
+from msgspec import Struct
 
 from quickswap.errors import QuickswapError, unknown
 from quickswap.model.system import System
@@ -43,8 +44,7 @@ with one left out, to the quantity: (1 + batches, 1). The last argument is the c
 """
 
 
-@dataclass(frozen=True, slots=True)
-class Summary:
+class Summary(Struct, frozen=True, forbid_unknown_fields=True):
     """Mean, standard deviation and percentiles of a quantity of a job."""
 
     mean: Estimate
@@ -55,8 +55,7 @@ class Summary:
     p999: Estimate
 
 
-@dataclass(frozen=True, slots=True)
-class ClassResult:
+class ClassResult(Struct, frozen=True, forbid_unknown_fields=True):
     """What was found for one class, or for all jobs together.
 
     Times are in seconds. Under a preemptive policy the waiting time is all time not in service.
@@ -96,8 +95,7 @@ class ClassResult:
         return self.waiting_time.mean
 
 
-@dataclass(frozen=True, slots=True)
-class PhaseResult:
+class PhaseResult(Struct, frozen=True, forbid_unknown_fields=True):
     """Durations of one phase of MSFQ, in seconds; `count` of them were seen."""
 
     name: str
@@ -146,8 +144,8 @@ class Quantities:
         for each in (self.overall, *self.classes):
             for metric in SUMMARIES:
                 summary = getattr(each, metric)
-                for f in fields(summary):
-                    yield each.name, f"{f.name}_{metric}", getattr(summary, f.name)
+                for statistic in Summary.__struct_fields__:
+                    yield each.name, f"{statistic}_{metric}", getattr(summary, statistic)
             for name in RATES:
                 yield each.name, name, getattr(each, name)
 

@@ -3,20 +3,24 @@
 from __future__ import annotations
 
 import math
-from dataclasses import astuple, dataclass
+from dataclasses import dataclass
 from enum import StrEnum
+from functools import cached_property
+from statistics import NormalDist
 
 import numpy as np
-from numpy.typing import NDArray
+from msgspec import Struct
 
 from quickswap._words import counted, load_words
 from quickswap.model.system import System
 from quickswap.model.variability import dispersion, scatter
 from quickswap.policies import Policy
-from quickswap.statistics.estimates import Batches, Estimate, Run, jackknife
-from quickswap.statistics.measure import busy, half_width_of
+from quickswap.statistics.estimates import CONFIDENCE, Batches, Estimate, Floats, Run, jackknife
 
-__all__ = ["Known", "Status", "Verdict", "judge", "known_stability", "rarest_tail"]
+__all__ = ["Evidence", "Known", "Status", "Verdict", "judge", "known_stability"]
+
+NORMAL = NormalDist().inv_cdf((1 + CONFIDENCE) / 2)
+"""Standard errors in a half-width, where the variance is known."""
 
 CERTAIN = 2.5
 """Half-widths that the growth must be above 0: five standard errors, as runs are judged often."""
@@ -76,8 +80,7 @@ _EXPLANATIONS = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Verdict:
+class Verdict(Struct, frozen=True, forbid_unknown_fields=True):
     """Whether the system is stable under the policy, and what says so.
 
     Attributes:
@@ -164,65 +167,175 @@ def _rate(rate: float) -> str:
     return f"{counted(rate, 'job', '.6g')} per second"
 
 
-def judge(batches: Batches, known: Known, crowded: bool) -> Verdict:
-    """Return the verdict on a run."""
-    runs = [run for run, _ in batches.runs]
-    growth = _growth(batches)
-    grows = growth.value > CERTAIN * growth.half_width and _at_end(runs) > CROWD
-    grows = (grows or _piles_up(runs)) and not _fills_up(batches, known)
-    percent = 100 * growth.value / known.rate
+@dataclass(frozen=True)
+class Evidence:
+    """What a run shows of its stability, beside what is known."""
+
+    batches: Batches
+    known: Known
+
+    def half_width(self, variance: float) -> float:
+        """Return the half-width of a sum over the time of the run, from its variance a second."""
+        return NORMAL * math.sqrt(variance / float(self.batches.sums.of_system("duration")[0]))
+
+    @cached_property
+    def used(self) -> Estimate:
+        """Share of the servers in use."""
+        return self._shares[0]
+
+    @property
+    def wasted(self) -> Estimate:
+        """Share of the servers that are idle while jobs wait."""
+        return self._shares[1]
+
+    @cached_property
+    def _shares(self) -> list[Estimate]:
+        sums = self.batches.sums
+        in_service = sums.of_classes("area_in_system") - sums.of_classes("area_waiting")
+        busy = (in_service * np.array(self.known.needs)).sum(axis=1)
+        servers = self.known.servers * sums.of_system("duration")
+        with np.errstate(invalid="ignore"):  # nothing is left without the only batch
+            shares = np.stack([busy, sums.of_system("wasted")], axis=1) / servers[:, None]
+        return jackknife(shares, self.batches.sizes)
+
+    @cached_property
+    def offered(self) -> float:
+        """Half-width of the load that arrives in a time as long as the run measured."""
+        return self.half_width(self.known.dispersion)
+
+    @cached_property
+    def missed(self) -> float:
+        """Relative half-width of the second moment of the sizes that arrive in the run."""
+        return self.half_width(self.known.scatter)
+
+    @cached_property
+    def jobs(self) -> Floats:
+        """Completions and arrivals of each class: (classes, 2)."""
+        found: Floats = self.batches.sums.of_classes("completions", "arrivals")[0]
+        return found
+
+    @cached_property
+    def lasts(self) -> Floats:
+        """Length of the shortest replication in mean sizes of each class."""
+        shortest = min(float(run.column("duration").sum()) for run in self.batches.runs)
+        return shortest / np.array(self.known.mean_sizes)
+
+    @cached_property
+    def growth(self) -> Estimate:
+        """Growth of the number in system after the warm-up, jobs per second."""
+        pieces, sizes = [], []
+        for run in self.batches.runs:
+            first = max(run.cut, 1)  # growth is counted from the end of a block
+            number = run.column("in_system_at_end")
+            edges = np.linspace(first - 1, len(number) - 1, PIECES + 1).astype(int)
+            edges = edges[np.diff(edges, prepend=-1) > 0]
+            pieces.append(np.stack([np.diff(number[edges]), np.diff(run.seconds[edges])], axis=1))
+            sizes.append(len(pieces[-1]))
+        table = np.concatenate(pieces)
+        if not len(table):
+            return Estimate(math.nan, math.nan)
+        total = table.sum(axis=0)
+        sums = np.concatenate([total[None], total - table])
+        with np.errstate(invalid="ignore", divide="ignore"):
+            return jackknife(sums[:, :1] / sums[:, 1:], sizes)[0]
+
+    @cached_property
+    def at_end(self) -> float:
+        """Number in system at the end, averaged over the replications."""
+        return float(np.mean([run.column("in_system_at_end")[-1] for run in self.batches.runs]))
+
+    def share_of(self, classes: Floats) -> float:
+        """Return the share of some classes, given by a mask, in the load."""
+        return float(np.array(self.known.load_shares)[classes].sum())
+
+    @cached_property
+    def rarest_tail(self) -> float:
+        """Probability of the farthest tail that the run has seen often enough."""
+        worst = max(self.offered / FAR_OFFERED, self.used.half_width / FAR_USED)
+        room = self.known.room
+        return (worst / room) ** 2 if room > 0 and math.isfinite(worst) else 1.0
+
+
+def judge(evidence: Evidence, crowded: bool) -> Verdict:
+    """Return the verdict on a run.
+
+    Args:
+        evidence: of the run.
+        crowded: whether it ended as more jobs were in the system than allowed.
+    """
+    known, growth, runs = evidence.known, evidence.growth, evidence.batches.runs
     if known.verdict == "unstable":
         return Verdict(Status.UNSTABLE, True, known.reason, growth)
+    grows = growth.value > CERTAIN * growth.half_width and evidence.at_end > CROWD
+    grows = (grows or _piles_up(runs)) and not _fills_up(evidence)
+    proven = known.verdict == "stable"
     if not grows and not crowded:
-        if short := _lacks_work(batches, known):
-            reason = f"{short}; {_cure(batches, known)}."
-            return Verdict(Status.TOO_SHORT, known.verdict == "stable", reason, growth)
-        if known.verdict == "stable":
-            return Verdict(Status.STABLE, True, known.reason, growth)
-        return Verdict(
-            Status.STABLE, False, "the number in system does not grow in this run.", growth
-        )
-    if known.verdict == "stable":
-        reason = "stable by theorem, but the number in system still grows"
-        reason = f"{reason}; {_cure(batches, known)}."
+        if short := _lacks_work(evidence):
+            reason = f"{short}; {_cure(evidence)}."
+            return Verdict(Status.TOO_SHORT, proven, reason, growth)
+        reason = known.reason if proven else "the number in system does not grow in this run."
+        return Verdict(Status.STABLE, proven, reason, growth)
+    if proven:
+        reason = f"stable by theorem, but the number in system still grows; {_cure(evidence)}."
         return Verdict(Status.TOO_SHORT, True, reason, growth)
     if not grows:
         reason = "more jobs were in the system than allowed: raise the limit, or lower the rate."
         return Verdict(Status.TOO_SHORT, False, reason, growth)
     if _steady(runs):
         reason = (
-            f"the number in system grows steadily through the run: {percent:.2g} % of the arrivals "
-            f"did not leave, and {_at_end(runs):,.0f} jobs were there at the end."
+            "the number in system grows steadily through the run: "
+            f"{100 * growth.value / known.rate:.2g} % of the arrivals did not leave, and "
+            f"{evidence.at_end:,.0f} jobs were there at the end."
         )
         return Verdict(Status.UNSTABLE, False, reason, growth)
-    reason = "the number in system still grows, but ever more slowly"
-    reason = f"{reason}; {_cure(batches, known)}."
+    reason = f"the number in system still grows, but ever more slowly; {_cure(evidence)}."
     return Verdict(Status.TOO_SHORT, False, reason, growth)
 
 
-def _lacks_work(batches: Batches, known: Known) -> str | None:
-    """Return what is wrong if a run has not seen enough of its rare, big jobs.
+def _lacks_work(evidence: Evidence) -> str | None:
+    """Return what a run has seen too little of for its values to be trusted.
 
-    Either few jobs of classes that matter have completed, or the share of the servers in use is not
-    the load, as it must be in a stable system in the long run.
+    Few jobs of classes that matter have completed, or the share of the servers in use is not the
+    load, as it must be in a stable system in the long run.
     """
-    if little := _seen_little(batches, known):
-        return little
-    used, width = _used(batches, known)
+    known, jobs = evidence.known, evidence.jobs
+    waiting = np.flatnonzero((jobs[:, 0] == 0) & (jobs[:, 1] >= ENOUGH))
+    if waiting.size:
+        first = waiting[0]
+        return (
+            f"of need {known.needs[first]} none of the {counted(jobs[first, 1], 'job', ',.0f')} "
+            "that arrived has completed, and they may never start"
+        )
+    if (carried := evidence.share_of(jobs[:, 0] < ENOUGH)) > SHARE:
+        return (
+            f"classes that carry {100 * carried:.3g} % of the load have completed fewer than "
+            f"{ENOUGH} jobs each"
+        )
+    if (carried := evidence.share_of(evidence.lasts < SIZES)) > SHARE:
+        return (
+            f"a replication lasts less than {SIZES:g} mean sizes of classes that carry "
+            f"{100 * carried:.3g} % of the load, so that only their short jobs complete"
+        )
+    used, width = evidence.used.value, evidence.used.half_width
+    if width > WIDE * known.load:
+        return (
+            f"the share of the servers in use, {used:.3g} ± {width:.2g}, is too imprecise to trust "
+            "the other estimates"
+        )
     if abs(used - known.load) > max(2 * width, 0.01 * known.load):
         return (
             f"{used:.3g} ± {width:.1g} of the servers were in use and {known.load:.3g} must be in "
             "the long run, so that the run has not seen its rare, big jobs served"
         )
-    offered = _offered(batches, known)
-    offered = offered if math.isfinite(offered) else 0.0  # infinite variance is reported elsewhere
+    # infinite variance is reported elsewhere
+    offered = evidence.offered if math.isfinite(evidence.offered) else 0.0
     if max(offered / NEAR_OFFERED, width / NEAR_USED) > known.room:
         return (
             f"the load is {load_words(known.load)} and its limit "
             f"{load_words(known.load + known.room)}: the run is short beside the swings of the "
             "backlog"
         )
-    if SPREAD < _missed(batches, known) < math.inf:
+    if SPREAD < evidence.missed < math.inf:
         return (
             "the sizes vary so much that the run has not seen enough of the largest, from which "
             "the waiting times come"
@@ -230,135 +343,37 @@ def _lacks_work(batches: Batches, known: Known) -> str | None:
     return None
 
 
-def _missed(batches: Batches, known: Known) -> float:
-    """Return the relative half-width of the second moment of the sizes that arrive in the run."""
-    return half_width_of(known.scatter, batches)
-
-
-def _offered(batches: Batches, known: Known) -> float:
-    """Return the half-width of the load that arrives in a time as long as the run measured."""
-    return half_width_of(known.dispersion, batches)
-
-
-def _cure(batches: Batches, known: Known) -> str:
+def _cure(evidence: Evidence) -> str:
     """Return how many jobs would be enough, estimated from the run.
 
     Half-widths shrink like the square root of the jobs, and the rest grows in proportion.
     """
-    jobs = batches.whole_and_less().of_classes("completions", "arrivals")[0]
+    known, width = evidence.known, evidence.used.half_width
     matter = np.array(known.load_shares) > SHARE / len(known.needs)
-    if (jobs[matter, 0] == 0).any():
+    jobs = evidence.jobs[matter, 0]
+    if (jobs == 0).any():
         return "simulate more jobs"
-    seconds = min(float(_durations(run).sum()) for run, _ in batches.runs)
-    _, width = _used(batches, known)
     factors = [
         2.0,
-        *(ENOUGH / jobs[matter, 0]),
-        *(SIZES * np.array(known.mean_sizes)[matter] / seconds),
+        ENOUGH / jobs.min(),
+        SIZES / evidence.lasts[matter].min(),
         (width / (WIDE * known.load)) ** 2,
         (width / (NEAR_USED * known.room)) ** 2,
-        (_offered(batches, known) / (NEAR_OFFERED * known.room)) ** 2,
-        (_missed(batches, known) / SPREAD) ** 2,
+        (evidence.offered / (NEAR_OFFERED * known.room)) ** 2,
+        (evidence.missed / SPREAD) ** 2,
     ]
     factor = MARGIN * max(filter(math.isfinite, factors))
-    done = sum(float(run.columns.of_classes("completions").sum()) for run, _ in batches.runs)
+    done = sum(float(run.column("completions").sum()) for run in evidence.batches.runs)
     return f"simulate more jobs, about {float(f'{factor * done:.1e}'):,.0f}"
 
 
-def rarest_tail(batches: Batches, known: Known) -> float:
-    """Return the probability of the farthest tail that a run has seen often enough."""
-    _, width = _used(batches, known)
-    worst = max(_offered(batches, known) / FAR_OFFERED, width / FAR_USED)
-    return (worst / known.room) ** 2 if known.room > 0 and math.isfinite(worst) else 1.0
-
-
-def _fills_up(batches: Batches, known: Known) -> bool:
+def _fills_up(evidence: Evidence) -> bool:
     """Whether the run is so short that what grows may be the system filling up for the first time.
 
     Completions do not show it: a class that starves has none, however long the run is.
     """
-    arrived = batches.whole_and_less().of_classes("arrivals")[0]
-    unseen = (arrived < ENOUGH) | _outlast(batches, known)
-    return float(np.array(known.load_shares)[unseen].sum()) > SHARE
-
-
-def _outlast(batches: Batches, known: Known) -> NDArray[np.bool_]:
-    """Return which classes have sizes that are long beside the shortest replication."""
-    seconds = min(float(_durations(run).sum()) for run, _ in batches.runs)
-    return seconds < SIZES * np.array(known.mean_sizes)
-
-
-def _seen_little(batches: Batches, known: Known) -> str | None:
-    """Return what a run has seen too little of for its values to be trusted."""
-    jobs = batches.whole_and_less().of_classes("completions", "arrivals")[0]
-    waiting = np.flatnonzero((jobs[:, 0] == 0) & (jobs[:, 1] >= ENOUGH))
-    if waiting.size:
-        first = waiting[0]
-        arrived = counted(jobs[first, 1], "job", ",.0f")
-        return (
-            f"of need {known.needs[first]} none of the {arrived} that arrived "
-            "has completed, and they may never start"
-        )
-    rare = jobs[:, 0] < ENOUGH
-    carried = float(np.array(known.load_shares)[rare].sum())
-    if carried > SHARE:
-        return (
-            f"classes that carry {100 * carried:.3g} % of the load have completed fewer than "
-            f"{ENOUGH} jobs each"
-        )
-    carried = float(np.array(known.load_shares)[_outlast(batches, known)].sum())
-    if carried > SHARE:
-        return (
-            f"a replication lasts less than {SIZES:g} mean sizes of classes that carry "
-            f"{100 * carried:.3g} % of the load, so that only their short jobs complete"
-        )
-    used, width = _used(batches, known)
-    if width > WIDE * known.load:
-        return (
-            f"the share of the servers in use, {used:.3g} ± {width:.2g}, is too imprecise to trust "
-            "the other estimates"
-        )
-    return None
-
-
-def _used(batches: Batches, known: Known) -> tuple[float, float]:
-    """Return the share of the servers in use, and its half-width."""
-    sums = batches.whole_and_less()
-    servers = known.servers * sums.of_system("duration")
-    with np.errstate(invalid="ignore"):  # nothing is left without the only batch
-        share = busy(sums, known.needs) / servers
-    used, width = astuple(jackknife(share[:, None], batches.sizes)[0])
-    return used, width
-
-
-def _in_system(run: Run) -> NDArray[np.float64]:
-    """Return the number in system at the end of each block."""
-    return run.columns.of_system("in_system_at_end")
-
-
-def _durations(run: Run) -> NDArray[np.float64]:
-    return run.columns.of_system("duration")
-
-
-def _growth(batches: Batches) -> Estimate:
-    """Return the growth of the number in system after the warm-up, jobs per second."""
-    pieces, sizes = [], []
-    for run, cut in batches.runs:
-        first = max(cut, 1)  # growth is counted from the end of a block
-        number, seconds = _in_system(run), _durations(run).cumsum()
-        edges = np.unique(np.linspace(first - 1, len(number) - 1, PIECES + 1).astype(int))
-        pieces.append(np.stack([np.diff(number[edges]), np.diff(seconds[edges])], axis=1))
-        sizes.append(len(pieces[-1]))
-    table = np.concatenate(pieces)
-    if not len(table):
-        return Estimate(math.nan, math.nan)
-    sums = np.concatenate([table.sum(axis=0)[None], table.sum(axis=0) - table])
-    with np.errstate(invalid="ignore", divide="ignore"):
-        return jackknife(sums[:, :1] / sums[:, 1:], sizes)[0]
-
-
-def _at_end(runs: list[Run]) -> float:
-    return float(np.mean([_in_system(run)[-1] for run in runs]))
+    unseen = (evidence.jobs[:, 1] < ENOUGH) | (evidence.lasts < SIZES)
+    return evidence.share_of(unseen) > SHARE
 
 
 def _piles_up(runs: list[Run]) -> bool:
@@ -367,27 +382,22 @@ def _piles_up(runs: list[Run]) -> bool:
     The mean number in system in the second half of a run is three times that in the first if it
     grows at a steady pace, and 1.83 times if it grows like the square root of time.
     """
-    arrivals = _arrivals(runs)
-    if min(len(run.rows) for run in runs) < PIECES or arrivals < FILLED:
+    arrivals = sum(float(run.column("arrivals").sum()) for run in runs)
+    if min(len(run.blocks) for run in runs) < PIECES or arrivals < FILLED:
         return False
-    halves = [[half.mean() for half in np.array_split(_in_system(run), 2)] for run in runs]
-    first, second = np.array(halves).T
+    numbers = [run.column("in_system_at_end") for run in runs]
+    first, second = np.array([[half.mean() for half in np.array_split(n, 2)] for n in numbers]).T
     swells = bool((second > 1.5 * first).all()) and second.sum() > 2.2 * first.sum()
-    left = sum(float(_in_system(run)[-1]) for run in runs)
+    left = sum(float(number[-1]) for number in numbers)
     return swells and left > PILE_SHARE * arrivals and left > PILE * len(runs)
-
-
-def _arrivals(runs: list[Run]) -> float:
-    return sum(float(run.columns.of_classes("arrivals").sum()) for run in runs)
 
 
 def _steady(runs: list[Run]) -> bool:
     """Whether the second half of the time adds nearly as much as the first, on average."""
     first = second = 0.0
     for run in runs:
-        seconds = _durations(run).cumsum()
+        number, seconds = run.column("in_system_at_end"), run.seconds
         middle = int(np.searchsorted(seconds, seconds[-1] / 2))
-        number = _in_system(run)
         first += number[middle]
         second += number[-1] - number[middle]
     return second >= STEADY * first

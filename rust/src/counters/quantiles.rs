@@ -1,0 +1,240 @@
+//! Quantiles of distributions that are counted in buckets: of all batches together, and with one batch left out.
+
+use super::histogram::{Histogram, Scale};
+
+/// A distribution in batches of neighbouring segments: the counts of each batch, the zeros first.
+struct Table {
+    /// Bucket of the first count after the zeros.
+    low: u64,
+    /// Numbers of a batch.
+    width: usize,
+    counts: Vec<u64>,
+}
+
+impl Table {
+    /// An empty table with a range that holds all these histograms.
+    fn holding<'a>(batches: usize, histograms: impl Iterator<Item = &'a Histogram>) -> Self {
+        let (mut low, mut end) = (u64::MAX, 0);
+        for histogram in histograms {
+            let (first, counts) = histogram.buckets();
+            if !counts.is_empty() {
+                low = low.min(first);
+                end = end.max(first + counts.len() as u64);
+            }
+        }
+        let width = 1 + end.saturating_sub(low) as usize;
+        Self { low, width, counts: vec![0; batches * width] }
+    }
+
+    fn batch(&mut self, batch: usize) -> &mut [u64] {
+        &mut self.counts[batch * self.width..][..self.width]
+    }
+
+    fn add(&mut self, batch: usize, zeros: u64, first: u64, counts: &[u64]) {
+        let low = self.low;
+        let row = self.batch(batch);
+        row[0] += zeros;
+        if !counts.is_empty() {
+            let at = 1 + (first - low) as usize;
+            row[at..].iter_mut().zip(counts).for_each(|(sum, count)| *sum += count);
+        }
+    }
+
+    /// Turns counts into cumulated counts, and returns those of all batches together.
+    fn cumulate(&mut self) -> Vec<u64> {
+        let mut whole = vec![0; self.width];
+        for row in self.counts.chunks_exact_mut(self.width) {
+            let mut total = 0;
+            for (count, sum) in row.iter_mut().zip(&mut whole) {
+                total += *count;
+                *count = total;
+                *sum += total;
+            }
+        }
+        whole
+    }
+
+    /// Edges of the bucket at a place of a row; the zeros are at 0.
+    fn edges(&self, place: usize, scale: Scale) -> (f64, f64) {
+        let edge = |place: usize| f64::from_bits((self.low + place as u64) << scale.shift());
+        (edge(place - 1), edge(place))
+    }
+
+    /// The quantile of a level from cumulated counts, linear inside a bucket, and its place; NaN without values.
+    fn quantile(&self, upto: impl Fn(usize) -> u64, level: f64, scale: Scale) -> (f64, usize) {
+        let total = upto(self.width - 1) as f64;
+        if total == 0.0 {
+            return (f64::NAN, 0);
+        }
+        let target = total * level;
+        let (mut place, mut end) = (0, self.width - 1);
+        while place < end {
+            let middle = usize::midpoint(place, end);
+            if (upto(middle) as f64) < target {
+                place = middle + 1;
+            } else {
+                end = middle;
+            }
+        }
+        if place == 0 {
+            return (0.0, 0);
+        }
+        let before = upto(place - 1) as f64;
+        let share = (target - before) / (upto(place) as f64 - before);
+        let (left, right) = self.edges(place, scale);
+        (left + share * (right - left), place)
+    }
+
+    /// The distance by which a quantile may be off inside its bucket. Where a bucket holds about as many values as its
+    /// neighbours the density is smooth, and the line is right; where a single value fills it, that value may be anywhere
+    /// between its edges. So it is the distance to the farther edge, times the relative difference to the neighbours, at
+    /// most 1.
+    fn error(&self, whole: &[u64], (value, place): (f64, usize), scale: Scale) -> f64 {
+        if place == 0 {
+            return 0.0;
+        }
+        let inside = (whole[place] - whole[place - 1]) as f64;
+        let below = if place > 1 { (whole[place - 1] - whole[place - 2]) as f64 } else { 0.0 };
+        let beyond = whole.get(place + 1).map_or(0.0, |&next| (next - whole[place]) as f64);
+        let uneven = (inside - beyond).abs().max((inside - below).abs()) / inside;
+        let (left, right) = self.edges(place, scale);
+        uneven.min(1.0) * (value - left).max(right - value)
+    }
+}
+
+/// Quantiles of METRICS metrics, and the distances by which they may be off inside their buckets.
+pub struct Quantiles {
+    /// (1 + batches) x (classes + 1) x metrics x levels: of all batches, then with one left out; the last class is all jobs.
+    pub values: Vec<f64>,
+    /// (classes + 1) x metrics x levels.
+    pub errors: Vec<f64>,
+}
+
+impl Quantiles {
+    /// `batches` contains the segments of each batch, `classes` the places of the classes in a segment.
+    pub fn of<const METRICS: usize>(
+        batches: &[&[Vec<&[Histogram; METRICS]>]],
+        classes: &[u32],
+        levels: &[f64],
+        scale: Scale,
+    ) -> Self {
+        let row = (classes.len() + 1) * METRICS * levels.len();
+        let mut found = Self { values: vec![0.0; (1 + batches.len()) * row], errors: vec![0.0; row] };
+        for metric in 0..METRICS {
+            let of_class = |class: u32| {
+                let segments =
+                    (0..).zip(batches).flat_map(|(batch, segments)| segments.iter().map(move |s| (batch, s)));
+                segments.map(move |(batch, segment)| (batch, &segment[class as usize][metric]))
+            };
+            let every = classes.iter().flat_map(|&class| of_class(class));
+            let mut all = Table::holding(batches.len(), every.map(|(_, histogram)| histogram));
+            for (position, &class) in classes.iter().enumerate() {
+                let mut table = Table::holding(batches.len(), of_class(class).map(|(_, histogram)| histogram));
+                for (batch, histogram) in of_class(class) {
+                    let (first, counts) = histogram.buckets();
+                    table.add(batch, histogram.zeros(), first, counts);
+                }
+                for batch in 0..batches.len() {
+                    let low = table.low;
+                    let (zeros, counts) = table.batch(batch).split_at(1);
+                    all.add(batch, zeros[0], low, counts);
+                }
+                found.put(table, (position * METRICS + metric) * levels.len(), levels, scale);
+            }
+            found.put(all, (classes.len() * METRICS + metric) * levels.len(), levels, scale);
+        }
+        found
+    }
+
+    fn put(&mut self, mut table: Table, at: usize, levels: &[f64], scale: Scale) {
+        let whole = table.cumulate();
+        let row = self.errors.len();
+        for (at, &level) in (at..).zip(levels) {
+            let quantile = table.quantile(|place| whole[place], level, scale);
+            self.values[at] = quantile.0;
+            self.errors[at] = table.error(&whole, quantile, scale);
+            for (batch, left_out) in table.counts.chunks_exact(table.width).enumerate() {
+                let rest = |place: usize| whole[place] - left_out[place];
+                self.values[(1 + batch) * row + at] = table.quantile(rest, level, scale).0;
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    const LEVELS: [f64; 4] = [0.5, 0.9, 0.99, 0.999];
+
+    fn histogram(values: &[f64], scale: Scale) -> [Histogram; 1] {
+        let mut found = Histogram::default();
+        values.iter().for_each(|&value| found.add(value, scale));
+        [found]
+    }
+
+    /// Of one class, in batches of one segment; the class is all jobs.
+    fn quantiles(batches: &[&[f64]], scale: Scale) -> Quantiles {
+        let segments: Vec<_> = batches.iter().map(|values| histogram(values, scale)).collect();
+        let parts: Vec<_> = segments.iter().map(|segment| vec![vec![segment]]).collect();
+        let parts: Vec<&[_]> = parts.iter().map(Vec::as_slice).collect();
+        Quantiles::of(&parts, &[0], &LEVELS, scale)
+    }
+
+    /// The least value that a share `level` of the values does not exceed.
+    fn exact(values: &[f64], level: f64) -> f64 {
+        let mut sorted = values.to_vec();
+        sorted.sort_by(f64::total_cmp);
+        sorted[((level * sorted.len() as f64).ceil() as usize).max(1) - 1]
+    }
+
+    proptest! {
+        #[test]
+        fn quantiles_are_those_of_the_values_within_a_bucket(
+            values in prop::collection::vec(prop_oneof![Just(0.0), Just(3.7), 0.5f64..2.0, 1e3f64..1e6], 4..200),
+            cut in 1usize..3,
+        ) {
+            let scale = Scale::new(6);
+            let (first, second) = values.split_at(cut);
+            let found = quantiles(&[first, second], scale);
+            let row = 2 * LEVELS.len();
+            for (batch, part) in [values.as_slice(), second, first].into_iter().enumerate() {
+                for (level, &share) in LEVELS.iter().enumerate() {
+                    let (value, expected) = (found.values[batch * row + level], exact(part, share));
+                    prop_assert!((value - expected).abs() <= expected / 63.0, "{value} for {expected}");
+                    prop_assert_eq!(value, found.values[batch * row + LEVELS.len() + level]);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn the_error_covers_an_atom() {
+        let scale = Scale::new(6);
+        for value in [1.0, 1.01, 3.7] {
+            let found = quantiles(&[&[value; 10], &[value; 20]], scale);
+            for level in 0..LEVELS.len() {
+                assert!((found.values[level] - value).abs() <= found.errors[level] * (1.0 + 1e-12));
+            }
+        }
+    }
+
+    #[test]
+    fn a_smooth_distribution_has_small_errors() {
+        let scale = Scale::new(6);
+        let values: Vec<f64> = (0..400_000).map(|i| -(1.0 - (f64::from(i) + 0.5) / 400_000.0).ln()).collect();
+        let found = quantiles(&[&values], scale);
+        for level in 0..2 {
+            assert!(found.errors[level] < 1e-3 * found.values[level]);
+        }
+    }
+
+    #[test]
+    fn without_values_there_is_no_quantile() {
+        let found = quantiles(&[&[], &[2.0]], Scale::new(6));
+        let row = 2 * LEVELS.len();
+        assert!(found.values[2 * row].is_nan());
+        assert!((found.values[0] - 2.0).abs() < 2.0 / 63.0);
+    }
+}
