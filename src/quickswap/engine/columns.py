@@ -34,6 +34,13 @@ class Columns:
         found: Floats = table[..., places[0]] if len(places) == 1 else table[..., places]
         return found
 
+    def with_all(self) -> Columns:
+        """Return columns with one more class, last: all of them together."""
+        width = self.classes * len(CLASS_COLUMNS)
+        table = self.rows[:, :width].reshape(len(self.rows), self.classes, -1)
+        rows = [self.rows[:, :width], table.sum(axis=1), self.rows[:, width:]]
+        return Columns(np.concatenate(rows, axis=1), self.classes + 1)
+
     def of_system(self, name: str) -> Floats:
         """Return a column of the system: (rows)."""
         return self.rows[:, self.classes * len(CLASS_COLUMNS) + SYSTEM_COLUMNS.index(name)]

@@ -41,7 +41,7 @@ ROUNDING = 1e-13
 QUANTILES = (0.5, 0.9, 0.99, 0.999)
 
 
-class Estimate(Struct, frozen=True, array_like=True):
+class Estimate(Struct, frozen=True, array_like=True, gc=False):
     """An estimate and the half-width of its 95 % confidence interval, in the unit of the value.
 
     `half_width` is 0 for a value that is exact and nan where it cannot be trusted. A
@@ -154,13 +154,13 @@ def half_widths(
     if batches < 2:
         return np.full(len(whole), math.nan)
     with np.errstate(invalid="ignore", divide="ignore"):
-        shares = less - less.mean(axis=0)
+        shares = less - less.sum(axis=0) / batches
         squares = np.square(shares).sum(axis=0)
         widening: Floats | float = 1.0
         if max(sizes) > 1:
             ends = np.cumsum(sizes)
-            products = np.zeros_like(shares)
-            products[:-1] = shares[1:] * shares[:-1]
+            products = np.empty_like(shares)
+            np.multiply(shares[1:], shares[:-1], out=products[:-1])
             products[ends - 1] = 0.0  # the next batch is of another replication
             lagged = np.add.reduceat(products, ends - sizes, axis=0).sum(axis=0)
             # the mean taken out makes independent batches look negatively correlated, by 1/batches
@@ -169,10 +169,9 @@ def half_widths(
         spread = (batches - 1) / batches * squares * widening
         freedom = np.maximum(batches / widening - 1, 1)
         half = stdtrit(freedom, (1 + confidence) / 2) * np.sqrt(spread)
-        half = np.where(half < ROUNDING * whole, 0.0, half)
-        some = (half > 0) & reciprocal  # else the value is exact, and may be 0
-        relative = np.divide(half, whole, out=np.zeros_like(half), where=some)
-        half /= 1 - np.minimum(relative, MOST_RELATIVE)
+        half[half < ROUNDING * whole] = 0.0
+        relative = np.where(half > 0, half / whole, 0.0)  # an exact value may be 0
+        half = half / (1 - np.minimum(relative, MOST_RELATIVE) * reciprocal)
     found: Floats = half
     return found
 
@@ -245,7 +244,7 @@ class Batches:
         runs = [Run(number, blocks[number], cut) for number, cut in zip(begun, cuts, strict=True)]
         edges: list[list[int]] = [[] for _ in blocks]
         for run in runs:
-            edges[run.number] = _edges(run.cut, len(run.blocks), len(runs))
+            edges[run.number] = pieces(run.cut, len(run.blocks), round(BATCHES / len(runs)))
         sizes = [len(edges[run.number]) - 1 for run in runs]
         return cls(core.sums(edges), sizes, runs, classes)
 
@@ -270,13 +269,13 @@ class Batches:
         for run in self.runs:
             count = segments[run.number]
             first = min(-(-run.cut // blocks), count - 1)  # the last one is kept in any case
-            edges[run.number] = _edges(first, count, len(self.runs))
+            edges[run.number] = pieces(first, count, round(BATCHES / len(self.runs)))
         sizes = [len(edges[run.number]) - 1 for run in self.runs]
         return *core.quantiles(edges, QUANTILES), sizes
 
 
-def _edges(first: int, end: int, runs: int) -> list[int]:
-    """Return where the nearly equal batches of one of so many replications begin, and the end."""
-    batches = min(max(1, round(BATCHES / runs)), end - first)
-    edges: list[int] = (first + np.linspace(0, end - first, batches + 1).astype(int)).tolist()
-    return edges
+def pieces(first: int, end: int, parts: int) -> list[int]:
+    """Return where at most so many nearly equal parts of a range begin, and its end."""
+    parts = max(1, min(parts, end - first))
+    length = (end - first) / parts
+    return [*(first + int(part * length) for part in range(parts)), end]

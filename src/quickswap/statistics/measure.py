@@ -66,46 +66,38 @@ def measure(
         rarest: probability of the farthest tail whose percentile has an interval.
     """
     sums, sizes = evidence.batches.sums, evidence.batches.sizes
-
-    def columns(*names: str) -> Floats:
-        """Return columns of all classes, and last of all jobs together."""
-        each = sums.of_classes(*names)
-        return np.concatenate([each, each.sum(axis=1, keepdims=True)], axis=1)
-
     response = sums.of_classes("completions", "response_time")
-    completions = columns("completions")
+    every = sums.with_all()
+    completions = every.of_classes("completions")
     counts, durations, squares = sums.of_phases().transpose(2, 0, 1)
     with np.errstate(invalid="ignore", divide="ignore"):
-        means = columns(*METRICS) / completions[..., None]
-        second = columns(*(f"{each}_squared" for each in METRICS)) / completions[..., None]
-        rates = columns("area_in_system", "area_waiting", "completions")
-        rates /= sums.of_system("duration")[:, None, None]
+        means = every.of_classes(*METRICS) / completions[..., None]
+        second = every.of_classes(*(f"{each}_squared" for each in METRICS)) / completions[..., None]
+        rates = every.of_classes("area_in_system", "area_waiting", "completions")
         jain = batch_values("jain_index", response, system)
-        # the means of all first, and last what has its interval from 1 / x
-        parts = {
-            "means": means,
-            "stds": np.sqrt(np.maximum(second - means**2, 0)),
-            "rates": rates,
-            "weighted": batch_values("weighted_mean_response_time", response, system),
-            "unfairness": np.log(1 - jain),
-            "phases": durations / counts,
-            "phase_stds": np.sqrt(np.maximum(squares / counts - (durations / counts) ** 2, 0)),
-        }
-    flat = [each.reshape(len(each), -1) for each in parts.values()]
-    direct = np.zeros(rates.shape[1:], dtype=bool)
-    direct[:, 2] = True  # throughput is not inversely proportional to the distance from saturation
-    reciprocal = [
-        ~direct.ravel() if name == "rates" else np.full(each.shape[1], name != "unfairness")
-        for name, each in zip(parts, flat, strict=True)
-    ]
+        parts = [
+            means,
+            np.sqrt(np.maximum(second - means**2, 0)),
+            rates / sums.of_system("duration")[:, None, None],
+            batch_values("weighted_mean_response_time", response, system),
+            np.log(1 - jain),
+            durations / counts,
+            np.sqrt(np.maximum(squares / counts - (durations / counts) ** 2, 0)),
+        ]
+    # all intervals at once; throughput and log(1 - index) are not proportional to 1 / (1 - load)
+    reciprocal = [np.ones(each.shape[1:], dtype=bool) for each in parts]
+    reciprocal[2][:, 2] = reciprocal[4][:] = False
     half = half_widths(
-        np.concatenate(flat, axis=1), sizes, reciprocal=np.concatenate(reciprocal)
+        np.concatenate([each.reshape(len(each), -1) for each in parts], axis=1),
+        sizes,
+        reciprocal=np.concatenate([each.ravel() for each in reciprocal]),
     )
-    ends = np.cumsum([each.shape[1] for each in flat])
-    halves = {
-        name: piece.reshape(each.shape[1:])
-        for (name, each), piece in zip(parts.items(), np.split(half, ends[:-1]), strict=True)
-    }
+    halves, at = [], 0
+    for each in reciprocal:
+        halves.append(half[at : at + each.size].reshape(each.shape))
+        at += each.size
+    mean, std, rate, weighted, _, phase, phase_std = (each[0] for each in parts)
+    mean_half, std_half, rate_half, weighted_half, unfairness, phase_half, phase_std_half = halves
     percentiles, off, batches = quantiles
     widths = half_widths(percentiles.reshape(len(percentiles), -1), batches, reciprocal=True)
     widths = widths.reshape(off.shape) + off
@@ -115,33 +107,33 @@ def measure(
     seen = (above >= ENOUGH) & (1 - np.array(QUANTILES) >= rarest)
     values = np.concatenate(
         [
-            parts["means"][0, :, :, None],
-            parts["stds"][0, :, :, None],
+            mean[..., None],
+            std[..., None],
             np.where(above < 1, math.nan, percentiles[0]),
         ],
         axis=2,
     )
-    halved = np.stack([halves["means"], halves["stds"]], axis=2)
-    halved = np.concatenate([halved, np.where(seen, widths, math.nan)], axis=2)
-    overall = np.array([parts["weighted"][0, 0], jain[0, 0], 0.0, 0.0])
-    fairness = math.nan
-    if jain[0, 0] > 1 - ROUNDING:  # one class, or classes that are alike
-        overall[1], fairness = 1.0, 0.0
-    elif (unfairness := float(halves["unfairness"][0])) < 1:
+    halved = np.concatenate(
+        [mean_half[..., None], std_half[..., None], np.where(seen, widths, math.nan)], axis=2
+    )
+    index, index_half = float(jain[0, 0]), math.nan
+    if index > 1 - ROUNDING:  # one class, or classes that are alike
+        index, index_half = 1.0, 0.0
+    elif unfairness[0] < 1:
         # 1 - index is a square of differences between classes: it cannot be below 0, and where
         # the differences may be 0 nothing is known but that
-        fairness = (1 - overall[1]) * math.expm1(unfairness)
-    overall_half = np.array([halves["weighted"][0], fairness, 0.0, 0.0])
-    for place, each in enumerate((evidence.used, evidence.wasted), start=2):
-        overall[place], overall_half[place] = each.value, each.half_width
+        index_half = (1 - index) * math.expm1(unfairness[0])
+    used, wasted = evidence.used, evidence.wasted
+    overall = np.array([weighted[0], index, used.value, wasted.value])
+    overall_half = np.array([weighted_half[0], index_half, used.half_width, wasted.half_width])
 
     if evidence.half_width(scatter(system, 3)) > CUBES:
         halved[:, :, 1] = math.nan
     if heavy(system):
-        halved[:, :, :2] = halves["rates"][:, :2] = math.nan
-        overall_half[:2] = math.nan, math.nan if fairness else 0.0  # else it is exact
+        halved[:, :, :2] = rate_half[:, :2] = overall_half[0] = math.nan
+        overall_half[1] = math.nan if index_half else 0.0  # else it is exact
     if bursty(system):
-        halves["rates"][:] = math.nan
+        rate_half[:] = math.nan
     if bursty(system) or not math.isfinite(evidence.known.dispersion):
         overall_half[2:] = math.nan
     boundless = [math.isinf(each.size.mean_inverse) for each in system.classes]
@@ -151,16 +143,16 @@ def measure(
     if status is Status.UNSTABLE:
         for array in (values, halved, overall[:2], overall_half[:2]):
             array[...] = math.nan
-        parts["rates"][0, :, :2] = halves["rates"][:, :2] = math.nan
+        rate[:, :2] = rate_half[:, :2] = math.nan
     if status is Status.TOO_SHORT:
-        for array in (halved, overall_half, *halves.values()):
+        for array in (halved, overall_half, *halves):
             array[array != 0] = math.nan
 
     cells = estimates(values.ravel(), halved.ravel())
     step = values.shape[2]
     summaries = [Summary(*cells[at : at + step]) for at in range(0, len(cells), step)]
-    averages = estimates(parts["rates"][0].ravel(), halves["rates"].ravel())
-    many, few = len(METRICS), rates.shape[2]
+    averages = estimates(rate.ravel(), rate_half.ravel())
+    many, few = len(METRICS), rate.shape[1]
     classes = [
         ClassResult(
             name,
@@ -176,8 +168,8 @@ def measure(
     phases = zip(
         PHASES,
         map(round, counts[0].tolist()),
-        estimates(parts["phases"][0], halves["phases"]),
-        estimates(parts["phase_stds"][0], halves["phase_stds"]),
+        estimates(phase, phase_half),
+        estimates(phase_std, phase_std_half),
         strict=False,  # MSFQ alone has phases
     )
     return Measured(

@@ -15,7 +15,15 @@ from quickswap._words import counted, load_words
 from quickswap.model.system import System
 from quickswap.model.variability import dispersion, scatter
 from quickswap.policies import Policy
-from quickswap.statistics.estimates import CONFIDENCE, Batches, Estimate, Floats, Run, jackknife
+from quickswap.statistics.estimates import (
+    CONFIDENCE,
+    Batches,
+    Estimate,
+    Floats,
+    Run,
+    jackknife,
+    pieces,
+)
 
 __all__ = ["Evidence", "Known", "Status", "Verdict", "judge", "known_stability"]
 
@@ -223,15 +231,14 @@ class Evidence:
     @cached_property
     def growth(self) -> Estimate:
         """Growth of the number in system after the warm-up, jobs per second."""
-        pieces, sizes = [], []
+        steps, sizes = [], []
         for run in self.batches.runs:
-            first = max(run.cut, 1)  # growth is counted from the end of a block
-            number = run.column("in_system_at_end")
-            edges = np.linspace(first - 1, len(number) - 1, PIECES + 1).astype(int)
-            edges = edges[np.diff(edges, prepend=-1) > 0]
-            pieces.append(np.stack([np.diff(number[edges]), np.diff(run.seconds[edges])], axis=1))
-            sizes.append(len(pieces[-1]))
-        table = np.concatenate(pieces)
+            # growth is counted from the end of a block
+            edges = pieces(max(run.cut, 1) - 1, len(run.blocks) - 1, PIECES)
+            points = np.stack([run.column("in_system_at_end"), run.seconds], axis=1)[edges]
+            steps.append(points[1:] - points[:-1])
+            sizes.append(len(edges) - 1)
+        table = np.concatenate(steps)
         if not len(table):
             return Estimate(math.nan, math.nan)
         total = table.sum(axis=0)
@@ -244,9 +251,10 @@ class Evidence:
         """Number in system at the end, averaged over the replications."""
         return float(np.mean([run.column("in_system_at_end")[-1] for run in self.batches.runs]))
 
-    def share_of(self, classes: Floats) -> float:
-        """Return the share of some classes, given by a mask, in the load."""
-        return float(np.array(self.known.load_shares)[classes].sum())
+    @cached_property
+    def load_shares(self) -> Floats:
+        """Share of each class in the load."""
+        return np.array(self.known.load_shares)
 
     @cached_property
     def rarest_tail(self) -> float:
@@ -306,12 +314,12 @@ def _lacks_work(evidence: Evidence) -> str | None:
             f"of need {known.needs[first]} none of the {counted(jobs[first, 1], 'job', ',.0f')} "
             "that arrived has completed, and they may never start"
         )
-    if (carried := evidence.share_of(jobs[:, 0] < ENOUGH)) > SHARE:
+    if (carried := evidence.load_shares[jobs[:, 0] < ENOUGH].sum()) > SHARE:
         return (
             f"classes that carry {100 * carried:.3g} % of the load have completed fewer than "
             f"{ENOUGH} jobs each"
         )
-    if (carried := evidence.share_of(evidence.lasts < SIZES)) > SHARE:
+    if (carried := evidence.load_shares[evidence.lasts < SIZES].sum()) > SHARE:
         return (
             f"a replication lasts less than {SIZES:g} mean sizes of classes that carry "
             f"{100 * carried:.3g} % of the load, so that only their short jobs complete"
@@ -349,7 +357,7 @@ def _cure(evidence: Evidence) -> str:
     Half-widths shrink like the square root of the jobs, and the rest grows in proportion.
     """
     known, width = evidence.known, evidence.used.half_width
-    matter = np.array(known.load_shares) > SHARE / len(known.needs)
+    matter = evidence.load_shares > SHARE / len(known.needs)
     jobs = evidence.jobs[matter, 0]
     if (jobs == 0).any():
         return "simulate more jobs"
@@ -373,7 +381,7 @@ def _fills_up(evidence: Evidence) -> bool:
     Completions do not show it: a class that starves has none, however long the run is.
     """
     unseen = (evidence.jobs[:, 1] < ENOUGH) | (evidence.lasts < SIZES)
-    return evidence.share_of(unseen) > SHARE
+    return bool(evidence.load_shares[unseen].sum() > SHARE)
 
 
 def _piles_up(runs: list[Run]) -> bool:
