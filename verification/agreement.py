@@ -9,13 +9,17 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
+from typing import Unpack
 
 import quickswap as qs
+from quickswap.engine._core import Simulation
+from quickswap.engine.settings import Inputs, PointSettings, Settings
 from quickswap.simulation.simulate import _Session
 from quickswap.statistics.estimates import jackknife
 from quickswap.statistics.measure import measure
 from quickswap.statistics.quantities import batch_values
+from quickswap.statistics.verdict import Status
 
 __all__ = ["Check", "alike", "coverage", "mean_again", "near", "problems", "same_distribution"]
 
@@ -77,9 +81,20 @@ def same_distribution(
 
 def with_intervals(result: qs.Result) -> qs.Result:
     """Return a result with the intervals that one of a run too short for them withholds."""
-    assert result._batches is not None
-    measured = measure(result.system, result._batches, stable=True, rarest=1.0)
-    return replace(result, **{each.name: getattr(measured, each.name) for each in fields(measured)})
+    session, core = _again(result, result.inputs.seed)
+    evidence = session.evidence(core)
+    quantiles = evidence.batches.quantiles(core)
+    measured = measure(result.system, evidence, Status.STABLE, quantiles, rarest=1.0)
+    return replace(result, **vars(measured))
+
+
+def without_theorem(
+    system: qs.System, policy: qs.Policy, **settings: Unpack[PointSettings]
+) -> qs.Result:
+    """Simulate, and judge by the run alone, as if no theorem were known."""
+    session = _Session(system, policy, Inputs.of(system, policy, Settings(**settings)))
+    session.known = replace(session.known, verdict="unknown")
+    return session.run()
 
 
 def coverage(
@@ -96,14 +111,20 @@ def mean_again(result: qs.Result, seed: int) -> qs.Estimate:
 
     Quicker than `simulate`, as nothing else is worked out and no verdict is passed.
     """
-    inputs = replace(result.inputs, seed=seed)
-    session = _Session(result.system, qs.parse(inputs.policy), inputs, 1, False, None)
-    core = session._core()
-    core.advance(session._rounds()[-1], 1)
-    batches = session._batches(session._counters(core, full=True))
-    table = batches.whole_and_less().of_classes("completions", "response_time")
+    session, core = _again(result, seed)
+    batches = session.evidence(core).batches
+    table = batches.sums.of_classes("completions", "response_time")
     means = batch_values("mean_response_time", table, result.system)
     return jackknife(means, batches.sizes, reciprocal=True)[0]
+
+
+def _again(result: qs.Result, seed: int) -> tuple[_Session, Simulation]:
+    """Return the same simulation with a seed, at its end."""
+    inputs = replace(result.inputs, seed=seed)
+    session = _Session(result.system, qs.parse(inputs.policy), inputs)
+    core = session.core()
+    core.advance(session.rounds()[-1], 1)
+    return session, core
 
 
 def problems(checks: Iterable[Check]) -> Sequence[str]:

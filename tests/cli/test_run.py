@@ -44,7 +44,7 @@ class TestSimulate:
         assert str(result.overall.response_time.p99) in rows["all"]
         assert rows["utilisation"].endswith(str(result.utilisation))
         assert f"{result.completed:,} jobs in " in out
-        assert result.stop.value in out
+        assert result.stop.explanation in out
 
     def test_every_setting_is_passed_on(self, capsys: pytest.CaptureFixture[str]) -> None:
         settings = (
@@ -301,10 +301,10 @@ def test_ctrl_c_between_two_rounds_loses_nothing(nth: int, monkeypatch: pytest.M
 
     monkeypatch.setattr(simulate, "judge", struck)
     with pytest.raises(qs.Interrupted) as caught:
-        qs.simulate("four-class", "msf", jobs=8000)
+        qs.simulate("four-class", "msf", jobs=800_000)
     assert isinstance(caught.value.result, qs.Result)
     assert caught.value.result.stop is qs.Stop.INTERRUPTED
-    assert caught.value.result.completed == [1000, 2000, 4000][nth - 1]
+    assert caught.value.result.completed == [100_000, 200_000, 400_000][nth - 1]
 
 
 def test_ctrl_c_in_the_second_simulation_keeps_the_first() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import pickle
 from typing import Any
 
 import numpy as np
@@ -10,7 +11,7 @@ import pytest
 from scipy import stats
 
 import quickswap as qs
-from quickswap.statistics.estimates import QUANTILES, Batches, Run, jackknife, mser5
+from quickswap.statistics.estimates import QUANTILES, jackknife, mser5
 from verification.agreement import coverage, mean_again, near, problems
 from verification.known import EXACT, GOLDEN, Known, one_or_all
 from verification.systems import mixed, single
@@ -170,35 +171,6 @@ class TestMSER5:
         assert mser5(np.arange(float(length))) == 0
 
 
-def batches_of(values: Any, segments: int) -> Batches:
-    """Values of one class counted as the core counts them, 64 buckets an octave."""
-    shift, parts = 46, np.array_split(values, segments)
-    buckets = values[values > 0].view(np.uint64) >> np.uint64(shift)
-    low, size = int(buckets.min()), int(np.ptp(buckets)) + 1
-    counts = np.zeros((segments, 1, size), dtype=np.uint64)
-    zeros = np.zeros((segments, 1), dtype=np.uint64)
-    for i, part in enumerate(parts):
-        zeros[i] = (part == 0).sum()
-        inside = (part[part > 0].view(np.uint64) >> np.uint64(shift)).astype(np.int64) - low
-        counts[i, 0] = np.bincount(inside, minlength=size)
-    histogram = {"low": low, "shift": shift, "zeros": zeros, "counts": counts}
-    rows = np.zeros((segments, 1))
-    return Batches(rows, [segments], [(Run(1, rows, [histogram], 1), 0)])
-
-
-@pytest.mark.parametrize("zeros", [0, 6_000])
-def test_percentiles_are_those_of_the_data(zeros: int) -> None:
-    """Within a bucket, which is 1/64 wide relatively."""
-    values = np.random.default_rng(1).lognormal(0.0, 2.0, 10_000)
-    values[:zeros] = 0.0
-    np.random.default_rng(2).shuffle(values)
-    found, off = batches_of(values, 5).quantiles(0)
-    assert off.shape == (2, len(QUANTILES))
-    assert found.shape == (1 + 5, 2, len(QUANTILES))
-    assert found[0, 0] == pytest.approx(np.quantile(values, QUANTILES), rel=1 / 64)
-    assert np.array_equal(found[:, 0], found[:, 1])  # one class is all of them
-
-
 def test_percentiles_of_a_system_without_queue_are_those_of_the_sizes() -> None:
     system = qs.System(1000, [qs.JobClass(1, 10.0, qs.Exponential(mean=2.0))])
     response = qs.simulate(system, "fcfs", jobs=200_000).overall.response_time
@@ -231,30 +203,19 @@ def test_how_an_estimate_is_written(estimate: Estimate, text: str) -> None:
     assert str(estimate) == text
 
 
+def test_estimates_without_a_value_are_equal() -> None:
+    nan = float("nan")  # not the same object as math.nan
+    assert Estimate(nan, 1.0) == Estimate(math.nan, 1.0) != Estimate(math.nan, 2.0)
+    assert len({Estimate(nan, nan), Estimate(math.nan, math.nan)}) == 1
+    assert pickle.loads(pickle.dumps(Estimate(1.0, nan))) == Estimate(1.0, math.nan)
+
+
 def test_ends_and_relative_half_width() -> None:
     estimate = Estimate(4.0, 1.0)
     assert (estimate.low, estimate.high, estimate.relative) == (3.0, 5.0, 0.25)
     assert Estimate(0.0, 1.0).relative == math.inf
     assert Estimate(1.0, math.nan).relative == math.inf
     assert Estimate(-2.0, 1.0).relative == 0.5
-
-
-@pytest.mark.parametrize(("share", "value"), [(1.0, 1.0), (0.6, 1.0), (1.0, 1.01), (0.95, 3.7)])
-def test_the_interval_of_a_percentile_holds_an_atom(share: float, value: float) -> None:
-    """Where one value fills a bucket it may be anywhere in it."""
-    draw = np.random.default_rng(1)
-    values = np.where(draw.random(20_000) < share, value, draw.exponential(100.0, 20_000))
-    found, off = batches_of(values, 5).quantiles(0)
-    exact = np.quantile(values, QUANTILES)
-    at = np.flatnonzero(exact == value)
-    assert len(at) > 0
-    assert np.all(np.abs(found[0, 0, at] - value) <= off[0, at] * (1 + 1e-12))
-
-
-def test_a_smooth_distribution_hardly_widens_the_intervals_of_percentiles() -> None:
-    values = np.random.default_rng(1).exponential(1.0, 400_000)
-    found, off = batches_of(values, 5).quantiles(0)
-    assert np.all(off[0, :2] < 1e-3 * found[0, 0, :2])
 
 
 def test_percentiles_of_equal_response_times_hold_them() -> None:

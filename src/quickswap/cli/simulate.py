@@ -103,7 +103,7 @@ def _print(result: Result) -> None:
     rate = result.events / result.seconds / 1e6
     jobs = counted(result.completed, "job", ",")
     print(f"\n{jobs} in {result.seconds:.2f} s ({rate:.3g} million events/s)")
-    print(f"{result.stop.value}; times in seconds, ± is the 95 % half-width")
+    print(f"{result.stop.explanation}; times in seconds, ± is the 95 % half-width")
     explain_unknown(chain(lines, *rows))
 
 

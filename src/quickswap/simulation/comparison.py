@@ -26,7 +26,7 @@ from quickswap.model.files import as_system
 from quickswap.model.system import System
 from quickswap.model.variability import heavy
 from quickswap.policies import Policy
-from quickswap.simulation.result import Result, Stop
+from quickswap.simulation.result import Result, Stop, read_json
 from quickswap.simulation.simulate import simulate
 from quickswap.statistics.estimates import Estimate, Floats
 from quickswap.statistics.paired import (
@@ -122,7 +122,7 @@ class Comparison:
 
     def to_json(self) -> str:
         """Return the comparison as JSON."""
-        results = [json.loads(each.to_json()) for each in self.results]
+        results = [each.to_dict() for each in self.results]
         return json.dumps({"quickswap_comparison": FORMAT, "results": results}, indent=1)
 
     @classmethod
@@ -130,18 +130,12 @@ class Comparison:
         """Read what `to_json` wrote.
 
         Raises:
-            QuickswapError: the text is not a comparison.
+            QuickswapError: the text is not a comparison, or one of another version of the format.
         """
-        try:
-            data = json.loads(text)
-            results = data["results"] if data["quickswap_comparison"] == FORMAT else None
-        except (ValueError, TypeError, KeyError) as error:
-            raise QuickswapError(
-                "not a quickswap comparison: give the JSON that Comparison.to_json wrote."
-            ) from error
-        if results is None:
-            raise QuickswapError(f"this comparison is of another format than {FORMAT}.")
-        return cls(tuple(Result.from_json(json.dumps(each)) for each in results))
+        results = read_json(text, "comparison", FORMAT).get("results")
+        if not isinstance(results, list):
+            raise QuickswapError("this JSON of a quickswap comparison is damaged: no results.")
+        return cls(tuple(map(Result.from_dict, results)))
 
     def save(self, path: str | Path) -> None:
         """Write the JSON to a file, whole or not at all."""

@@ -5,12 +5,14 @@ from __future__ import annotations
 import json
 import math
 import warnings
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass, field, fields
-from enum import Enum, StrEnum
+from enum import StrEnum
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
+
+import msgspec
 
 from quickswap.engine.settings import Inputs
 from quickswap.errors import InfiniteVarianceWarning, QuickswapError
@@ -18,7 +20,7 @@ from quickswap.model.system import System
 from quickswap.model.variability import remarks
 from quickswap.statistics.estimates import Estimate
 from quickswap.statistics.pairing import Totals
-from quickswap.statistics.quantities import ClassResult, PhaseResult, Quantities, Summary
+from quickswap.statistics.quantities import PhaseResult, Quantities
 from quickswap.statistics.verdict import Status, Verdict
 
 if TYPE_CHECKING:
@@ -30,19 +32,32 @@ FORMAT = 1
 """Version of the JSON form."""
 
 
-class Stop(Enum):
+class Stop(StrEnum):
     """Why a run ended."""
 
-    COMPLETED = "all the jobs asked for have completed"
-    PRECISE = "the precision asked for is reached"
-    BUDGET = (
-        "the jobs allowed have completed before the precision asked for was reached: allow more"
-    )
-    UNSTABLE = "the backlog grows without end, so that more jobs would add nothing"
-    CROWDED = (
-        "more jobs were in the system than allowed: raise the limit, or the system is unstable"
-    )
-    INTERRUPTED = "interrupted: this is what had been measured until then"
+    COMPLETED = "completed"
+    PRECISE = "precise"
+    BUDGET = "budget"
+    UNSTABLE = "unstable"
+    CROWDED = "crowded"
+    INTERRUPTED = "interrupted"
+
+    @property
+    def explanation(self) -> str:
+        """What it means, and what to do."""
+        return _EXPLANATIONS[self]
+
+
+_EXPLANATIONS = {
+    Stop.COMPLETED: "all the jobs asked for have completed",
+    Stop.PRECISE: "the precision asked for is reached",
+    Stop.BUDGET: "the jobs allowed have completed before the precision asked for was reached: "
+    "allow more",
+    Stop.UNSTABLE: "the backlog grows without end, so that more jobs would add nothing",
+    Stop.CROWDED: "more jobs were in the system than allowed: raise the limit, or the system is "
+    "unstable",
+    Stop.INTERRUPTED: "interrupted: this is what had been measured until then",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,8 +127,8 @@ class Result(Quantities):
 
     def to_dict(self) -> dict[str, Any]:
         """Return what `to_json` writes, as values of JSON."""
-        data: dict[str, Any] = {"quickswap_result": FORMAT}
-        return data | {f.name: plain(getattr(self, f.name)) for f in fields(self) if f.compare}
+        kept = {each.name: getattr(self, each.name) for each in fields(self) if each.compare}
+        return {"quickswap_result": FORMAT, **plain(kept)}
 
     @classmethod
     def from_json(cls, text: str) -> Self:
@@ -122,17 +137,7 @@ class Result(Quantities):
         Raises:
             QuickswapError: the text is not a result, or one of another version of the format.
         """
-        try:
-            data = json.loads(text)
-            version = data["quickswap_result"]
-        except (ValueError, TypeError, KeyError) as error:
-            raise QuickswapError(
-                "not a quickswap result: give the JSON that Result.to_json wrote."
-            ) from error
-        if version != FORMAT:
-            message = f"this result has format {version}; this version of quickswap reads {FORMAT}."
-            raise QuickswapError(message)
-        return cls.from_dict(data)
+        return cls.from_dict(read_json(text, "result", FORMAT))
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> Self:
@@ -141,31 +146,15 @@ class Result(Quantities):
         Raises:
             QuickswapError: a key is missing, or a value makes no sense.
         """
+        known = {"quickswap_result", *(each.name for each in fields(cls) if each.compare)}
         try:
-            return cls._from_dict(data)
-        except (KeyError, TypeError, ValueError, AttributeError) as error:
-            raise QuickswapError(
-                f"this JSON of a quickswap result is damaged: {error!r}."
-            ) from error
-
-    @classmethod
-    def _from_dict(cls, data: dict[str, Any]) -> Self:
-        return cls(
-            inputs=Inputs(**data["inputs"]),
-            policy_label=data["policy_label"],
-            classes=tuple(map(_class_result, data["classes"])),
-            overall=_class_result(data["overall"]),
-            phases=tuple(map(_phase, data["phases"])),
-            trajectory=_trajectory(data["trajectory"]),
-            stop=Stop[data["stop"]],
-            verdict=_verdict(data["verdict"]),
-            completed=data["completed"],
-            events=data["events"],
-            weighted_mean_response_time=_estimate(data["weighted_mean_response_time"]),
-            jain_index=_estimate(data["jain_index"]),
-            utilisation=_estimate(data["utilisation"]),
-            wasted_capacity=_estimate(data["wasted_capacity"]),
-        )
+            surplus = {*data} - known | {*data["inputs"]} - {f.name for f in fields(Inputs)}
+            if not surplus:
+                return msgspec.convert(data, cls, strict=False)  # numbers may be strings
+            error: Exception = KeyError(*surplus)
+        except (KeyError, TypeError, msgspec.ValidationError) as invalid:
+            error = invalid
+        raise QuickswapError(f"this JSON of a quickswap result is damaged: {error}.") from error
 
     def save(self, path: str | Path) -> None:
         """Write the JSON to a file; a file already there is replaced only once all is written."""
@@ -203,59 +192,36 @@ class Result(Quantities):
 
 
 def plain(value: Any) -> Any:
-    """Return a value of JSON: names for enums, strings for numbers that are not finite."""
-    if isinstance(value, Estimate):  # most of what there is
-        pair = [value.value, value.half_width]
-        return [each if math.isfinite(each) else str(each) for each in pair]
-    if isinstance(value, StrEnum):
-        return str(value)
-    if isinstance(value, Enum):
-        return value.name
-    if isinstance(value, float) and not math.isfinite(value):
-        return str(value)
-    if hasattr(value, "__dataclass_fields__"):
-        return {f.name: plain(getattr(value, f.name)) for f in fields(value)}
-    if isinstance(value, Mapping):
-        return {key: plain(each) for key, each in value.items()}
-    if isinstance(value, list | tuple):
-        return [plain(each) for each in value]
-    return value
+    """Return a value of JSON: strings for numbers that are not finite."""
+
+    def finite(each: Any) -> Any:
+        if isinstance(each, float):
+            return each if math.isfinite(each) else str(each)
+        if isinstance(each, dict):
+            return {key: finite(part) for key, part in each.items()}
+        return [finite(part) for part in each] if isinstance(each, list | tuple) else each
+
+    return finite(msgspec.to_builtins(value))
 
 
-def _estimate(pair: list[Any]) -> Estimate:
-    return Estimate(float(pair[0]), float(pair[1]))
+def read_json(text: str, what: str, version: int) -> dict[str, Any]:
+    """Return the data of a file of quickswap, whose first key is `quickswap_` and what it contains.
 
-
-def _verdict(data: dict[str, Any]) -> Verdict:
-    growth = _estimate(data["growth"])
-    return Verdict(Status(data["status"]), data["proven"], data["reason"], growth)
-
-
-def _summary(data: dict[str, Any]) -> Summary:
-    return Summary(**{key: _estimate(pair) for key, pair in data.items()})
-
-
-def _class_result(data: dict[str, Any]) -> ClassResult:
-    return ClassResult(
-        name=data["name"],
-        need=data["need"],
-        jobs=data["jobs"],
-        response_time=_summary(data["response_time"]),
-        waiting_time=_summary(data["waiting_time"]),
-        slowdown=_summary(data["slowdown"]),
-        bounded_slowdown=_summary(data["bounded_slowdown"]),
-        number_in_system=_estimate(data["number_in_system"]),
-        number_waiting=_estimate(data["number_waiting"]),
-        throughput=_estimate(data["throughput"]),
-    )
-
-
-def _phase(data: dict[str, Any]) -> PhaseResult:
-    mean, std = _estimate(data["mean"]), _estimate(data["std"])
-    return PhaseResult(data["name"], data["count"], mean, std)
-
-
-def _trajectory(data: dict[str, Any] | None) -> Trajectory | None:
-    if data is None:
-        return None
-    return Trajectory(float(data["step"]), tuple(map(tuple, data["counts"])))
+    Raises:
+        QuickswapError: the text is something else, or of another version of the format.
+    """
+    try:
+        data = json.loads(text)
+        found = data[f"quickswap_{what}"]
+    except (ValueError, TypeError, KeyError) as error:
+        raise QuickswapError(
+            f"not a quickswap {what}: give the JSON that {what.title()}.to_json wrote."
+        ) from error
+    if found != version:
+        raise QuickswapError(
+            f"this {what} has format {found}; this version of quickswap reads {version}.",
+            argument="format",
+            given=found,
+            allowed=str(version),
+        )
+    return data  # type: ignore[no-any-return]  # it is a dictionary, as it has keys

@@ -150,15 +150,14 @@ class _Session:
         try:
             stop, verdict, evidence = self._go(core)
             if self.debug and not (gap := max(core.little_gaps())) < 1e-6:
-                raise RuntimeError(
-                    f"Little's law does not hold on the path: relative gap {gap}"
-                )
+                raise RuntimeError(f"Little's law does not hold on the path: relative gap {gap}")
             result = self._result(core, stop, verdict, evidence)
         except KeyboardInterrupt:
             evidence = self.evidence(core)
-            verdict = judge(evidence, crowded=False) if evidence.batches.runs else None
-            cut = verdict and self._result(core, Stop.INTERRUPTED, verdict, evidence)
-            raise Interrupted(cut) from None
+            if not evidence.batches.runs:
+                raise Interrupted(None) from None
+            verdict = judge(evidence, crowded=False)
+            raise Interrupted(self._result(core, Stop.INTERRUPTED, verdict, evidence)) from None
         if self.progress is not None:
             self.progress(self.inputs.jobs, self.inputs.jobs)
         return result
@@ -187,9 +186,9 @@ class _Session:
             if self.inputs.precision is None:
                 continue
             repeated = number > 0 or last  # one check is too little to end a run
-            if repeated and verdict.status is not Status.TOO_SHORT:
-                if self._precise(evidence.batches):
-                    return Stop.PRECISE, verdict, evidence
+            trusted = repeated and verdict.status is not Status.TOO_SHORT
+            if trusted and self._precise(evidence.batches):
+                return Stop.PRECISE, verdict, evidence
         stop = Stop.COMPLETED if self.inputs.precision is None else Stop.BUDGET
         return stop, verdict, evidence
 
@@ -270,9 +269,7 @@ class _Session:
         found = jackknife(np.concatenate(means, axis=1), batches.sizes, reciprocal=True)
         return all(each.relative <= (self.inputs.precision or 0) for each in found)
 
-    def _result(
-        self, core: Simulation, stop: Stop, verdict: Verdict, evidence: Evidence
-    ) -> Result:
+    def _result(self, core: Simulation, stop: Stop, verdict: Verdict, evidence: Evidence) -> Result:
         batches = evidence.batches
         quantiles, rarest = batches.quantiles(core), evidence.rarest_tail
         measured = measure(self.system, evidence, verdict.status, quantiles, rarest)

@@ -19,7 +19,6 @@ from functools import cached_property
 
 import numpy as np
 from msgspec import Struct
-from msgspec.structs import force_setattr
 from numpy.typing import NDArray
 
 from quickswap.engine._core import BLOCK_COLUMNS, Simulation
@@ -41,7 +40,7 @@ ROUNDING = 1e-13
 QUANTILES = (0.5, 0.9, 0.99, 0.999)
 
 
-class Estimate(Struct, frozen=True, array_like=True, gc=False):
+class Estimate(Struct, frozen=True, array_like=True, eq=False, gc=False):
     """An estimate and the half-width of its 95 % confidence interval, in the unit of the value.
 
     `half_width` is 0 for a value that is exact and nan where it cannot be trusted. A
@@ -52,12 +51,15 @@ class Estimate(Struct, frozen=True, array_like=True, gc=False):
     value: float
     half_width: float
 
-    def __post_init__(self) -> None:
-        # one and the same nan: fields are compared by identity first
-        if self.value != self.value:
-            force_setattr(self, "value", math.nan)
-        if self.half_width != self.half_width:
-            force_setattr(self, "half_width", math.nan)
+    def _numbers(self) -> list[float | None]:
+        """Return the fields, with None for nan, which is equal to nothing."""
+        return [None if each != each else each for each in (self.value, self.half_width)]
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Estimate) and self._numbers() == other._numbers()
+
+    def __hash__(self) -> int:
+        return hash(tuple(self._numbers()))
 
     @property
     def low(self) -> float:
@@ -158,11 +160,11 @@ def half_widths(
         squares = np.square(shares).sum(axis=0)
         widening: Floats | float = 1.0
         if max(sizes) > 1:
-            ends = np.cumsum(sizes)
+            ends = np.cumsum(sizes, dtype=np.int64)
             products = np.empty_like(shares)
             np.multiply(shares[1:], shares[:-1], out=products[:-1])
             products[ends - 1] = 0.0  # the next batch is of another replication
-            lagged = np.add.reduceat(products, ends - sizes, axis=0).sum(axis=0)
+            lagged = np.add.reduceat(products, [0, *ends[:-1]], axis=0).sum(axis=0)
             # the mean taken out makes independent batches look negatively correlated, by 1/batches
             correlation = np.fmin(np.fmax(lagged / squares + 1 / batches, 0.0), MOST_CORRELATED)
             widening = (1 + correlation) / (1 - correlation)

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import chain, islice
+from typing import Any
 
 import numpy as np
 
@@ -148,33 +151,27 @@ def measure(
         for array in (halved, overall_half, *halves):
             array[array != 0] = math.nan
 
-    cells = estimates(values.ravel(), halved.ravel())
-    step = values.shape[2]
-    summaries = [Summary(*cells[at : at + step]) for at in range(0, len(cells), step)]
-    averages = estimates(rate.ravel(), rate_half.ravel())
-    many, few = len(METRICS), rate.shape[1]
-    classes = [
-        ClassResult(
-            name,
-            need,
-            round(count),
-            *summaries[many * i : many * (i + 1)],
-            *averages[few * i : few * (i + 1)],
-        )
-        for i, (name, need, count) in enumerate(
-            zip((*system.names, "all"), (*system.needs, 0), jobs.tolist(), strict=True)
-        )
-    ]
-    phases = zip(
-        PHASES,
+    cells = iter(estimates(values.ravel(), halved.ravel()))
+    averages = iter(estimates(rate.ravel(), rate_half.ravel()))
+    classes = []
+    for name, need, count in zip((*system.names, "all"), (*system.needs, 0), jobs, strict=True):
+        summaries = (Summary(*islice(cells, values.shape[2])) for _ in METRICS)
+        estimated: Iterator[Any] = chain(summaries, islice(averages, rate.shape[1]))
+        classes.append(ClassResult(name, need, round(float(count)), *estimated))
+    phases = map(
+        PhaseResult,
+        PHASES,  # MSFQ alone has phases
         map(round, counts[0].tolist()),
         estimates(phase, phase_half),
         estimates(phase_std, phase_std_half),
-        strict=False,  # MSFQ alone has phases
     )
+    weighted_mean, jain_index, utilisation, wasted_capacity = estimates(overall, overall_half)
     return Measured(
-        tuple(classes[:-1]),
-        classes[-1],
-        *estimates(overall, overall_half),
-        tuple(PhaseResult(*each) for each in phases) if status is not Status.UNSTABLE else (),
+        classes=tuple(classes[:-1]),
+        overall=classes[-1],
+        weighted_mean_response_time=weighted_mean,
+        jain_index=jain_index,
+        utilisation=utilisation,
+        wasted_capacity=wasted_capacity,
+        phases=tuple(phases) if status is not Status.UNSTABLE else (),
     )

@@ -9,7 +9,6 @@ from functools import cached_property
 from statistics import NormalDist
 
 import numpy as np
-from msgspec import Struct
 
 from quickswap._words import counted, load_words
 from quickswap.model.system import System
@@ -88,7 +87,8 @@ _EXPLANATIONS = {
 }
 
 
-class Verdict(Struct, frozen=True, forbid_unknown_fields=True):
+@dataclass(frozen=True, slots=True)
+class Verdict:
     """Whether the system is stable under the policy, and what says so.
 
     Attributes:
