@@ -82,9 +82,7 @@ def same_distribution(
 def with_intervals(result: qs.Result) -> qs.Result:
     """Return a result with the intervals that one of a run too short for them withholds."""
     session, core = _again(result, result.inputs.seed)
-    evidence = session.evidence(core)
-    quantiles = evidence.batches.quantiles(core)
-    measured = measure(result.system, evidence, Status.STABLE, quantiles, rarest=1.0)
+    measured = measure(result.system, session.evidence(core), Status.STABLE, rarest=1.0)
     return replace(result, **vars(measured))
 
 

@@ -11,6 +11,7 @@ import signal
 import subprocess
 import sys
 import time
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +21,6 @@ import pytest
 import quickswap as qs
 from cli_helpers import run
 from quickswap.simulation import simulate
-from quickswap.statistics.verdict import judge
 
 SMALL = ("--jobs", "4000", "--seed", "3")
 
@@ -292,14 +292,14 @@ main(["show", "four-class"])
 
 @pytest.mark.parametrize("nth", [1, 3], ids=["first check", "third check"])
 def test_ctrl_c_between_two_rounds_loses_nothing(nth: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    looks = iter(range(1, 100))
+    checks, evidence = count(1), simulate._Session.evidence
 
-    def struck(*arguments: Any, **options: Any) -> qs.Verdict:
-        if next(looks) == nth:
+    def struck(*arguments: Any) -> Any:
+        if next(checks) == nth:
             raise KeyboardInterrupt
-        return judge(*arguments, **options)
+        return evidence(*arguments)
 
-    monkeypatch.setattr(simulate, "judge", struck)
+    monkeypatch.setattr(simulate._Session, "evidence", struck)
     with pytest.raises(qs.Interrupted) as caught:
         qs.simulate("four-class", "msf", jobs=800_000)
     assert isinstance(caught.value.result, qs.Result)

@@ -175,22 +175,19 @@ class _Session:
                     f"no job has completed under {label(self.policy)}: the policy never starts a "
                     "job, or more jobs must be allowed."
                 )
-            verdict = judge(evidence, crowded="crowded" in reasons)
-            unstable = verdict.status is Status.UNSTABLE
             if "crowded" in reasons:
-                return Stop.UNSTABLE if unstable else Stop.CROWDED, verdict, evidence
-            unstable = unstable and not self.inputs.allow_unstable
-            if unstable and (suspected or verdict.proven) and not last:
-                return Stop.UNSTABLE, verdict, evidence
+                stop = Stop.UNSTABLE if evidence.unstable else Stop.CROWDED
+                return stop, judge(evidence, crowded=True), evidence
+            unstable = evidence.unstable and not self.inputs.allow_unstable
+            if unstable and (suspected or self.known.verdict == "unstable") and not last:
+                return Stop.UNSTABLE, judge(evidence, crowded=False), evidence
             suspected = unstable
-            if self.inputs.precision is None:
-                continue
-            repeated = number > 0 or last  # one check is too little to end a run
-            trusted = repeated and verdict.status is not Status.TOO_SHORT
-            if trusted and self._precise(evidence.batches):
-                return Stop.PRECISE, verdict, evidence
+            if self.inputs.precision is not None and (number > 0 or last):  # one check is too few
+                verdict = judge(evidence, crowded=False)
+                if verdict.status is not Status.TOO_SHORT and self._precise(evidence.batches):
+                    return Stop.PRECISE, verdict, evidence
         stop = Stop.COMPLETED if self.inputs.precision is None else Stop.BUDGET
-        return stop, verdict, evidence
+        return stop, judge(evidence, crowded=False), evidence
 
     def rounds(self) -> list[int]:
         """Completions of each replication at the end of each round."""
@@ -270,9 +267,7 @@ class _Session:
         return all(each.relative <= (self.inputs.precision or 0) for each in found)
 
     def _result(self, core: Simulation, stop: Stop, verdict: Verdict, evidence: Evidence) -> Result:
-        batches = evidence.batches
-        quantiles, rarest = batches.quantiles(core), evidence.rarest_tail
-        measured = measure(self.system, evidence, verdict.status, quantiles, rarest)
+        measured = measure(self.system, evidence, verdict.status)
         step, points = core.trajectory()
         completed, events = core.totals()
         result = Result(
@@ -288,7 +283,7 @@ class _Session:
             seconds=self.seconds,
             **vars(measured),
         )
-        object.__setattr__(result, "_totals", Totals.of(batches))  # not part of its value
+        object.__setattr__(result, "_totals", Totals.of(evidence.batches))  # not part of its value
         result.__dict__["system"] = self.system
         return result
 

@@ -218,14 +218,18 @@ class Run:
 class Batches:
     """The batches of all replications, warm-up cut off.
 
+    Sums and quantiles are computed on first use, from what the core has counted until then.
+
     Attributes:
-        rows: sums of each batch: (batches, numbers of a row).
+        core: that has counted them.
+        edges: blocks at which the batches of each replication begin, and the end.
         sizes: batches of each replication.
         runs: the replications in which a job has completed.
         classes: number of classes.
     """
 
-    rows: Floats
+    core: Simulation
+    edges: list[list[int]]
     sizes: list[int]
     runs: list[Run]
     classes: int
@@ -248,7 +252,12 @@ class Batches:
         for run in runs:
             edges[run.number] = pieces(run.cut, len(run.blocks), round(BATCHES / len(runs)))
         sizes = [len(edges[run.number]) - 1 for run in runs]
-        return cls(core.sums(edges), sizes, runs, classes)
+        return cls(core, edges, sizes, runs, classes)
+
+    @cached_property
+    def rows(self) -> Floats:
+        """Sums of each batch: (batches, numbers of a row)."""
+        return self.core.sums(self.edges)
 
     @cached_property
     def sums(self) -> Columns:
@@ -257,7 +266,7 @@ class Batches:
         with np.errstate(invalid="ignore"):  # infinite slowdowns of jobs of size zero
             return Columns(np.concatenate([total[None], total - self.rows]), self.classes)
 
-    def quantiles(self, core: Simulation) -> tuple[Floats, Floats, list[int]]:
+    def quantiles(self) -> tuple[Floats, Floats, list[int]]:
         """Return QUANTILES of METRICS, and how far off each may be inside its bucket.
 
         Percentiles use whole segments of blocks, so that they have batches of their own.
@@ -266,14 +275,14 @@ class Batches:
             Quantiles (1 + batches, classes + 1, METRICS, QUANTILES), the last class being all of
             them together; distances (classes + 1, METRICS, QUANTILES); batches of each replication.
         """
-        blocks, segments = core.segments()
+        blocks, segments = self.core.segments()
         edges: list[list[int]] = [[] for _ in segments]
         for run in self.runs:
             count = segments[run.number]
             first = min(-(-run.cut // blocks), count - 1)  # the last one is kept in any case
             edges[run.number] = pieces(first, count, round(BATCHES / len(self.runs)))
         sizes = [len(edges[run.number]) - 1 for run in self.runs]
-        return *core.quantiles(edges, QUANTILES), sizes
+        return *self.core.quantiles(edges, QUANTILES), sizes
 
 
 def pieces(first: int, end: int, parts: int) -> list[int]:

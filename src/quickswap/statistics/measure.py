@@ -56,8 +56,7 @@ def measure(
     system: System,
     evidence: Evidence,
     status: Status,
-    quantiles: tuple[Floats, Floats, list[int]],
-    rarest: float,
+    rarest: float | None = None,
 ) -> Measured:
     """Return all quantities; those that an unstable system does not have are nan.
 
@@ -65,8 +64,8 @@ def measure(
         system: that was simulated.
         evidence: of the run.
         status: a run that is too short has no intervals, except for values that are exact.
-        quantiles: of `Batches.quantiles`.
-        rarest: probability of the farthest tail whose percentile has an interval.
+        rarest: probability of the farthest tail whose percentile has an interval; default: that
+            which the run has seen often enough.
     """
     sums, sizes = evidence.batches.sums, evidence.batches.sizes
     response = sums.of_classes("completions", "response_time")
@@ -101,10 +100,11 @@ def measure(
         at += each.size
     mean, std, rate, weighted, _, phase, phase_std = (each[0] for each in parts)
     mean_half, std_half, rate_half, weighted_half, unfairness, phase_half, phase_std_half = halves
-    percentiles, off, batches = quantiles
+    percentiles, off, batches = evidence.batches.quantiles()
     widths = half_widths(percentiles.reshape(len(percentiles), -1), batches, reciprocal=True)
     widths = widths.reshape(off.shape) + off
 
+    rarest = evidence.rarest_tail if rarest is None else rarest
     jobs = completions[0]
     above = (jobs[:, None] * (1 - np.array(QUANTILES)))[:, None, :]
     seen = (above >= ENOUGH) & (1 - np.array(QUANTILES) >= rarest)

@@ -252,6 +252,19 @@ class Evidence:
         return float(np.mean([run.column("in_system_at_end")[-1] for run in self.batches.runs]))
 
     @cached_property
+    def grows(self) -> bool:
+        """Whether the number in system grows, and not as the system fills up for the first time."""
+        grows = self.growth.value > CERTAIN * self.growth.half_width and self.at_end > CROWD
+        return (grows or _piles_up(self.batches.runs)) and not _fills_up(self)
+
+    @cached_property
+    def unstable(self) -> bool:
+        """Whether the system is unstable, by a theorem or by this run."""
+        if self.known.verdict != "unknown":
+            return self.known.verdict == "unstable"
+        return self.grows and _steady(self.batches.runs)
+
+    @cached_property
     def load_shares(self) -> Floats:
         """Share of each class in the load."""
         return np.array(self.known.load_shares)
@@ -271,11 +284,9 @@ def judge(evidence: Evidence, crowded: bool) -> Verdict:
         evidence: of the run.
         crowded: whether it ended as more jobs were in the system than allowed.
     """
-    known, growth, runs = evidence.known, evidence.growth, evidence.batches.runs
+    known, growth, grows = evidence.known, evidence.growth, evidence.grows
     if known.verdict == "unstable":
         return Verdict(Status.UNSTABLE, True, known.reason, growth)
-    grows = growth.value > CERTAIN * growth.half_width and evidence.at_end > CROWD
-    grows = (grows or _piles_up(runs)) and not _fills_up(evidence)
     proven = known.verdict == "stable"
     if not grows and not crowded:
         if short := _lacks_work(evidence):
@@ -289,7 +300,7 @@ def judge(evidence: Evidence, crowded: bool) -> Verdict:
     if not grows:
         reason = "more jobs were in the system than allowed: raise the limit, or lower the rate."
         return Verdict(Status.TOO_SHORT, False, reason, growth)
-    if _steady(runs):
+    if evidence.unstable:
         reason = (
             "the number in system grows steadily through the run: "
             f"{100 * growth.value / known.rate:.2g} % of the arrivals did not leave, and "
