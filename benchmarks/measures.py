@@ -11,9 +11,12 @@ import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from statistics import median, quantiles
+from typing import Any
 
 import quickswap as qs
 import yardstick
+from quickswap.engine._core import Simulation
+from quickswap.simulation import simulate
 
 Timer = Callable[[int], float]
 """From a seed to a time."""
@@ -167,6 +170,56 @@ def threads(effort: Effort) -> Iterator[Row]:
 
     times = in_turn(effort.repeats, one_s=wall(1), two_s=wall(2))
     yield ratio("two replications in two threads / one", 1.15, times, "two_s", "one_s")
+
+
+class TimedCore:
+    """A simulation of the core whose calls are timed."""
+
+    seconds = 0.0
+
+    def __init__(self, *arguments: Any) -> None:
+        self.core = Simulation(*arguments)
+
+    def __getattr__(self, name: str) -> Callable[..., Any]:
+        method = getattr(self.core, name)
+
+        def timed(*arguments: Any) -> Any:
+            begin = time.perf_counter()
+            found = method(*arguments)
+            TimedCore.seconds += time.perf_counter() - begin
+            return found
+
+        return timed
+
+
+def short_runs(repeats: int) -> Iterator[Row]:
+    """What a short run costs, and the share of the core in a longer one of many classes."""
+    single = qs.System(1, [qs.JobClass(1, 0.7, qs.Exponential(mean=1.0))])
+    policy = qs.AdaptiveQuickswap()
+    for title, system, limit in (
+        ("M/M/1", single, 2.0),
+        ("one-or-all", qs.load("one-or-all:rate=7"), 2.0),
+        ("four-class", qs.load("four-class:rate=4"), 2.0),
+        ("borg-b", qs.load("borg-b:load=0.8"), None),
+    ):
+        seconds = []
+        for seed in range(1 + repeats):
+            begin = time.perf_counter()
+            qs.simulate(system, policy, jobs=1000, seed=seed, threads=1)
+            seconds.append(time.perf_counter() - begin)
+        value = 1000 * min(seconds[1:])  # the first one loads libraries
+        detail = {"first_ms": 1000 * seconds[0], "median_ms": 1000 * median(seconds[1:])}
+        yield Row(f"1,000 jobs, {title}", value, "ms", limit, detail)
+    times: Times = {"outside_s": [], "whole_s": []}
+    setattr(simulate, "Simulation", TimedCore)  # noqa: B010  # of another type
+    for seed in range(1, repeats + 1):
+        TimedCore.seconds, begin = 0.0, time.perf_counter()
+        qs.simulate("borg-b:load=0.8", policy, jobs=100_000, seed=seed, threads=1)
+        times["whole_s"].append(time.perf_counter() - begin)
+        times["outside_s"].append(times["whole_s"][-1] - TimedCore.seconds)
+    setattr(simulate, "Simulation", Simulation)  # noqa: B010
+    what = "time outside the core / whole, 100,000 jobs of borg-b"
+    yield ratio(what, 0.25, times, "outside_s", "whole_s")
 
 
 LONG_RUN = """

@@ -15,7 +15,7 @@ from dataclasses import asdict
 from itertools import chain
 from pathlib import Path
 
-from measures import Effort, Row, against_bare, growth, memory, threads
+from measures import Effort, Row, against_bare, growth, memory, short_runs, threads
 from reading import reading
 from replaying import replaying
 
@@ -47,7 +47,8 @@ def measured(quick: bool, long: bool) -> Iterator[Row]:
     bursts, runs, long_runs = (Effort(100_000, 1),) * 3 if quick else EFFORTS
     logs = reading(10_000, 1) if quick else reading(1_000_000, 5)
     replays = replaying(0.01, 1) if quick else replaying(1, 5)
-    rows = chain(against_bare(bursts), growth(runs), threads(long_runs), logs, replays)
+    short = short_runs(3 if quick else 200)
+    rows = chain(against_bare(bursts), growth(runs), threads(long_runs), short, logs, replays)
     return chain(rows, memory(10**9)) if long else rows
 
 

@@ -5,14 +5,19 @@ from __future__ import annotations
 import json
 import math
 import os
+import pickle
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 import quickswap as qs
 from quickswap.files import write_text, write_with
+from quickswap.simulation import simulate
+from quickswap.statistics import estimates, measure
 from verification.known import FOUR, one_or_all
 from verification.systems import every_distribution, shared
 
@@ -105,6 +110,36 @@ def test_infinite_slowdown_is_exact_and_survives_json() -> None:
     assert slowdown.p50.value >= 1
     again = qs.Result.from_json(plain().to_json()).overall.slowdown
     assert again.mean == qs.Estimate(math.inf, 0.0)
+
+
+def test_a_result_keeps_no_more_than_it_shows() -> None:
+    """The sums of the batches are kept for differences; blocks and histograms are not."""
+    result = qs.simulate("borg-b:load=0.8", "msf", jobs=20_000)
+    assert len(pickle.dumps(result)) < 100_000
+
+
+def test_a_short_run_computes_its_statistics_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """All intervals come from four arrays, however many classes there are."""
+    calls: Counter[str] = Counter()
+
+    def counted(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
+        def call(*arguments: Any, **options: Any) -> Any:
+            calls[name] += 1
+            return function(*arguments, **options)
+
+        return call
+
+    for module, name in (
+        (estimates, "half_widths"),
+        (measure, "half_widths"),
+        (simulate, "judge"),
+        (simulate, "known_stability"),
+    ):
+        monkeypatch.setattr(module, name, counted(name, getattr(module, name)))
+    for system in ("one-or-all:rate=5", "borg-b:load=0.5"):
+        calls.clear()
+        qs.simulate(system, "adaptive-quickswap", jobs=1000)
+        assert calls == {"half_widths": 4, "judge": 1, "known_stability": 1}
 
 
 class TestFrame:

@@ -17,7 +17,6 @@ from quickswap.statistics.estimates import (
     QUANTILES,
     ROUNDING,
     Estimate,
-    Floats,
     estimates,
     half_widths,
 )
