@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Self, Unpack
 
 from quickswap._check import integer, items, positive
-from quickswap._words import counted, load_words
 from quickswap.engine.custom import CustomPolicy, as_policy, label
 from quickswap.engine.settings import (
     Settings,
@@ -21,13 +20,13 @@ from quickswap.engine.settings import (
     check_settings,
     flag,
 )
-from quickswap.errors import Interrupted, PolicyError, QuickswapError, UnstableError, shown, unknown
+from quickswap.errors import Interrupted, PolicyError, QuickswapError, invalid, unknown
 from quickswap.model.files import as_system
 from quickswap.model.system import System
 from quickswap.model.variability import heavy
 from quickswap.policies import Policy
 from quickswap.simulation.result import Result, Stop, read_json
-from quickswap.simulation.simulate import simulate
+from quickswap.simulation.simulate import refuse_unstable, simulate
 from quickswap.statistics.estimates import Estimate, Floats
 from quickswap.statistics.paired import (
     best_of,
@@ -75,6 +74,12 @@ class Comparison:
     results: tuple[Result, ...]
     seconds: float = field(default=math.nan, compare=False)
 
+    @classmethod
+    def of(cls, results: Iterable[Result]) -> Self:
+        """Return a comparison of results, with the seconds of all together."""
+        listed = tuple(results)
+        return cls(listed, sum(each.seconds for each in listed))
+
     @property
     def policies(self) -> tuple[str, ...]:
         """Labels of the policies, in the order given."""
@@ -101,12 +106,11 @@ class Comparison:
             QuickswapError: an unknown point or quantity.
         """
         if not isinstance(quantity, str) or quantity not in COMPARED:
-            unknown("quantity", quantity, COMPARED, QuickswapError)
+            unknown("quantity", quantity, COMPARED, QuickswapError, argument="quantity")
         points, number = self.points, integer(point)
         if number is None or not -len(points) <= number < len(points):
-            raise QuickswapError(
-                f"point is {shown(point)}; it must be a whole number from 0 to {len(points) - 1}."
-            )
+            allowed = f"a whole number from 0 to {len(points) - 1}"
+            raise invalid("point", point, allowed, QuickswapError)
         found = {each.policy_label: each for each in points[number]}
         return best_of(
             {name: _value(each, quantity).value for name, each in found.items()},
@@ -176,7 +180,7 @@ def compare(
     chosen = _chosen(policies, system)
     systems = _systems(system, rates, loads)
     if not flag(settings.get("allow_unstable", False), "allow_unstable"):
-        _refuse_unstable(systems)
+        refuse_unstable(systems)  # before anything is simulated
     check_progress(progress)
     results: list[Result] = []
     expected = Settings(jobs=settings.get("jobs"), precision=settings.get("precision")).most_jobs
@@ -195,8 +199,8 @@ def compare(
                 cut = getattr(interrupted, "result", None)
                 if isinstance(cut, Result):
                     results.append(cut)
-                raise Interrupted(_compared(results) if results else None) from None
-    return _compared(results)
+                raise Interrupted(Comparison.of(results) if results else None) from None
+    return Comparison.of(results)
 
 
 def difference(
@@ -219,17 +223,18 @@ def difference(
     Raises:
         QuickswapError: the two cannot be paired.
     """
-    for each in (first, second):
+    for argument, each in (("first", first), ("second", second)):
         if not isinstance(each, Result):
-            raise QuickswapError(f"a difference is between two results, not {shown(each)}.")
+            raise invalid(argument, each, "a result", QuickswapError)
     a, b = (values_of_batches(each, quantity, cls) for each in (first, second))
     if Status.UNSTABLE in (first.verdict.status, second.verdict.status):
         return Estimate(math.nan, math.nan)
     if a.shape != b.shape or not _alike(first, second):
-        raise QuickswapError(
-            "these results cannot be paired: they need the same system, seed, engine, jobs, "
-            "replications and warm-up, and both must have run to the end."
+        allowed = (
+            "they need the same system, seed, engine, jobs, replications and warm-up, and both "
+            "must have run to the end"
         )
+        raise QuickswapError(f"these results cannot be paired: {allowed}.", allowed=allowed)
     gap = paired_difference(a, b, first._totals.sizes if first._totals is not None else [])
     return Estimate(gap.value, math.nan) if heavy(first.system) else gap
 
@@ -237,12 +242,16 @@ def difference(
 def values_of_batches(result: Result, quantity: str, cls: str | None = None) -> Floats:
     """Return a quantity from all batches, then with one left out: (1 + batches, 1)."""
     if cls is not None and quantity != "mean_response_time":
-        raise QuickswapError(f"{quantity} is one number for all classes: leave cls out.")
+        advice = "leave cls out"
+        message = f"{quantity} is one number for all classes: {advice}."
+        raise QuickswapError(message, argument="cls", given=cls, advice=advice)
     if result._totals is None:
-        raise QuickswapError("a result read from a file cannot be paired: rerun it first.")
+        advice = "rerun it first"
+        message = f"a result read from a file cannot be paired: {advice}."
+        raise QuickswapError(message, advice=advice)
     names = result.system.names
     if cls is not None and cls not in names:
-        unknown("class", cls, names, QuickswapError)
+        unknown("class", cls, names, QuickswapError, argument="cls")
     position = None if cls is None else names.index(cls)
     return batch_values(quantity, result._totals.whole_and_less(), result.system, position)
 
@@ -261,7 +270,7 @@ def _alike(first: Result, second: Result) -> bool:
 def _value(result: Result, quantity: str) -> Estimate:
     found = getattr(result, quantity, None)
     if not isinstance(found, Estimate):
-        unknown("quantity", quantity, COMPARED, QuickswapError)
+        unknown("quantity", quantity, COMPARED, QuickswapError, argument="quantity")
     return found
 
 
@@ -283,19 +292,25 @@ def _systems(
 ) -> list[System]:
     """Return the system at each point, the lowest first."""
     if rates is not None and loads is not None:
-        raise QuickswapError("give rates or loads, not both.")
+        advice = "give rates or loads, not both"
+        raise QuickswapError(f"{advice}.", argument="rates", given=rates, advice=advice)
     points, what = (loads, "load") if rates is None else (rates, "arrival rate")
+    argument = "loads" if rates is None else "rates"
     if points is None:
         return [system]
     given = items(points)
     if given is None:
-        raise QuickswapError(f"{what}s must be a list of numbers, not {shown(points)}.")
+        raise invalid(argument, points, "a list of numbers", QuickswapError)
     if not given:
-        raise QuickswapError("no rate or load is given to compare at: give at least one.")
+        advice = "give at least one"
+        message = f"no rate or load is given to compare at: {advice}."
+        raise QuickswapError(message, argument=argument, given=points, advice=advice)
     distinct = sorted(positive(point, what) for point in given)
     for point, following in pairwise(distinct):
         if point == following:
-            raise QuickswapError(f"the {what} {point:g} is given twice: give each once.")
+            advice = "give each once"
+            message = f"the {what} {point:g} is given twice: {advice}."
+            raise QuickswapError(message, argument=argument, given=points, advice=advice)
     scale = system.with_load if rates is None else system.with_rate
     return [scale(point) for point in distinct]
 
@@ -304,29 +319,16 @@ def _chosen(given: object, system: System) -> list[Policy | CustomPolicy]:
     """Return the policies, each of which suits the system, with different names."""
     listed = [given] if isinstance(given, str | Policy) else items(given)
     if listed is None:
-        raise PolicyError(f"policies must be a list of policies, not {shown(given)}.")
+        raise invalid("policies", given, "a list of policies", PolicyError)
     if not listed:
-        raise PolicyError("no policy is given to compare: give at least one.")
+        advice = "give at least one"
+        message = f"no policy is given to compare: {advice}."
+        raise PolicyError(message, argument="policies", given=given, advice=advice)
     chosen = [as_policy(each, system) for each in listed]
     for name, times in Counter(map(label, chosen)).items():
         if times > 1:
             custom = any(not isinstance(each, Policy) and label(each) == name for each in chosen)
             cure = "give custom policies a name each" if custom else "give each once"
-            raise PolicyError(f"policy {name} is given twice: {cure}.")
+            message = f"policy {name} is given twice: {cure}."
+            raise PolicyError(message, argument="policies", given=given, advice=cure)
     return chosen
-
-
-def _refuse_unstable(systems: list[System]) -> None:
-    """Refuse rates at which no policy is stable, before anything is simulated."""
-    capacity = systems[0].capacity
-    for each in systems:
-        if each.arrival_rate >= capacity:
-            rate = counted(each.arrival_rate, "job", ".6g")
-            raise UnstableError(
-                f"at {rate} per second (load {load_words(each.load)}) no policy is stable, the "
-                f"capacity is {capacity:.6g}: compare below it, or allow unstable runs."
-            )
-
-
-def _compared(results: list[Result]) -> Comparison:
-    return Comparison(tuple(results), sum(each.seconds for each in results))

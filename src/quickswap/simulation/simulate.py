@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Unpack
@@ -12,7 +12,7 @@ from typing import Unpack
 import msgspec
 import numpy as np
 
-from quickswap._words import counted
+from quickswap._words import counted, load_words
 from quickswap.engine._core import Simulation
 from quickswap.engine.custom import CustomPolicy, as_policy, label
 from quickswap.engine.generators import untouched_generators
@@ -114,7 +114,9 @@ def simulate_inputs(
     if policy is None:
         if inputs.policy.startswith(CUSTOM):
             name = inputs.policy.removeprefix(CUSTOM)
-            raise QuickswapError(f"policy {name} is a custom policy: pass it to rerun(policy=...).")
+            advice = "pass it to rerun(policy=...)"
+            message = f"policy {name} is a custom policy: {advice}."
+            raise QuickswapError(message, argument="policy", given=name, advice=advice)
         policy = parse(inputs.policy)
     settings = {each.name: getattr(inputs, each.name) for each in fields(Settings)}
     system = System.from_dict(inputs.system)
@@ -139,13 +141,8 @@ class _Session:
 
     def run(self) -> Result:
         """Advance in rounds until there is a reason to stop."""
-        known = self.known
-        if known.hopeless and not self.inputs.allow_unstable:
-            rate = counted(self.system.arrival_rate, "job", ".6g")
-            raise UnstableError(
-                f"the arrival rate is {rate} per second, and no policy is stable at "
-                f"{known.capacity:.6g} or above: lower the rate, or allow unstable runs."
-            )
+        if not self.inputs.allow_unstable:
+            refuse_unstable([self.system], self.known.capacity)
         core = self.core()
         try:
             stop, verdict, evidence = self._go(core)
@@ -173,7 +170,10 @@ class _Session:
             if not evidence.batches.runs:
                 raise QuickswapError(
                     f"no job has completed under {label(self.policy)}: the policy never starts a "
-                    "job, or more jobs must be allowed."
+                    "job, or more jobs must be allowed.",
+                    argument="max_in_system",
+                    given=self.inputs.max_in_system,
+                    advice="more jobs must be allowed",
                 )
             if "crowded" in reasons:
                 stop = Stop.UNSTABLE if evidence.unstable else Stop.CROWDED
@@ -286,6 +286,27 @@ class _Session:
         object.__setattr__(result, "_totals", Totals.of(evidence.batches))  # not part of its value
         result.__dict__["system"] = self.system
         return result
+
+
+def refuse_unstable(systems: Sequence[System], capacity: float | None = None) -> None:
+    """Refuse systems, which differ in their rates, at which no policy is stable.
+
+    Raises:
+        UnstableError: an arrival rate is at or above the capacity.
+    """
+    limit = systems[0].capacity if capacity is None else capacity
+    for each in systems:
+        if each.arrival_rate >= limit:
+            rate = counted(each.arrival_rate, "job", ".6g")
+            advice = "lower the rate, or allow unstable runs"
+            raise UnstableError(
+                f"at load {load_words(each.load)} the arrival rate is {rate} per second, and no "
+                f"policy is stable at {limit:.6g} or above: {advice}.",
+                argument="arrival rate",
+                given=each.arrival_rate,
+                allowed=f"below {limit:.6g} jobs per second",
+                advice=advice,
+            )
 
 
 def _first_block(jobs: int) -> int:

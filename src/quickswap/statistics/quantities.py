@@ -255,7 +255,8 @@ def quantity_of(given: object) -> Quantity:
     name = given.strip() if isinstance(given, str) else ""
     found = QUANTITIES.get(SHORT_NAMES.get(name, name))
     if found is None:
-        unknown("metric", given, QUANTITIES if "_" in name else SHORT_NAMES, QuickswapError)
+        known = QUANTITIES if "_" in name else SHORT_NAMES
+        unknown("metric", given, known, QuickswapError, argument="metric")
     return found
 
 
@@ -269,7 +270,7 @@ def batch_values(quantity: str, table: Floats, system: System, cls: int | None =
     values = found.batch_values if found is not None else None
     if values is None:
         known = [each.name for each in QUANTITIES.values() if each.batch_values]
-        unknown("quantity", quantity, known, QuickswapError)
+        unknown("quantity", quantity, known, QuickswapError, argument="quantity")
     return values(table, system, cls)
 
 

@@ -135,11 +135,6 @@ class Known:
         """Load that could be added before the system is known to be unstable."""
         return self.load * (self.limit / self.rate - 1)
 
-    @property
-    def hopeless(self) -> bool:
-        """No policy at all can be stable."""
-        return self.rate >= self.capacity
-
 
 def known_stability(system: System, policy: object) -> Known:
     """Return what theorems say about a policy on a system."""
