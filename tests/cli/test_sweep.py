@@ -120,7 +120,7 @@ class TestCommand:
         assert len(rows) == 3
         assert rows[0].endswith("significantly better")
         assert rows[2].split()[2] == "-"
-        assert "4 points without a result: the arrival rate is 6 jobs per second" in out
+        assert "4 points without a result: at load 1.2 the arrival rate is 6 jobs" in out
         assert "allow unstable runs" in out
 
     @pytest.mark.parametrize(
