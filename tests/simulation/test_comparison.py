@@ -93,6 +93,25 @@ class TestDifference:
             qs.difference(one, other, cls="unknown")
 
 
+def test_errors_carry_fields() -> None:
+    result = qs.simulate(ONE_OR_ALL, "msf", jobs=400)
+    for call, argument in (
+        (lambda: qs.difference(result, result, "median"), "quantity"),
+        (lambda: qs.difference(result, result, cls="unknown"), "cls"),
+        (lambda: qs.Comparison((result,)).best(3), "point"),
+        (lambda: qs.compare(FOUR, PAIR, rates=[1.0, 1.0]), "rates"),
+        (lambda: qs.compare(FOUR, [], loads=[0.5]), "policies"),
+        (lambda: qs.compare(FOUR, PAIR, loads=[1.1]), "arrival rate"),
+    ):
+        with pytest.raises(qs.QuickswapError) as caught:
+            call()
+        error = caught.value
+        assert error.argument == argument
+        assert error.given is not None
+        assert error.allowed or error.advice
+        assert error.advice in str(error)
+
+
 class TestBest:
     def test_it_is_the_least_and_those_tied(self) -> None:
         comparison = qs.compare(FOUR, ["msf", "adaptive-quickswap", "smash:window=inf"], jobs=JOBS)
