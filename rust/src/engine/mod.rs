@@ -148,20 +148,21 @@ impl Spec {
 /// Runs all replications until each has `completed` completions, on up to `threads` threads; returns the reason of each stop.
 pub fn advance(runs: &mut [Box<dyn Run>], completed: u64, threads: usize, signals: &Signals) -> Vec<Stop> {
     let stops: Vec<std::sync::Mutex<Option<Stop>>> = runs.iter().map(|_| std::sync::Mutex::new(None)).collect();
-    let queue = std::sync::Mutex::new(runs.iter_mut().zip(&stops));
-    let work = || {
-        while let Some((run, stop)) = queue.lock().ok().and_then(|mut queue| queue.next()) {
-            let reason = run.advance(completed, signals);
-            if let Ok(mut stop) = stop.lock() {
-                *stop = Some(reason);
+    {
+        let queue = std::sync::Mutex::new(runs.iter_mut().zip(&stops));
+        let work = || {
+            while let Some((run, stop)) = queue.lock().ok().and_then(|mut queue| queue.next()) {
+                let reason = run.advance(completed, signals);
+                if let Ok(mut stop) = stop.lock() {
+                    *stop = Some(reason);
+                }
             }
-        }
-    };
-    std::thread::scope(|scope| {
-        (1..threads).for_each(|_| _ = scope.spawn(work));
-        work(); // in this thread as well
-    });
-    drop(queue);
+        };
+        std::thread::scope(|scope| {
+            (1..threads).for_each(|_| _ = scope.spawn(work));
+            work(); // in this thread as well
+        });
+    }
     stops.into_iter().map(|stop| stop.into_inner().ok().flatten().unwrap_or(Stop::Broken)).collect()
 }
 
