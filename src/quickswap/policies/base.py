@@ -8,7 +8,6 @@ from typing import ClassVar, final
 
 from quickswap.errors import PolicyError, shown, unknown
 from quickswap.model.system import System
-from quickswap.policies.draining import WITH
 
 
 class Policy(ABC):
@@ -43,9 +42,7 @@ class Policy(ABC):
         """
         if not isinstance(system, System):
             raise PolicyError(f"a policy serves a System, not {shown(system)}.")
-        parameters = self._parameters(system)
-        backfills = "horizons" in parameters
-        return {"name": f"{self.name}{WITH}" if backfills else self.name, **parameters}
+        return {"name": self.name, **self._parameters(system)}
 
     @property
     def uses_estimates(self) -> bool:

@@ -46,14 +46,12 @@ if TYPE_CHECKING:
     from quickswap.model.distributions import Distribution
     from quickswap.model.system import System
 
-__all__ = ["OVERRUN", "RISK", "WITH", "Backfilling", "by_estimates"]
+__all__ = ["OVERRUN", "RISK", "Backfilling", "by_estimates"]
 
 RISK = 0.03
 """The value of `backfill=True`."""
 OVERRUN = 0.9
 """The value of `overrun=True`."""
-WITH = "-with-backfill"
-"""Suffix of a policy's name in the core if it backfills."""
 FINE = 64
 """Lengths of a drain that are compared, per factor of two."""
 SHORT = 2.0**-40
@@ -109,10 +107,10 @@ class Backfilling:
         return self.backfill > 0 or self.overrun > 0
 
     def parameters(self, system: System) -> dict[str, object]:
-        """Return the parameters of the core for each class, in seconds; empty without backfilling.
+        """Return the parameter `backfilling` of a policy in the core; empty without backfilling.
 
-        `horizons` are the least D at which jobs of the class are backfilled, `residuals` the mean
-        residual sizes; None if infinite.
+        For each class, in seconds: `horizons` are the least D at which its jobs are backfilled,
+        `residuals` the mean residual sizes; None if infinite.
 
         Raises:
             PolicyError: the length of `believed` is not the number of classes.
@@ -137,7 +135,8 @@ class Backfilling:
         residuals = [
             distribution.second_moment / (2 * distribution.mean) for distribution in distributions
         ]
-        return {"horizons": _finite(horizons), "residuals": _finite(residuals)}
+        rule = {"horizons": _finite(horizons), "residuals": _finite(residuals)}
+        return {"backfilling": {"by": "distributions", **rule}}
 
     def details(self) -> list[str]:
         """Return the parameters as a label shows them, e.g. "overrun 0.9"."""
@@ -223,8 +222,5 @@ def _finite(values: list[float]) -> list[float | None]:
 
 
 def by_estimates(spec: dict[str, object]) -> dict[str, object]:
-    """Return the description of the same policy in the core for jobs with estimates."""
-    if "horizons" not in spec:
-        return spec
-    rest = {key: value for key, value in spec.items() if key not in ("horizons", "residuals")}
-    return rest | {"name": f"{spec['name']}-by-estimates"}
+    """Return the description of the same policy for jobs with estimates, which it then uses."""
+    return spec | {"backfilling": {"by": "estimates"}} if "backfilling" in spec else spec
