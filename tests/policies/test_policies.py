@@ -13,8 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import quickswap as qs
-from quickswap.errors import PolicyError
 from quickswap.engine._core import POLICIES as NAMES_IN_CORE
+from quickswap.errors import PolicyError
 from quickswap.policies import POLICIES, Policy, parse, spell
 
 UNIT = qs.Exponential(mean=1.0)
