@@ -57,12 +57,9 @@ def factor(value: object, what: str, error: type[QuickswapError]) -> float:
 def numbers(values: object, what: str, low: float = -math.inf) -> tuple[float, ...]:
     """Return a non-empty list, tuple or array as a tuple of finite floats of at least `low`."""
     given = items(values)
-    if given is None:
-        raise invalid(what, values, "a list of numbers")
-    result = tuple(number(value, f"each of {what}", low) for value in given)
-    if not result:
-        raise ModelError(f"{what} must contain at least one number.")
-    return result
+    if not given:
+        raise invalid(what, values, "a list of at least one number")
+    return tuple(number(value, f"each of {what}", low) for value in given)
 
 
 def whole(

@@ -287,3 +287,4 @@ def test_bad_input_is_answered_with_one_sentence(
     with pytest.raises(PolicyError, match=sentence) as caught:
         build()
     assert str(caught.value).endswith(".")
+    assert caught.value.argument or caught.value.given is not None

@@ -14,7 +14,7 @@ from itertools import chain, count
 from typing import Any, Self, final
 
 from quickswap._check import items, positive, whole
-from quickswap.errors import ModelError, inside, shown, unknown
+from quickswap.errors import ModelError, inside, invalid, unknown
 from quickswap.model.jobclass import JobClass
 
 __all__ = ["JobClass", "System"]
@@ -133,13 +133,13 @@ class System:
             ModelError: an unknown or missing key, or a value out of range.
         """
         if not isinstance(data, Mapping):
-            raise ModelError(f"a system must be a table, not {shown(data)}.")
+            raise invalid("a system", data, "a table")
         for key in data:
             if key not in KEYS:
                 unknown("key of a system", key, KEYS, where=(key,))
         for key in KEYS:
             if key not in data:
-                raise ModelError(f"a system requires the key {key}.")
+                raise ModelError(f"a system requires the key {key}.", argument=key)
         classes: list[JobClass] = []
         with inside("classes"):
             for position, each in enumerate(_listed(data["classes"])):
@@ -159,9 +159,14 @@ def _listed(classes: object) -> list[Any]:
     """Return classes as a list with at least one element."""
     result = items(classes)
     if result is None:
-        raise ModelError(f"classes must be a list of job classes, not {shown(classes)}.")
+        raise invalid("classes", classes, "a list of job classes")
     if not result:
-        raise ModelError("classes must contain at least one job class; the list is empty.")
+        raise ModelError(
+            "classes must contain at least one job class; the list is empty.",
+            argument="classes",
+            given=classes,
+            allowed="at least one job class",
+        )
     return result
 
 
@@ -170,15 +175,11 @@ def _fitting(classes: object, servers: int) -> list[JobClass]:
     result = _listed(classes)
     for position, each in enumerate(result):
         if not isinstance(each, JobClass):
-            raise ModelError(
-                f"classes must contain job classes only, not {shown(each)}.", (position,)
-            )
+            raise invalid("each of classes", each, "a job class", where=(position,))
         if each.need > servers:
-            raise ModelError(
-                f"need of class {each.name or position!r} must be a whole number from 1 to "
-                f"{servers}, the servers of the system, not {each.need}.",
-                (position, "need"),
-            )
+            what = f"need of class {each.name or position!r}"
+            allowed = f"a whole number from 1 to {servers}, the servers of the system"
+            raise invalid(what, each.need, allowed, where=(position, "need"))
     return result
 
 
@@ -190,6 +191,9 @@ def _named(classes: list[JobClass]) -> tuple[JobClass, ...]:
             raise ModelError(
                 f"name {each.name!r} is given to two classes: use different names, or none.",
                 (position, "name"),
+                argument="name of a job class",
+                given=each.name,
+                advice="use different names, or none",
             )
         if each.name is not None:
             taken.add(each.name)

@@ -40,7 +40,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from quickswap._check import boolean, items, positive, real
-from quickswap.errors import PolicyError, shown
+from quickswap.errors import PolicyError, invalid
 
 if TYPE_CHECKING:
     from quickswap.model.distributions import Distribution
@@ -85,20 +85,24 @@ class Backfilling:
         if risk and most:
             raise PolicyError(
                 f"{policy} takes backfill or overrun, not both: backfill limits the probability "
-                "that a job outlasts the drain, overrun the expected number of such jobs."
+                "that a job outlasts the drain, overrun the expected number of such jobs.",
+                argument=f"overrun of {policy}",
+                given=most,
+                allowed="0 if backfill is given",
             )
         if believed is None:
             return cls(risk, most, None)
         if not (risk or most):
             raise PolicyError(
-                f"believed of {policy} requires overrun or backfill: give one of them."
+                f"believed of {policy} requires overrun or backfill: give one of them.",
+                argument=f"believed of {policy}",
+                given=believed,
+                advice="give overrun or backfill",
             )
         what = f"believed of {policy}"
         listed = items(believed)
         if not listed:
-            raise PolicyError(
-                f"{what} must be a list of factors, one for each class, not {shown(believed)}."
-            )
+            raise invalid(what, believed, "a list of factors, one for each class", PolicyError)
         factors = tuple(positive(each, f"each of {what}", PolicyError) for each in listed)
         return cls(risk, most, factors)
 
@@ -121,7 +125,9 @@ class Backfilling:
         if len(factors) != len(system.classes):
             raise PolicyError(
                 f"believed must contain one factor for each class, {len(system.classes)}, "
-                f"not {len(factors)}."
+                f"not {len(factors)}.",
+                given=self.believed,
+                allowed=f"{len(system.classes)} factors, one for each class",
             )
         distributions = [
             each.size if factor == 1 else each.size.scaled(factor)
@@ -210,10 +216,8 @@ def _limit(given: object, what: str, kind: str, default: float) -> float:
         return default if given else 0.0
     value = real(given)
     if value is None or not 0 <= value < 1:
-        raise PolicyError(
-            f"{what} must be {kind} from 0 (no backfilling) to below 1, such as {default}, "
-            f"not {shown(given)}."
-        )
+        allowed = f"{kind} from 0 (no backfilling) to below 1, such as {default}"
+        raise invalid(what, given, allowed, PolicyError)
     return value
 
 
