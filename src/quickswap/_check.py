@@ -6,13 +6,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from typing import SupportsFloat
 
-from quickswap.errors import ModelError, QuickswapError, invalid
+from quickswap.errors import ModelError, QuickswapError, invalid, unknown
 
 __all__ = [
     "boolean",
+    "check_keys",
     "factor",
     "integer",
     "items",
@@ -103,6 +104,18 @@ def boolean(value: object) -> bool:
     """Return whether a value is True or False, NumPy's included."""
     # NumPy's type is recognised by its name, so that NumPy is not imported.
     return isinstance(value, bool) or type(value).__name__ in ("bool", "bool_")
+
+
+def check_keys(
+    data: Iterable[str], owner: str, known: Collection[str], required: Iterable[str] = ()
+) -> None:
+    """Refuse an unknown key, with its place, and then a required key that is missing."""
+    for key in data:
+        if key not in known:
+            unknown(f"key of {owner}", key, known, where=(key,))
+    for key in required:
+        if key not in data:
+            raise ModelError(f"{owner} requires the key {key}.", argument=key)
 
 
 def items(values: object) -> list[object] | None:

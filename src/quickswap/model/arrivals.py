@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import ClassVar, Self, final
 
-from quickswap._check import items, numbers, positive
+from quickswap._check import check_keys, items, numbers, positive
 from quickswap._words import counted
 from quickswap.errors import ModelError, inside, invalid, unknown
 from quickswap.model.distributions import Distribution
@@ -60,16 +60,11 @@ class Arrivals(ABC):
         if not isinstance(name, str) or name not in PROCESSES:
             unknown("process", name, PROCESSES, where=("process",))
         kind = PROCESSES[name]
-        for key in data:
-            if key not in ("process", *kind.keys):
-                unknown(f"key of the process {name}", key, kind.keys, where=(key,))
-        for key in kind.keys:
-            if key not in data:
-                raise ModelError(f"the process {name} requires the key {key}.", argument=key)
-        parameters = {key: data[key] for key in kind.keys}
+        parameters = {key: value for key, value in data.items() if key != "process"}
+        check_keys(parameters, f"the process {name}", kind.keys, required=kind.keys)
         if "interarrival" in parameters:
             with inside("interarrival"):
-                given = data["interarrival"]
+                given = parameters["interarrival"]
                 if not isinstance(given, Mapping):
                     raise invalid("interarrival", given, "a distribution")
                 parameters["interarrival"] = Distribution.from_dict(given)

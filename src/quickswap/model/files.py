@@ -14,7 +14,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from quickswap._check import positive, whole
+from quickswap._check import check_keys, positive, whole
 from quickswap._words import split
 from quickswap.errors import ModelError, QuickswapError, inside, invalid, shown, unknown
 from quickswap.model import jobclass
@@ -175,9 +175,7 @@ def _keys(dotted: str, elements: Mapping[tuple[str | int, ...], int]) -> tuple[s
 
 def _system(document: Mapping[str, Any]) -> System:
     """Return the system of a document, with shares and totals applied."""
-    for key in document:
-        if key not in TOP_KEYS:
-            unknown("key of a model", key, TOP_KEYS, where=(key,))
+    check_keys(document, "a model", TOP_KEYS)
     classes, shared = _rates(document.get("classes"))
     given = {key: document[key] for key in ("arrival_rate", "load") if key in document}
     if len(given) > 1:
@@ -211,9 +209,8 @@ def _rates(classes: Any) -> tuple[Any, bool]:
     result = []
     for position, each in enumerate(classes):
         where = ("classes", position)
-        for key in each:
-            if key not in CLASS_KEYS:
-                unknown("key of a class", key, CLASS_KEYS, where=(*where, key))
+        with inside(*where):
+            check_keys(each, "a class", CLASS_KEYS)
         if shared and position not in shared:
             raise ModelError(
                 "either all classes give their share or none does.",

@@ -9,8 +9,8 @@ from copy import copy
 from dataclasses import dataclass
 from typing import Any, Self, final, overload
 
-from quickswap._check import positive, whole
-from quickswap.errors import InfiniteVarianceWarning, ModelError, inside, invalid, unknown
+from quickswap._check import check_keys, positive, whole
+from quickswap.errors import InfiniteVarianceWarning, ModelError, inside, invalid
 from quickswap.model.arrivals import Arrivals, Poisson
 from quickswap.model.distributions import Distribution
 
@@ -110,12 +110,7 @@ class JobClass:
         """
         if not isinstance(data, Mapping):
             raise invalid("a class", data, "a table")
-        for key in data:
-            if key not in KEYS:
-                unknown("key of a class", key, KEYS, where=(key,))
-        for key in ("need", "size"):
-            if key not in data:
-                raise ModelError(f"a class requires the key {key}.", argument=key)
+        check_keys(data, "a class", KEYS, required=("need", "size"))
         parts = dict(data)
         readers: dict[str, Callable[[Any], object]] = {
             "size": Distribution.from_dict,

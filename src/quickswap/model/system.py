@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from itertools import chain, count
 from typing import Any, Self, final
 
-from quickswap._check import items, positive, whole
-from quickswap.errors import ModelError, inside, invalid, unknown
+from quickswap._check import check_keys, items, positive, whole
+from quickswap.errors import ModelError, inside, invalid
 from quickswap.model.jobclass import JobClass
 
 __all__ = ["JobClass", "System"]
@@ -134,12 +134,7 @@ class System:
         """
         if not isinstance(data, Mapping):
             raise invalid("a system", data, "a table")
-        for key in data:
-            if key not in KEYS:
-                unknown("key of a system", key, KEYS, where=(key,))
-        for key in KEYS:
-            if key not in data:
-                raise ModelError(f"a system requires the key {key}.", argument=key)
+        check_keys(data, "a system", KEYS, required=KEYS)
         classes: list[JobClass] = []
         with inside("classes"):
             for position, each in enumerate(_listed(data["classes"])):

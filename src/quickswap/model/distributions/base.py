@@ -7,7 +7,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from typing import ClassVar, Self
 
-from quickswap._check import number, positive
+from quickswap._check import check_keys, number, positive
 from quickswap.errors import ModelError, inside, invalid, shown, unknown
 
 DISTRIBUTIONS: dict[str, type[Distribution]] = {}
@@ -108,9 +108,7 @@ class Distribution(ABC):
         distribution = DISTRIBUTIONS[name]
         parameters = {key: value for key, value in data.items() if key != "distribution"}
         allowed = list(dict.fromkeys(name for form in distribution.forms for name in form))
-        for key in parameters:
-            if key not in allowed:
-                unknown(f"key of the distribution {distribution.kind}", key, allowed, where=(key,))
+        check_keys(parameters, f"the distribution {distribution.kind}", allowed)
         distribution._form(**parameters)
         build: Callable[..., Distribution] = distribution
         return build(**parameters)
