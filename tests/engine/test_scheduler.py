@@ -160,7 +160,7 @@ def test_what_is_no_number_is_refused_and_changes_nothing(
     scheduler.arrive([1, 1, 0])
     before = (scheduler.state, scheduler.waiting(), scheduler.running())
     for wrong in NO_NUMBERS:
-        with pytest.raises(qs.QuickswapError, match=argument) as caught:
+        with pytest.raises(qs.QuickswapError) as caught:
             call(scheduler, wrong)
         assert argument in caught.value.argument
         assert caught.value.allowed
@@ -214,7 +214,7 @@ def test_a_mistake_changes_nothing(
     scheduler.wait_until(1.0)
     scheduler.arrive([1, 1, 0])  # the first runs, the others wait
     before = (scheduler.state, scheduler.waiting(), scheduler.running(), scheduler.time)
-    with pytest.raises(qs.QuickswapError, match=argument) as caught:
+    with pytest.raises(qs.QuickswapError) as caught:
         call(scheduler)
     assert caught.value.argument == argument
     assert allowed in caught.value.allowed

@@ -9,7 +9,7 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import quickswap as qs
@@ -169,6 +169,7 @@ def test_every_policy_is_covered_documented_and_named_once() -> None:
         assert kind.estimates == (kind in {qs.EASY, qs.Conservative})
 
 
+@settings(suppress_health_check=[HealthCheck.too_slow])  # the machine may be busy
 @given(
     st.one_of(
         st.builds(qs.Smash, st.one_of(st.none(), st.integers(1, 99), st.just(math.inf))),
