@@ -6,13 +6,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from typing import SupportsFloat
 
-from quickswap.errors import ModelError, QuickswapError, invalid
+from quickswap.errors import ModelError, QuickswapError, invalid, unknown
 
 __all__ = [
     "boolean",
+    "check_keys",
     "factor",
     "integer",
     "items",
@@ -57,12 +58,9 @@ def factor(value: object, what: str, error: type[QuickswapError]) -> float:
 def numbers(values: object, what: str, low: float = -math.inf) -> tuple[float, ...]:
     """Return a non-empty list, tuple or array as a tuple of finite floats of at least `low`."""
     given = items(values)
-    if given is None:
-        raise invalid(what, values, "a list of numbers")
-    result = tuple(number(value, f"each of {what}", low) for value in given)
-    if not result:
-        raise ModelError(f"{what} must contain at least one number.")
-    return result
+    if not given:
+        raise invalid(what, values, "a list of at least one number")
+    return tuple(number(value, f"each of {what}", low) for value in given)
 
 
 def whole(
@@ -106,6 +104,18 @@ def boolean(value: object) -> bool:
     """Return whether a value is True or False, NumPy's included."""
     # NumPy's type is recognised by its name, so that NumPy is not imported.
     return isinstance(value, bool) or type(value).__name__ in ("bool", "bool_")
+
+
+def check_keys(
+    data: Iterable[str], owner: str, known: Collection[str], required: Iterable[str] = ()
+) -> None:
+    """Refuse an unknown key, with its place, and then a required key that is missing."""
+    for key in data:
+        if key not in known:
+            unknown(f"key of {owner}", key, known, where=(key,))
+    for key in required:
+        if key not in data:
+            raise ModelError(f"{owner} requires the key {key}.", argument=key)
 
 
 def items(values: object) -> list[object] | None:

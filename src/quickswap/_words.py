@@ -23,10 +23,14 @@ def split(text: str, what: str, error: type[QuickswapError]) -> tuple[str, dict[
         key = key.replace("-", "_")
         if not equals:
             raise error(
-                f"{part.strip()!r} in {what} {text!r} must be key=value, with commas between them."
+                f"{part.strip()!r} in {what} {text!r} must be key=value, with commas between them.",
+                given=part.strip(),
+                allowed="key=value, with commas between them",
             )
         if key in result:
-            raise error(f"{key} is given twice in {what} {text!r}.")
+            raise error(
+                f"{key} is given twice in {what} {text!r}.", given=text, allowed=f"one {key}"
+            )
         result[key] = value
     return name.strip(), result
 

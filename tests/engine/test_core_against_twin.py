@@ -49,30 +49,30 @@ FAMILIES = [
     "msfq/always",
     "static-quickswap/overlap",
     "static-quickswap/exclusive",
-    "adaptive-quickswap-with-backfill",
-    "static-quickswap-with-backfill/overlap",
-    "static-quickswap-with-backfill/exclusive",
-    "msfq-with-backfill/on_demand",
-    "msfq-with-backfill/always",
-    "adaptive-quickswap-on-groups",
-    "static-quickswap-on-groups/overlap",
-    "static-quickswap-on-groups/exclusive",
+    "adaptive-quickswap/distributions",
+    "static-quickswap/overlap/distributions",
+    "static-quickswap/exclusive/distributions",
+    "msfq/on_demand/distributions",
+    "msfq/always/distributions",
+    "adaptive-quickswap/groups",
+    "static-quickswap/overlap/groups",
+    "static-quickswap/exclusive/groups",
 ]
 
 
 @st.composite
 def policies(draw: st.DrawFn, family: str, servers: int, needs: list[int]) -> dict[str, Any]:
     """A policy of the family with random parameters that suit the system, in canonical form."""
-    name, _, drain = family.partition("/")
+    name, *variants = family.split("/")
     policy: dict[str, Any] = {"name": name}
     if name == "server-filling":
-        policy["order"] = drain
+        policy["order"] = variants[0]
     if name == "nmsr":
         found = draw(st.lists(schedules(servers, needs), max_size=3))
         for i, need in enumerate(needs):  # a class without a schedule would never start
             if not any(jobs[i] for jobs in found):
                 found.append([servers // need if j == i else 0 for j in range(len(needs))])
-        policy |= {"schedules": found, "backfill": drain == "backfill"}
+        policy |= {"schedules": found, "backfill": "backfill" in variants}
         policy["times"] = [draw(st.sampled_from([0.5, 1, 4])) for _ in found]
     if name == "randomized-timers":
         policy["rate"] = draw(st.sampled_from([0.25, 1, 2]))
@@ -82,19 +82,26 @@ def policies(draw: st.DrawFn, family: str, servers: int, needs: list[int]) -> di
         policy["script"] = [each / 4 for each in quarters]
     if name == "smash":
         policy["window"] = draw(st.none() | st.integers(1, 6))
-    if name.endswith("-with-backfill"):
+    if "distributions" in variants:
         eighths = st.integers(0, 24).map(lambda each: each / 8)
-        policy["horizons"] = [draw(eighths) for _ in needs]
-        policy["residuals"] = [draw(st.none() | eighths) for _ in needs]
-    if name.startswith("msfq"):
-        most = servers if drain == "on_demand" else servers - 1
-        policy |= {"threshold": draw(st.integers(0, most)), "drain": drain}
-    if name.endswith("-on-groups"):
+        horizons = [draw(eighths) for _ in needs]
+        residuals = [draw(st.none() | eighths) for _ in needs]
+        policy["backfilling"] = {
+            "by": "distributions",
+            "horizons": horizons,
+            "residuals": residuals,
+        }
+    if "estimates" in variants:
+        policy["backfilling"] = {"by": "estimates"}
+    if name == "msfq":
+        most = servers if "on_demand" in variants else servers - 1
+        policy |= {"threshold": draw(st.integers(0, most)), "drain": variants[0]}
+    if "groups" in variants:
         first = draw(st.sets(st.integers(1, len(needs) - 1))) if len(needs) > 1 else set()
         policy["groups"] = [0, *sorted(first)]
         needs = [needs[end - 1] for end in [*sorted(first), len(needs)]]  # the largest of each
-    if name.startswith("static-quickswap"):
-        policy["drain"] = drain
+    if name == "static-quickswap":
+        policy["drain"] = variants[0]
         policy["order"] = draw(st.permutations(range(len(needs))))
         policy["thresholds"] = [draw(st.integers(0, servers // need - 1)) for need in needs]
     return policy
@@ -136,7 +143,7 @@ def cases(draw: st.DrawFn, family: str) -> Case:
         if family == "divisor-filling":
             allowed = st.sampled_from([n for n in range(1, servers + 1) if servers % n == 0])
         needs = draw(st.lists(allowed, min_size=1, max_size=4))
-        needs = sorted(needs) if "on-groups" in family else needs
+        needs = sorted(needs) if "groups" in family else needs
     policy = draw(policies(family, servers, needs))
     return servers, needs, policy, draw(traces(len(needs)))
 
@@ -210,11 +217,11 @@ OF_A_KIND = settings(PROFILE, max_examples=max(PROFILE.max_examples // 2, 1))
 BY_ESTIMATES = [
     "easy",
     "conservative",
-    "adaptive-quickswap-with-backfill-by-estimates",
-    "static-quickswap-with-backfill-by-estimates/overlap",
-    "static-quickswap-with-backfill-by-estimates/exclusive",
-    "msfq-with-backfill-by-estimates/on_demand",
-    "msfq-with-backfill-by-estimates/always",
+    "adaptive-quickswap/estimates",
+    "static-quickswap/overlap/estimates",
+    "static-quickswap/exclusive/estimates",
+    "msfq/on_demand/estimates",
+    "msfq/always/estimates",
 ]
 
 

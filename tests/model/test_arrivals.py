@@ -89,9 +89,15 @@ BAD: list[tuple[Callable[[], object], str]] = [
     (lambda: Renewal(2.0), "interarrival must be a distribution"),  # type: ignore[arg-type]  # wrong on purpose
     (lambda: MarkovModulatedPoisson([0, 0], [[0, 1], [1, 0]]), "must be above 0"),
     (lambda: MarkovModulatedPoisson([1, -1], [[0, 1], [1, 0]]), "at least 0, not -1"),
-    (lambda: MarkovModulatedPoisson([1, 2], [[0, 1]]), "2 rows of 2 numbers, not 1[.]"),
-    (lambda: MarkovModulatedPoisson([1, 2], [[0, 1], [1]]), "but row 1 has 1"),
-    (lambda: MarkovModulatedPoisson([1, 2], [[0, -1], [1, 0]]), "negative"),
+    (
+        lambda: MarkovModulatedPoisson([1, 2], [[0, 1]]),
+        "2 rows of 2 numbers, one for each of its rates, not",
+    ),
+    (lambda: MarkovModulatedPoisson([1, 2], [[0, 1], [1]]), "2 rows of 2 numbers"),
+    (
+        lambda: MarkovModulatedPoisson([1, 2], [[0, -1], [1, 0]]),
+        "row 0 of switching must be rates of at least 0",
+    ),
     (lambda: MarkovModulatedPoisson([1, 2], [[0, 1], [0, 0]]), "every state to every other"),
     (lambda: MarkovModulatedPoisson([1, 2], [[0, 0], [1, 0]]), "every state to every other"),
     (lambda: MarkovModulatedPoisson([1], 3), "must be 1 row of 1 number, one"),  # type: ignore[arg-type]  # wrong on purpose

@@ -357,7 +357,10 @@ BAD: list[tuple[Callable[[], object], str]] = [
     (lambda: Gamma(mean=1), "shape and scale, or mean and scv, or shape and mean, not mean"),
     (lambda: Gamma(mean=1, scv=0), "scv of Gamma must be a positive"),
     (lambda: Hyperexponential(mean=1, scv=0.5), "scv of Hyperexponential must be .* at least 1"),
-    (lambda: Hyperexponential([0.5, 0.4], [1, 1]), "must add up to 1, not 0.9"),
+    (
+        lambda: Hyperexponential([0.5, 0.4], [1, 1]),
+        "sum of the probabilities of Hyperexponential must be 1, not 0.9",
+    ),
     (lambda: Hyperexponential([1], [1, 2]), "as many as its probabilities, 1, not 2"),
     (lambda: Hyperexponential([1], [-1]), "rates of Hyperexponential must be a positive"),
     (lambda: LogNormal(800, 1), "must be positive and finite, not inf"),
@@ -368,12 +371,15 @@ BAD: list[tuple[Callable[[], object], str]] = [
     (lambda: Empirical([0, 0]), "must be positive and finite"),
     (lambda: Empirical([1, -1]), "each of values of Empirical must be .* at least 0, not -1"),
     (lambda: Empirical([1.7e308, 1.7e308]), "must be positive and finite, not inf"),
-    (lambda: Empirical([1, 2], [1.7e308, 1.7e308]), "weights of Empirical must add up to"),
-    (lambda: Empirical({1: 2}), "must be a list of numbers, not {1: 2}"),
+    (
+        lambda: Empirical([1, 2], [1.7e308, 1.7e308]),
+        "sum of the weights of Empirical must be positive",
+    ),
+    (lambda: Empirical({1: 2}), "must be a list of at least one number, not {1: 2}"),
     (lambda: Exponential(mean=10**400), "must be a positive finite number, not 10000"),
     (lambda: Empirical([1, 2], [1]), "as many as its values, 2, not 1"),
-    (lambda: Empirical([1], [0]), "weights of Empirical must add up to a positive"),
-    (lambda: Empirical("12"), "must be a list of numbers, not '12'"),  # type: ignore[arg-type]  # wrong on purpose
+    (lambda: Empirical([1], [0]), "sum of the weights of Empirical must be positive"),
+    (lambda: Empirical("12"), "must be a list of at least one number, not '12'"),  # type: ignore[arg-type]  # wrong on purpose
     (lambda: Exponential(mean=1).scaled(0), "scaling factor must be a positive"),
     (
         lambda: Distribution.from_dict({"distribution": "gama"}),
@@ -400,3 +406,4 @@ def test_bad_input_is_answered_with_one_sentence(
         build()
     assert str(caught.value).endswith(".")
     assert "\n" not in str(caught.value)
+    assert caught.value.argument or caught.value.given is not None

@@ -206,7 +206,7 @@ BAD: list[tuple[Callable[[], object], str]] = [
     (lambda: qs.JobClass(1, size=UNIT, arrivals=3), "must be a process"),  # type: ignore[call-overload]  # wrong on purpose
     (lambda: qs.JobClass(1, 1, UNIT, ""), "text that is not empty"),
     (lambda: qs.System(3, []), "at least one job class; the list is empty"),
-    (lambda: qs.System(3, [1]), "job classes only, not 1"),  # type: ignore[list-item]  # wrong on purpose
+    (lambda: qs.System(3, [1]), "each of classes must be a job class, not 1"),  # type: ignore[list-item]  # wrong on purpose
     (lambda: qs.System(3, "ab"), "list of job classes"),  # type: ignore[arg-type]  # wrong on purpose
     (lambda: qs.System(0, [qs.JobClass(1, 1, UNIT)]), "servers must be a whole number"),
     (lambda: qs.System(2.5, [qs.JobClass(1, 1, UNIT)]), "not 2.5"),  # type: ignore[arg-type]  # wrong on purpose
@@ -235,6 +235,7 @@ def test_bad_input_is_answered_with_one_sentence(
     with pytest.raises(ModelError, match=sentence) as caught:
         build()
     assert str(caught.value).endswith(".")
+    assert caught.value.argument or caught.value.given is not None
 
 
 @pytest.mark.parametrize("given", [None, 3, "servers", [("servers", 3)], b"{}"])

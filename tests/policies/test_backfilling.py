@@ -362,7 +362,7 @@ class TestElsewhere:
     def test_its_state_is_neither_kept_nor_restored(self, policy: qs.Policy) -> None:
         scheduler = qs.Scheduler(FOUR, policy)
         empty = qs.State((0,) * 4, (0,) * 4, (), ())
-        with pytest.raises(qs.PolicyError, match="a State holds none"):
+        with pytest.raises(qs.PolicyError, match="which a State does not contain"):
             _ = scheduler.state
-        with pytest.raises(qs.PolicyError, match="a State holds none"):
+        with pytest.raises(qs.PolicyError, match="which a State does not contain"):
             scheduler.restore(empty)

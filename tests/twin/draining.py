@@ -20,7 +20,7 @@ class Backfill(Protocol):
         """Who is let in, in a drain for `target` in which class `leaving` has to leave first?"""
 
 
-class ByLaws:
+class ByDistributions:
     """All u jobs of a class in service are expected to have left after H(u) r; in the order of
     these times the classes free their servers until the target fits. A class may start if D is at
     least its horizon.

@@ -12,7 +12,7 @@ from typing import Any, Protocol
 
 from twin.backfilling import EASY, Conservative
 from twin.clocks import NMSR, RandomizedTimers
-from twin.draining import Backfill, ByEstimates, ByLaws
+from twin.draining import Backfill, ByDistributions, ByEstimates
 from twin.groups import AdaptiveOnGroups, StaticOnGroups
 from twin.preemptive import DivisorFilling, MaxWeight, Preemptive, ServerFilling
 from twin.quickswap import MSFQAlways, MSFQOnDemand, StaticExclusive, StaticOverlap
@@ -106,13 +106,11 @@ def make(servers: int, needs: list[int], policy: dict[str, Any]) -> Policy | Pre
     does not suit.
     """
     parameters = {key: value for key, value in policy.items() if key != "name"}
-    plain, _, kind = policy["name"].partition("-with-backfill")
-    if kind == "-by-estimates":
-        parameters["backfill"] = ByEstimates()
-    elif plain != policy["name"]:
-        distributions = {key: parameters.pop(key) for key in ("horizons", "residuals")}
-        parameters["backfill"] = ByLaws(**distributions)
-    match plain:
+    if "backfilling" in parameters:
+        rules = {"distributions": ByDistributions, "estimates": ByEstimates}
+        rule = dict(parameters.pop("backfilling"))
+        parameters["backfill"] = rules[rule.pop("by")](**rule)
+    match policy["name"]:
         case "fcfs":
             return FCFS()
         case "first-fit":
@@ -127,12 +125,12 @@ def make(servers: int, needs: list[int], policy: dict[str, Any]) -> Policy | Pre
             return Conservative()
         case "smash":
             return Smash(**parameters)
+        case "adaptive-quickswap" if "groups" in parameters:
+            return AdaptiveOnGroups(needs, **parameters)
+        case "static-quickswap" if "groups" in parameters:
+            return StaticOnGroups(needs, **parameters)
         case "adaptive-quickswap":
             return AdaptiveQuickswap(**parameters)
-        case "adaptive-quickswap-on-groups":
-            return AdaptiveOnGroups(needs, **parameters)
-        case "static-quickswap-on-groups":
-            return StaticOnGroups(needs, **parameters)
         case "nmsr":
             return NMSR(servers, needs, **parameters)
         case "randomized-timers":

@@ -24,11 +24,18 @@ use crate::system::System;
 use policy::{Fault, PythonPolicy};
 
 impl From<Error> for PyErr {
-    /// `ValueError` for a mistake of the caller or of a policy, `RuntimeError` for a fault of the core.
+    /// `ValueError` for a mistake of the caller or of a policy, `RuntimeError` for a fault of the core. An exception about
+    /// an argument has its name, the value given and the values allowed as attributes.
     fn from(error: Error) -> Self {
         let message = error.to_string();
         match error {
             Error::Invariant(_) | Error::Panic => PyRuntimeError::new_err(message),
+            Error::Argument { name, given, allowed } => Python::attach(|py| {
+                let exception = PyValueError::new_err(message);
+                let fields = [("argument", name.as_ref()), ("given", &given), ("allowed", &allowed)];
+                let set = fields.iter().try_for_each(|(field, text)| exception.value(py).setattr(*field, *text));
+                set.map_or_else(|failure| failure, |()| exception)
+            }),
             _ => PyValueError::new_err(message),
         }
     }

@@ -3,46 +3,57 @@
 //! Working: as MSF. When MSF starts no job, some class waits that is not in service, and no class in service has a
 //! waiting job, the swap is triggered. Draining: no job starts except the one that is now the largest waiting job; as
 //! soon as it starts, back to working, in the same instant. With backfilling, jobs that are unlikely to delay it start
-//! meanwhile.
+//! meanwhile. With groups, a group takes the place of a class.
 
-use super::backfill::{Backfill, Drain};
-use super::{Choice, Parameters, Policy, Sight, View};
+use super::shared::{Backfill, Classes, Drain, Groups, Lines, Never, Rule};
+use super::{Choice, Parameters, Policy, PolicyVisitor, Sight, View};
 use crate::book::Slot;
 use crate::error::Error;
 
+pub(super) fn build<V: PolicyVisitor>(parameters: &Parameters<'_>, visitor: V) -> Result<V::Output, Error> {
+    Ok(match (Groups::of(parameters)?, Rule::of(parameters)?) {
+        (None, Rule::Never) => visitor.visit(AdaptiveQuickswap::new(Classes, Never)),
+        (None, Rule::ByDistributions(rule)) => visitor.visit(AdaptiveQuickswap::new(Classes, rule)),
+        (None, Rule::ByEstimates(rule)) => visitor.visit(AdaptiveQuickswap::new(Classes, rule)),
+        (Some(groups), Rule::Never) => visitor.visit(AdaptiveQuickswap::new(groups, Never)),
+        (Some(_), _) => return Err(Error::Unsupported("backfilling requires classes without groups")),
+    })
+}
+
 /// Adaptive Quickswap.
 #[derive(Clone)]
-pub struct AdaptiveQuickswap<B> {
+struct AdaptiveQuickswap<L, B> {
+    lines: L,
     draining: bool,
     backfill: B,
 }
 
-impl<B: Backfill> AdaptiveQuickswap<B> {
-    pub(super) fn build(parameters: &Parameters<'_>) -> Result<Self, Error> {
-        Ok(Self { draining: false, backfill: B::build(parameters)? })
+impl<L: Lines, B: Backfill> AdaptiveQuickswap<L, B> {
+    fn new(lines: L, backfill: B) -> Self {
+        Self { lines, draining: false, backfill }
     }
 }
 
-impl<B: Backfill> Policy for AdaptiveQuickswap<B> {
+impl<L: Lines, B: Backfill> Policy for AdaptiveQuickswap<L, B> {
     const HOOKS: bool = B::ON;
     const ENDS: bool = B::ON;
 
     fn sight(&self) -> Sight {
-        B::SIGHT
+        L::SIGHT.max(B::SIGHT)
     }
 
     #[inline]
     fn next(&mut self, view: View<'_>) -> Choice {
         let station = view.station;
         if !self.draining {
-            if let Some(class) = station.largest_fitting() {
+            if let Some(class) = self.lines.largest_fitting(station) {
                 return Choice::Head(class);
             }
             // the largest waiting job does not fit, so that a drain that begins now starts no job in this instant
-            self.draining = station.waits_only_outside_service();
+            self.draining = self.lines.waits_only_outside_service(station);
             return Choice::Wait;
         }
-        match station.largest_waiting() {
+        match self.lines.largest_waiting(station) {
             Some(class) if station.need(class) <= station.free() => {
                 self.draining = false;
                 Choice::Head(class)
@@ -54,9 +65,9 @@ impl<B: Backfill> Policy for AdaptiveQuickswap<B> {
 
     /// The job is the largest that fits, or backfilled during a drain.
     fn permits(&self, view: View<'_>, class: u32, slot: Slot) -> bool {
-        match view.station.largest_waiting() {
+        match self.lines.largest_waiting(view.station) {
             Some(target) if self.draining => self.backfill.permits(view, Drain::of(target), class, slot),
-            _ => view.station.largest_fitting() == Some(class),
+            _ => self.lines.largest_fitting(view.station) == Some(class),
         }
     }
 

@@ -6,8 +6,8 @@
 //! Bitsets, one a level, contain the sums that the smaller needs can reach; the members of a level enter in bundles of 1, 2,
 //! 4 and so on. They are computed only if the largest needs first do not fill the servers.
 
-use super::served_prefixes::ServedPrefixes;
-use super::{Change, Parameters, Preemptive, View};
+use super::shared::ServedPrefixes;
+use super::{Change, Parameters, PolicyVisitor, Preemptive, View};
 use crate::book::{NO_JOB, Slot};
 use crate::error::Error;
 
@@ -19,9 +19,13 @@ struct Level {
     target: u32,
 }
 
+pub(super) fn build<V: PolicyVisitor>(parameters: &Parameters<'_>, visitor: V) -> Result<V::Output, Error> {
+    Ok(visitor.visit_preemptive(DivisorFilling::new(parameters)?))
+}
+
 /// DivisorFilling.
 #[derive(Clone)]
-pub struct DivisorFilling {
+struct DivisorFilling {
     servers: u32,
     levels: Vec<Level>,
     prefixes: ServedPrefixes,
@@ -36,7 +40,7 @@ pub struct DivisorFilling {
 }
 
 impl DivisorFilling {
-    pub(super) fn build(parameters: &Parameters<'_>) -> Result<Self, Error> {
+    fn new(parameters: &Parameters<'_>) -> Result<Self, Error> {
         let servers = parameters.system().servers;
         let mut needs: Vec<u32> = parameters.system().classes.iter().map(|c| c.need).collect();
         needs.dedup();

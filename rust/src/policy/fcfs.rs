@@ -1,17 +1,15 @@
 //! First-come first-served: the oldest waiting job if it fits, else none (head-of-line blocking).
 
-use super::{Choice, Parameters, Policy, Sight, View};
+use super::{Choice, Parameters, Policy, PolicyVisitor, Sight, View};
 use crate::error::Error;
+
+pub(super) fn build<V: PolicyVisitor>(_: &Parameters<'_>, visitor: V) -> Result<V::Output, Error> {
+    Ok(visitor.visit(Fcfs))
+}
 
 /// FCFS.
 #[derive(Clone)]
-pub struct Fcfs;
-
-impl Fcfs {
-    pub(super) fn build(_: &Parameters<'_>) -> Result<Self, Error> {
-        Ok(Self)
-    }
-}
+struct Fcfs;
 
 impl Policy for Fcfs {
     fn sight(&self) -> Sight {

@@ -1,18 +1,16 @@
 //! First-Fit (the paper's First-Fit BackFilling): the oldest waiting job among those that fit.
 
-use super::{Choice, Parameters, Policy, Sight, View};
+use super::{Choice, Parameters, Policy, PolicyVisitor, Sight, View};
 use crate::error::Error;
 use crate::station::Station;
 
+pub(super) fn build<V: PolicyVisitor>(_: &Parameters<'_>, visitor: V) -> Result<V::Output, Error> {
+    Ok(visitor.visit(FirstFit))
+}
+
 /// First-Fit.
 #[derive(Clone)]
-pub struct FirstFit;
-
-impl FirstFit {
-    pub(super) fn build(_: &Parameters<'_>) -> Result<Self, Error> {
-        Ok(Self)
-    }
-}
+struct FirstFit;
 
 impl Policy for FirstFit {
     fn sight(&self) -> Sight {

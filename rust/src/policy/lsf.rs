@@ -1,17 +1,15 @@
 //! Least servers first: the oldest job of the smallest need, if it fits.
 
-use super::{Choice, Parameters, Policy, View};
+use super::{Choice, Parameters, Policy, PolicyVisitor, View};
 use crate::error::Error;
+
+pub(super) fn build<V: PolicyVisitor>(_: &Parameters<'_>, visitor: V) -> Result<V::Output, Error> {
+    Ok(visitor.visit(Lsf))
+}
 
 /// LSF.
 #[derive(Clone)]
-pub struct Lsf;
-
-impl Lsf {
-    pub(super) fn build(_: &Parameters<'_>) -> Result<Self, Error> {
-        Ok(Self)
-    }
-}
+struct Lsf;
 
 impl Policy for Lsf {
     #[inline]

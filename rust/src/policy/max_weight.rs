@@ -8,14 +8,18 @@
 //! bundles of 1, 2, 4 and so on. The time of an event at which the jobs present do not all fit is proportional to classes
 //! present times servers times the logarithm of the slots of a class.
 
-use super::served_prefixes::ServedPrefixes;
-use super::{Change, Parameters, Preemptive, View};
+use super::shared::ServedPrefixes;
+use super::{Change, Parameters, PolicyVisitor, Preemptive, View};
 use crate::book::Slot;
 use crate::error::Error;
 
+pub(super) fn build<V: PolicyVisitor>(parameters: &Parameters<'_>, visitor: V) -> Result<V::Output, Error> {
+    Ok(visitor.visit_preemptive(MaxWeight::new(parameters)?))
+}
+
 /// MaxWeight.
 #[derive(Clone)]
-pub struct MaxWeight {
+struct MaxWeight {
     servers: u32,
     /// Needs, in units, of the classes in the order in which they enter; the last one matters first.
     classes: Vec<(u32, u32)>,
@@ -33,7 +37,7 @@ fn gcd(a: u32, b: u32) -> u32 {
 }
 
 impl MaxWeight {
-    pub(super) fn build(parameters: &Parameters<'_>) -> Result<Self, Error> {
+    fn new(parameters: &Parameters<'_>) -> Result<Self, Error> {
         let system = parameters.system();
         let unit = system.classes.iter().fold(0, |unit, class| gcd(unit, class.need));
         // the core orders by need, then by place in the system; with equal needs the first in the system comes last here

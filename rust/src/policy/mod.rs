@@ -1,13 +1,12 @@
 //! The policies, one file each, and the contracts they share.
 //!
-//! Adding one: a file here, a line in the registry below, a description in Python.
+//! Adding one: a file here, a line in the registry below, a description in Python. A file with data structures of its own is
+//! a folder; `shared` contains what several policies use.
 
 mod adaptive_quickswap;
-mod backfill;
 mod conservative;
 mod divisor_filling;
 mod easy;
-mod estimates;
 mod fcfs;
 mod first_fit;
 mod lsf;
@@ -15,11 +14,9 @@ mod max_weight;
 mod msf;
 mod msfq;
 mod nmsr;
-mod on_groups;
-mod random_numbers;
 mod randomized_timers;
-mod served_prefixes;
 mod server_filling;
+mod shared;
 mod smash;
 mod static_quickswap;
 
@@ -30,7 +27,6 @@ use crate::counters::Phases;
 use crate::error::Error;
 use crate::station::Station;
 use crate::system::System;
-use backfill::{ByDistributions, ByEstimates, Never};
 
 /// What a policy sees: counts and heads of line, and the single jobs (with their estimates) if it asks for them.
 #[derive(Clone, Copy)]
@@ -178,47 +174,36 @@ pub trait PolicyVisitor {
 }
 
 macro_rules! registry {
-    (nonpreemptive: $($name:literal => $build:path,)* preemptive: $($pname:literal => $pbuild:path,)*) => {
+    ($($name:literal => $build:path,)*) => {
         /// Builds the policy of a canonical description (name and parameters), and passes it to the visitor.
         pub fn dispatch<V: PolicyVisitor>(spec: &Map<String, Value>, system: &System, visitor: V) -> Result<V::Output, Error> {
             match spec.get("name").and_then(Value::as_str) {
-                $(Some($name) => Ok(visitor.visit($build(&Parameters { spec, system })?)),)*
-                $(Some($pname) => Ok(visitor.visit_preemptive($pbuild(&Parameters { spec, system })?)),)*
+                $(Some($name) => $build(&Parameters { spec, system }, visitor),)*
                 name => Err(Error::argument("policy name", name, format!("one of {NAMES:?}"))),
             }
         }
 
         /// Names of all policies.
-        pub const NAMES: &[&str] = &[$($name,)* $($pname,)*];
+        pub const NAMES: &[&str] = &[$($name,)*];
     };
 }
 
 registry! {
-    nonpreemptive:
-    "fcfs" => fcfs::Fcfs::build,
-    "first-fit" => first_fit::FirstFit::build,
-    "msf" => msf::Msf::build,
-    "lsf" => lsf::Lsf::build,
-    "smash" => smash::Smash::build,
-    "easy" => easy::Easy::build,
-    "conservative" => conservative::Conservative::build,
-    "nmsr" => nmsr::Nmsr::build,
-    "randomized-timers" => randomized_timers::RandomizedTimers::build,
-    "msfq" => msfq::Msfq::<Never>::build,
-    "static-quickswap" => static_quickswap::StaticQuickswap::<Never>::build,
-    "adaptive-quickswap" => adaptive_quickswap::AdaptiveQuickswap::<Never>::build,
-    "msfq-with-backfill" => msfq::Msfq::<ByDistributions>::build,
-    "static-quickswap-with-backfill" => static_quickswap::StaticQuickswap::<ByDistributions>::build,
-    "adaptive-quickswap-with-backfill" => adaptive_quickswap::AdaptiveQuickswap::<ByDistributions>::build,
-    "msfq-with-backfill-by-estimates" => msfq::Msfq::<ByEstimates>::build,
-    "static-quickswap-with-backfill-by-estimates" => static_quickswap::StaticQuickswap::<ByEstimates>::build,
-    "adaptive-quickswap-with-backfill-by-estimates" => adaptive_quickswap::AdaptiveQuickswap::<ByEstimates>::build,
-    "static-quickswap-on-groups" => on_groups::StaticOnGroups::build,
-    "adaptive-quickswap-on-groups" => on_groups::AdaptiveOnGroups::build,
-    preemptive:
-    "server-filling" => server_filling::ServerFilling::build,
-    "max-weight" => max_weight::MaxWeight::build,
-    "divisor-filling" => divisor_filling::DivisorFilling::build,
+    "fcfs" => fcfs::build,
+    "first-fit" => first_fit::build,
+    "msf" => msf::build,
+    "lsf" => lsf::build,
+    "smash" => smash::build,
+    "easy" => easy::build,
+    "conservative" => conservative::build,
+    "nmsr" => nmsr::build,
+    "randomized-timers" => randomized_timers::build,
+    "msfq" => msfq::build,
+    "static-quickswap" => static_quickswap::build,
+    "adaptive-quickswap" => adaptive_quickswap::build,
+    "server-filling" => server_filling::build,
+    "max-weight" => max_weight::build,
+    "divisor-filling" => divisor_filling::build,
 }
 
 /// The parameters of a policy in its canonical description.
@@ -237,6 +222,15 @@ impl Parameters<'_> {
     pub fn get<T: serde::de::DeserializeOwned>(&self, key: &'static str) -> Result<T, Error> {
         let value = self.spec.get(key).unwrap_or(&Value::Null);
         T::deserialize(value).map_err(|error| Error::Specification(format!("policy parameter {key}: {error}")))
+    }
+
+    /// The parameters that are nested under a key, if there are any.
+    fn nested(&self, key: &'static str) -> Result<Option<Parameters<'_>>, Error> {
+        match self.spec.get(key) {
+            None | Some(Value::Null) => Ok(None),
+            Some(Value::Object(spec)) => Ok(Some(Parameters { spec, system: self.system })),
+            Some(given) => Err(Error::argument(key, given, "an object")),
+        }
     }
 
     /// The position of a parameter among its allowed values.

@@ -1,18 +1,16 @@
 //! Most servers first: the oldest job of the largest need that fits.
 
-use super::{Choice, Parameters, Policy, View};
+use super::{Choice, Parameters, Policy, PolicyVisitor, View};
 use crate::error::Error;
 use crate::station::Station;
 
+pub(super) fn build<V: PolicyVisitor>(_: &Parameters<'_>, visitor: V) -> Result<V::Output, Error> {
+    Ok(visitor.visit(Msf))
+}
+
 /// MSF.
 #[derive(Clone)]
-pub struct Msf;
-
-impl Msf {
-    pub(super) fn build(_: &Parameters<'_>) -> Result<Self, Error> {
-        Ok(Self)
-    }
-}
+struct Msf;
 
 impl Policy for Msf {
     /// Invariant: no waiting job fits.

@@ -12,8 +12,8 @@
 //!
 //! With backfilling, lights start while they drain and a heavy waits, if they are unlikely to delay it.
 
-use super::backfill::{Backfill, Drain};
-use super::{Choice, Parameters, Policy, Sight, View};
+use super::shared::{Backfill, Drain, Never, Rule};
+use super::{Choice, Parameters, Policy, PolicyVisitor, Sight, View};
 use crate::book::Slot;
 use crate::counters::Phases;
 use crate::error::Error;
@@ -28,9 +28,17 @@ const LIGHTS_FULL: usize = 2;
 const LIGHTS: usize = 3;
 const DRAIN: usize = 4;
 
+pub(super) fn build<V: PolicyVisitor>(parameters: &Parameters<'_>, visitor: V) -> Result<V::Output, Error> {
+    Ok(match Rule::of(parameters)? {
+        Rule::Never => visitor.visit(Msfq::new(parameters, Never)?),
+        Rule::ByDistributions(rule) => visitor.visit(Msfq::new(parameters, rule)?),
+        Rule::ByEstimates(rule) => visitor.visit(Msfq::new(parameters, rule)?),
+    })
+}
+
 /// MSFQ.
 #[derive(Clone)]
-pub struct Msfq<B> {
+struct Msfq<B> {
     threshold: u32,
     always: bool,
     /// Lights of the batch that a visit must still start (`always` only).
@@ -40,7 +48,7 @@ pub struct Msfq<B> {
 }
 
 impl<B: Backfill> Msfq<B> {
-    pub(super) fn build(parameters: &Parameters<'_>) -> Result<Self, Error> {
+    fn new(parameters: &Parameters<'_>, backfill: B) -> Result<Self, Error> {
         let system = parameters.system();
         let needs: Vec<u32> = system.classes.iter().map(|c| c.need).collect();
         if needs != [1, system.servers] || system.servers < 2 {
@@ -53,7 +61,7 @@ impl<B: Backfill> Msfq<B> {
             return Err(Error::argument("threshold", threshold, format!("from 0 to {largest}")));
         }
         let phases = Phases::new(if always { IDLE } else { LIGHTS });
-        Ok(Self { threshold, always, batch: 0, phases, backfill: B::build(parameters)? })
+        Ok(Self { threshold, always, batch: 0, phases, backfill })
     }
 
     /// The answer if the phase continues, which is the common case.

@@ -9,14 +9,18 @@
 //! With backfilling, once the change is over, a job of any class may start beyond the schedule if it fits into the free
 //! servers beside the jobs that wait and have a place in the schedule.
 
-use super::random_numbers::RandomNumbers;
-use super::{Choice, Parameters, Policy, View};
+use super::shared::RandomNumbers;
+use super::{Choice, Parameters, Policy, PolicyVisitor, View};
 use crate::error::Error;
 use crate::station::Station;
 
+pub(super) fn build<V: PolicyVisitor>(parameters: &Parameters<'_>, visitor: V) -> Result<V::Output, Error> {
+    Ok(visitor.visit(Nmsr::new(parameters)?))
+}
+
 /// nMSR.
 #[derive(Clone)]
-pub struct Nmsr {
+struct Nmsr {
     /// Jobs per class, and mean time, seconds.
     schedules: Vec<(Vec<u32>, f64)>,
     /// Classes, the largest need first.
@@ -29,7 +33,7 @@ pub struct Nmsr {
 }
 
 impl Nmsr {
-    pub(super) fn build(parameters: &Parameters<'_>) -> Result<Self, Error> {
+    fn new(parameters: &Parameters<'_>) -> Result<Self, Error> {
         let system = parameters.system();
         let given: Vec<Vec<u32>> = parameters.get("schedules")?;
         let times: Vec<f64> = parameters.get("times")?;

@@ -15,8 +15,8 @@
 
 use std::collections::VecDeque;
 
-use super::random_numbers::RandomNumbers;
-use super::{Choice, Parameters, Policy, View};
+use super::shared::RandomNumbers;
+use super::{Choice, Parameters, Policy, PolicyVisitor, View};
 use crate::error::Error;
 use crate::station::Station;
 
@@ -63,9 +63,13 @@ impl TimerClass {
     }
 }
 
+pub(super) fn build<V: PolicyVisitor>(parameters: &Parameters<'_>, visitor: V) -> Result<V::Output, Error> {
+    Ok(visitor.visit(RandomizedTimers::new(parameters)?))
+}
+
 /// Randomized Timers.
 #[derive(Clone)]
-pub struct RandomizedTimers {
+struct RandomizedTimers {
     /// Ticks per second of a clock.
     rate: f64,
     classes: Vec<TimerClass>,
@@ -76,7 +80,7 @@ pub struct RandomizedTimers {
 }
 
 impl RandomizedTimers {
-    pub(super) fn build(parameters: &Parameters<'_>) -> Result<Self, Error> {
+    fn new(parameters: &Parameters<'_>) -> Result<Self, Error> {
         let system = parameters.system();
         let (rate, means): (f64, Vec<f64>) = (parameters.get("rate")?, parameters.get("means")?);
         if !(rate > 0.0 && means.iter().all(|&mean| mean > 0.0)) || means.len() != system.classes.len() {

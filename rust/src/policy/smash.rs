@@ -1,28 +1,26 @@
 //! Smash: among the first `window` waiting jobs, the largest need that fits, oldest first. A window of 1 is FCFS, an
 //! infinite one is MSF.
 
-use super::{Choice, Parameters, Policy, Sight, View};
+use super::{Choice, Parameters, Policy, PolicyVisitor, Sight, View};
 use crate::book::{NO_JOB, Slot};
 use crate::error::Error;
 
+pub(super) fn build<V: PolicyVisitor>(parameters: &Parameters<'_>, visitor: V) -> Result<V::Output, Error> {
+    let window: Option<u64> = parameters.get("window")?;
+    if window == Some(0) {
+        return Err(Error::argument("window", 0, "at least 1, or null for no limit"));
+    }
+    Ok(visitor.visit(Smash { window: window.unwrap_or(u64::MAX), inside: 0, last: NO_JOB }))
+}
+
 /// Smash.
 #[derive(Clone)]
-pub struct Smash {
+struct Smash {
     window: u64,
     /// Waiting jobs in the window, at most `window`.
     inside: u64,
     /// The youngest of them.
     last: Slot,
-}
-
-impl Smash {
-    pub(super) fn build(parameters: &Parameters<'_>) -> Result<Self, Error> {
-        let window: Option<u64> = parameters.get("window")?;
-        if window == Some(0) {
-            return Err(Error::argument("window", 0, "at least 1, or null for no limit"));
-        }
-        Ok(Self { window: window.unwrap_or(u64::MAX), inside: 0, last: NO_JOB })
-    }
 }
 
 impl Policy for Smash {

@@ -12,16 +12,28 @@
 //! With backfilling, jobs of classes other than the next one start during a drain if they are unlikely to delay it. Under
 //! `overlap` a drain lasts while the class visited waits for servers that other classes hold. Under `exclusive` a backfilled
 //! job may outlast the drain; the next visit then ends only after that job, unless its class has no waiting jobs.
+//!
+//! With groups, a group takes the place of a class.
 
-use super::backfill::{Backfill, Drain};
-use super::{Choice, Parameters, Policy, Sight, View};
+use super::shared::{Backfill, Classes, Drain, Groups, Lines, Never, Rule};
+use super::{Choice, Parameters, Policy, PolicyVisitor, Sight, View};
 use crate::book::Slot;
 use crate::error::Error;
 use crate::station::{Bits, Station};
 
+pub(super) fn build<V: PolicyVisitor>(parameters: &Parameters<'_>, visitor: V) -> Result<V::Output, Error> {
+    Ok(match (Groups::of(parameters)?, Rule::of(parameters)?) {
+        (None, Rule::Never) => visitor.visit(StaticQuickswap::new(parameters, Classes, Never)?),
+        (None, Rule::ByDistributions(rule)) => visitor.visit(StaticQuickswap::new(parameters, Classes, rule)?),
+        (None, Rule::ByEstimates(rule)) => visitor.visit(StaticQuickswap::new(parameters, Classes, rule)?),
+        (Some(groups), Rule::Never) => visitor.visit(StaticQuickswap::new(parameters, groups, Never)?),
+        (Some(_), _) => return Err(Error::Unsupported("backfilling requires classes without groups")),
+    })
+}
+
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Stage {
-    /// The class (or group) visited is admitted.
+enum Stage {
+    /// The line visited is admitted.
     Open,
     /// Its jobs complete and no job starts (`exclusive`).
     Drain,
@@ -29,73 +41,59 @@ pub(super) enum Stage {
     Idle,
 }
 
-/// The place in a cycle of so many classes (or groups) and the stage that a saved state holds.
-pub(super) fn restore_cycle(state: &[i64], length: usize) -> Result<(usize, Stage), Error> {
-    let invalid =
-        || Error::argument("policy state", state, format!("(place from 0 to {}, stage from 0 to 2)", length - 1));
-    let &[place, stage] = state else { return Err(invalid()) };
-    let stage = match stage {
-        0 => Stage::Open,
-        1 => Stage::Drain,
-        2 => Stage::Idle,
-        _ => return Err(invalid()),
-    };
-    match usize::try_from(place) {
-        Ok(place) if place < length => Ok((place, stage)),
-        _ => Err(invalid()),
-    }
-}
-
 /// Static Quickswap.
 #[derive(Clone)]
-pub struct StaticQuickswap<B> {
+struct StaticQuickswap<L, B> {
     exclusive: bool,
-    /// Class at each place of the cycle, and place of each class.
+    lines: L,
+    /// Line at each place of the cycle, and place of each line.
     order: Vec<u32>,
     place: Vec<u32>,
-    /// Per class.
+    /// Per line, in servers.
     thresholds: Vec<u32>,
-    /// Places whose class has waiting jobs.
+    /// Places whose line has waiting jobs.
     open: Bits,
+    /// The line visited.
     current: u32,
     stage: Stage,
     backfill: B,
 }
 
-impl<B: Backfill> StaticQuickswap<B> {
-    pub(super) fn build(parameters: &Parameters<'_>) -> Result<Self, Error> {
+impl<L: Lines, B: Backfill> StaticQuickswap<L, B> {
+    fn new(parameters: &Parameters<'_>, lines: L, backfill: B) -> Result<Self, Error> {
         let system = parameters.system();
-        let (inner, classes) = (system.inner(), system.classes.len());
+        let inner = system.inner(); // groups require classes in ascending order of need, so that it is the identity
+        let needs = lines.needs(system);
         let given: Vec<usize> = parameters.get("order")?;
-        let levels: Vec<u32> = parameters.get("thresholds")?;
+        let slots: Vec<u32> = parameters.get("thresholds")?;
         let mut sorted = given.clone();
         sorted.sort_unstable();
-        if !sorted.into_iter().eq(0..classes) {
+        if !sorted.into_iter().eq(0..needs.len()) {
             return Err(Error::argument("order", given, "each class once"));
         }
-        let order: Vec<u32> = given.iter().map(|&class| inner[class]).collect();
-        let mut place = vec![0; classes];
-        for (i, &class) in (0..).zip(&order) {
-            place[class as usize] = i;
+        if slots.len() != needs.len() {
+            return Err(Error::argument("thresholds", slots, "one number for each class"));
         }
-        if levels.len() != classes {
-            return Err(Error::argument("thresholds", levels, "one number for each class"));
+        let order: Vec<u32> = given.iter().map(|&line| inner[line]).collect();
+        let (mut place, mut thresholds) = (vec![0; needs.len()], vec![0; needs.len()]);
+        for (at, &line) in (0..).zip(&order) {
+            place[line as usize] = at;
         }
-        let thresholds: Vec<u32> = system.given.iter().map(|&given| levels[given]).collect();
-        for (class, &threshold) in system.classes.iter().zip(&thresholds) {
-            let slots = system.servers / class.need;
-            if threshold >= slots {
-                let allowed = format!("from 0 to {} for a class of need {}", slots - 1, class.need);
-                return Err(Error::argument("threshold", threshold, allowed));
+        for (&slots, &line) in slots.iter().zip(&inner) {
+            let need = needs[line as usize];
+            let most = system.servers / need - 1;
+            if slots > most {
+                return Err(Error::argument("threshold", slots, format!("from 0 to {most} for a need of {need}")));
             }
+            thresholds[line as usize] = slots * need;
         }
         let exclusive = parameters.choose("drain", ["overlap", "exclusive"])? == 1;
         let stage = if exclusive { Stage::Idle } else { Stage::Open };
-        let (current, open, backfill) = (order[0], Bits::new(classes), B::build(parameters)?);
-        Ok(Self { exclusive, order, place, thresholds, open, current, stage, backfill })
+        let (current, open) = (order[0], Bits::new(order.len()));
+        Ok(Self { exclusive, lines, order, place, thresholds, open, current, stage, backfill })
     }
 
-    /// The next class of the cycle with waiting jobs, class `current` itself last.
+    /// The next line of the cycle with waiting jobs, the line visited itself last.
     #[inline]
     fn next_waiting(&self) -> Option<u32> {
         let after = self.place[self.current as usize] as usize + 1;
@@ -103,15 +101,21 @@ impl<B: Backfill> StaticQuickswap<B> {
         Some(self.order[place])
     }
 
-    /// The current drain, if any.
+    /// No job of another line is in service, if those of the line visited hold so many servers.
+    #[inline]
+    fn alone(&self, station: &Station, held: u32) -> bool {
+        station.free() + held == station.servers()
+    }
+
+    /// The current drain, if any. Where jobs are backfilled, a line is a class.
     #[inline]
     fn drain(&self, station: &Station) -> Option<Drain> {
-        let class = self.current;
         if !self.exclusive {
-            return (station.waiting(class) > 0 && !station.alone(class)).then(|| Drain::of(class));
+            let target = self.lines.head(station, self.current)?;
+            return (!self.alone(station, self.lines.held(station, self.current))).then(|| Drain::of(target));
         }
         let target = self.next_waiting().filter(|_| self.stage == Stage::Drain)?;
-        Some(Drain { target, leaving: Some(class) })
+        Some(Drain { target, leaving: Some(self.current) })
     }
 
     /// The rule without backfilling starts no job.
@@ -127,14 +131,15 @@ impl<B: Backfill> StaticQuickswap<B> {
     fn overlap(&mut self, view: View<'_>) -> Choice {
         let station = view.station;
         loop {
-            let class = self.current;
-            let waiting = station.waiting(class);
-            if waiting > 0 && station.need(class) <= station.free() {
+            let line = self.current;
+            let head = self.lines.head(station, line);
+            if let Some(class) = head.filter(|&class| station.need(class) <= station.free()) {
                 return Choice::Head(class);
             }
-            let due = station.running(class) <= self.thresholds[class as usize];
-            let others_wait = station.total_waiting() > u64::from(waiting);
-            if !(due && others_wait && (waiting == 0 || station.alone(class))) {
+            let held = self.lines.held(station, line);
+            let due = held <= self.thresholds[line as usize];
+            let others_wait = station.total_waiting() > u64::from(self.lines.waiting(station, line));
+            if !(due && others_wait && (head.is_none() || self.alone(station, held))) {
                 return self.wait(view);
             }
             match self.next_waiting() {
@@ -148,25 +153,27 @@ impl<B: Backfill> StaticQuickswap<B> {
     fn exclusive(&mut self, view: View<'_>) -> Choice {
         let station = view.station;
         loop {
+            let line = self.current;
             match self.stage {
                 Stage::Open => {
-                    let class = self.current;
-                    if station.waiting(class) > 0 && station.need(class) <= station.free() {
+                    let head = self.lines.head(station, line);
+                    if let Some(class) = head.filter(|&class| station.need(class) <= station.free()) {
                         return Choice::Head(class);
                     }
-                    let blocked = B::ON && station.waiting(class) > 0 && !station.alone(class);
-                    if blocked || station.running(class) > self.thresholds[class as usize] {
+                    let held = self.lines.held(station, line);
+                    let blocked = B::ON && head.is_some() && !self.alone(station, held);
+                    if blocked || held > self.thresholds[line as usize] {
                         return Choice::Wait;
                     }
                     self.stage = Stage::Drain;
                 }
-                Stage::Drain if station.running(self.current) > 0 => return self.wait(view),
+                Stage::Drain if self.lines.held(station, line) > 0 => return self.wait(view),
                 Stage::Drain => match self.next_waiting() {
                     Some(next) => (self.current, self.stage) = (next, Stage::Open),
                     None => self.stage = Stage::Idle,
                 },
                 Stage::Idle => match station.oldest_waiting() {
-                    Some(class) => (self.current, self.stage) = (class, Stage::Open),
+                    Some(class) => (self.current, self.stage) = (self.lines.of(class), Stage::Open),
                     None => return Choice::Wait,
                 },
             }
@@ -174,17 +181,17 @@ impl<B: Backfill> StaticQuickswap<B> {
     }
 }
 
-impl<B: Backfill> Policy for StaticQuickswap<B> {
+impl<L: Lines, B: Backfill> Policy for StaticQuickswap<L, B> {
     const HOOKS: bool = true;
     const ENDS: bool = B::ON;
 
     fn sight(&self) -> Sight {
         // the order matters if jobs of several classes arrive at an empty system in one instant
-        B::SIGHT.max(if self.exclusive { Sight::Heads } else { Sight::Counts })
+        L::SIGHT.max(B::SIGHT).max(if self.exclusive { Sight::Heads } else { Sight::Counts })
     }
 
     fn remembers_order(&self) -> bool {
-        false
+        L::SIGHT == Sight::Heads
     }
 
     #[inline]
@@ -192,22 +199,23 @@ impl<B: Backfill> Policy for StaticQuickswap<B> {
         if self.exclusive { self.exclusive(view) } else { self.overlap(view) }
     }
 
-    /// The job belongs to the visited class, or is backfilled during a drain.
+    /// The job belongs to the line visited, or is backfilled during a drain.
     fn permits(&self, view: View<'_>, class: u32, slot: Slot) -> bool {
-        let visited = class == self.current && self.stage == Stage::Open;
+        let visited = self.lines.of(class) == self.current && self.stage == Stage::Open;
         visited || self.drain(view.station).is_some_and(|drain| self.backfill.permits(view, drain, class, slot))
     }
 
     #[inline]
     fn arrived(&mut self, view: View<'_>, class: u32, slot: Slot) {
-        self.open.insert(self.place[class as usize] as usize);
+        self.open.insert(self.place[self.lines.of(class) as usize] as usize);
         self.backfill.arrived(view, class, slot);
     }
 
     #[inline]
     fn starting(&mut self, view: View<'_>, class: u32, slot: Slot) {
-        if view.station.waiting(class) == 1 {
-            self.open.remove(self.place[class as usize] as usize);
+        let line = self.lines.of(class);
+        if self.lines.waiting(view.station, line) == 1 {
+            self.open.remove(self.place[line as usize] as usize);
         }
         self.backfill.starting(view, class, slot);
     }
@@ -223,12 +231,20 @@ impl<B: Backfill> Policy for StaticQuickswap<B> {
     }
 
     fn restore(&mut self, state: &[i64], view: View<'_>) -> Result<(), Error> {
-        let (place, stage) = restore_cycle(state, self.order.len())?;
-        (self.current, self.stage) = (self.order[place], stage);
+        let saved = match state.iter().map(|&number| usize::try_from(number)).collect::<Result<Vec<_>, _>>().as_deref()
+        {
+            Ok(&[place, stage]) => self.order.get(place).zip([Stage::Open, Stage::Drain, Stage::Idle].get(stage)),
+            _ => None,
+        };
+        let Some((&line, &stage)) = saved else {
+            let allowed = format!("(place from 0 to {}, stage from 0 to 2)", self.order.len() - 1);
+            return Err(Error::argument("policy state", state, allowed));
+        };
+        (self.current, self.stage) = (line, stage);
         self.open = Bits::new(self.order.len());
-        for (class, &place) in self.place.iter().enumerate() {
-            if view.station.waiting(class as u32) > 0 {
-                self.open.insert(place as usize);
+        for (at, &line) in self.order.iter().enumerate() {
+            if self.lines.waiting(view.station, line) > 0 {
+                self.open.insert(at);
             }
         }
         self.backfill.restore(view)

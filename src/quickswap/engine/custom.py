@@ -6,7 +6,7 @@ from typing import Protocol, runtime_checkable
 
 from quickswap.engine._core import View, ViewedJob
 from quickswap.engine.generators import generator_of
-from quickswap.errors import PolicyError, shown
+from quickswap.errors import PolicyError, invalid
 from quickswap.model.system import System
 from quickswap.policies import Policy, parse
 from quickswap.policies.base import not_a_policy
@@ -65,21 +65,23 @@ def check_custom(policy: CustomPolicy) -> None:
     kind = type(policy).__name__
     name = getattr(policy, "name", kind)
     if not isinstance(name, str) or not name.strip():
-        raise PolicyError(
-            f"name of the policy {kind} must be a text that is not empty, not {shown(name)}."
-        )
+        allowed = "a text that is not empty"
+        raise invalid(f"name of the policy {kind}", name, allowed, PolicyError)
     for flag in FLAGS:
         found = getattr(policy, flag, False)
         if not isinstance(found, bool):
-            raise PolicyError(f"{flag} of policy {name} must be True or False, not {shown(found)}.")
+            raise invalid(f"{flag} of policy {name}", found, "True or False", PolicyError)
     for method in METHODS:
         found = getattr(policy, method, check_custom)
         if not callable(found):
-            raise PolicyError(f"{method} of policy {name} must be a method, not {shown(found)}.")
+            raise invalid(f"{method} of policy {name}", found, "a method", PolicyError)
     if (where := generator_of(policy)) is not None:
         raise PolicyError(
             f"policy {name} uses the random generator {where}, which gives all replications the "
-            "same numbers: draw from view.random instead."
+            "same numbers: draw from view.random instead.",
+            argument=f"policy {name}",
+            given=where,
+            advice="draw from view.random instead",
         )
 
 
@@ -105,6 +107,6 @@ def check_policy(policy: object, system: System) -> None:
     if isinstance(policy, Policy):
         policy.resolve(system)
     elif isinstance(policy, type) or not isinstance(policy, CustomPolicy):
-        raise PolicyError(not_a_policy(policy))
+        raise not_a_policy(policy)
     else:
         check_custom(policy)

@@ -150,7 +150,9 @@ def untouched_generators(name: str) -> Iterator[None]:
         if module in before and before[module] != state:
             raise PolicyError(
                 f"the global generator of {module} was used while policy {name} was simulated, so "
-                "that the run cannot be repeated: draw from view.random instead."
+                "that the run cannot be repeated: draw from view.random instead.",
+                given=module,
+                advice="draw from view.random instead",
             )
 
 

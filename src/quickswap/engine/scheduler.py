@@ -13,11 +13,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import NoReturn
 
-from quickswap._check import integer, items, real, whole
+from quickswap._check import items, number, real, whole
 from quickswap._words import counted
 from quickswap.engine._core import Stepper
 from quickswap.engine.custom import CustomPolicy, as_policy
-from quickswap.errors import PolicyError, QuickswapError, shown
+from quickswap.errors import PolicyError, QuickswapError, invalid
 from quickswap.model.files import as_system
 from quickswap.model.system import System
 from quickswap.policies import Policy
@@ -68,12 +68,18 @@ class Scheduler:
         known = isinstance(policy, Policy)
         if isinstance(policy, Policy) and policy.preemptive:
             raise PolicyError(
-                f"{policy.label} is preemptive, and a Scheduler is for nonpreemptive ones."
+                f"{policy.label} is preemptive, and a Scheduler is for nonpreemptive ones.",
+                argument="policy",
+                given=policy,
+                allowed="a nonpreemptive policy",
             )
         if isinstance(policy, Policy) and policy.random:
             raise PolicyError(
                 f"{policy.label} draws random numbers, and a Scheduler is for policies whose "
-                "decisions follow from what has happened."
+                "decisions follow from what has happened.",
+                argument="policy",
+                given=policy,
+                allowed="a policy without random numbers",
             )
         spec = {
             "system": system.to_dict(),
@@ -83,7 +89,7 @@ class Scheduler:
         try:
             self._core = Stepper(json.dumps(spec), None if known else policy)
         except ValueError as error:
-            raise PolicyError(f"{error}.") from None
+            _refuse(error, PolicyError)
         self.system = system
         self._estimating = policy.label if isinstance(policy, Policy) and policy.estimates else None
 
@@ -104,11 +110,7 @@ class Scheduler:
             QuickswapError: the time lies in the past.
             PolicyError: a custom policy made a mistake.
         """
-        seconds = real(time)
-        if seconds is None:
-            raise QuickswapError(f"time must be a number of seconds, not {shown(time)}.")
-        if not math.isfinite(seconds):
-            raise QuickswapError(f"time {seconds} is not allowed; it must be finite, in seconds.")
+        seconds = number(time, "time", error=QuickswapError)
         try:
             started = []
             while (wake := self._core.wake_at()) <= seconds:
@@ -133,21 +135,31 @@ class Scheduler:
             PolicyError: a custom policy made a mistake.
         """
         each = [self._class(cls) for cls in _listed(classes)]
-        known = [_estimate(one) for one in _listed(estimates)]
+        known = [real(one) for one in _listed(estimates)]
+        if any(one is None or one < 0 for one in known):
+            allowed = "numbers of seconds of at least 0, or nan for none"
+            raise invalid("estimates", estimates, allowed, QuickswapError)
+        sizes = [one for one in known if one is not None]
         if items(estimates) is None:
-            known *= len(each)
-        if len(known) != len(each):
+            sizes *= len(each)
+        if len(sizes) != len(each):
             raise QuickswapError(
                 f"{counted(len(each), 'job')} {'arrives' if len(each) == 1 else 'arrive'} with "
-                f"{counted(len(known), 'estimate')}: give one each."
+                f"{counted(len(sizes), 'estimate')}: give one each.",
+                argument="estimates",
+                given=estimates,
+                allowed="one for each job that arrives",
             )
-        if self._estimating is not None and not all(map(math.isfinite, known)):
+        if self._estimating is not None and not all(map(math.isfinite, sizes)):
+            advice = "give one for each job that arrives, in seconds, as in arrive(0, 60.0)"
             raise QuickswapError(
-                f"{self._estimating} looks at estimated sizes: give one for each job that arrives, "
-                "in seconds, as in arrive(0, 60.0)."
+                f"{self._estimating} looks at estimated sizes: {advice}.",
+                argument="estimates",
+                given=estimates,
+                advice=advice,
             )
         try:
-            return self._core.arrive(each, known)
+            return self._core.arrive(each, sizes)
         except (ValueError, OverflowError) as error:
             _refuse(error)
 
@@ -158,7 +170,7 @@ class Scheduler:
             QuickswapError: one of them is not in service; then nothing is changed.
             PolicyError: a custom policy made a mistake.
         """
-        each = [_job(job) for job in _listed(jobs)]
+        each = [whole(job, "job", 0, 2**64 - 1, QuickswapError) for job in _listed(jobs)]
         try:
             return self._core.complete(each)
         except (ValueError, OverflowError) as error:
@@ -173,19 +185,17 @@ class Scheduler:
         cls = self._class(cls)
         job = self._core.first_running(cls)
         if job is None:
-            raise QuickswapError(f"no job of class {cls} is in service.")
+            raise QuickswapError(
+                f"no job of class {cls} is in service.",
+                argument="class",
+                given=cls,
+                allowed="a class with a job in service",
+            )
         return self.complete(job)
 
     def _class(self, given: object) -> int:
         """Return the number of a class of the system."""
-        cls, last = integer(given), len(self.system.needs) - 1
-        if cls is None:
-            raise QuickswapError(
-                f"a class is given by its number, from 0 to {last}, not as {shown(given)}."
-            )
-        if not 0 <= cls <= last:
-            raise QuickswapError(f"there is no class {shown(cls)}; classes are 0 to {last}.")
-        return cls
+        return whole(given, "class", 0, len(self.system.needs) - 1, QuickswapError)
 
     def waiting(self) -> list[tuple[int, int]]:
         """Return number and class of the jobs waiting, oldest first."""
@@ -219,15 +229,13 @@ class Scheduler:
         """
         self._check_restorable()
         if not isinstance(state, State):
-            raise QuickswapError(f"a Scheduler is put into a State, not into {shown(state)}.")
+            raise invalid("state", state, "a State", QuickswapError)
         waiting = _whole_numbers(state.waiting, "waiting", 0, MOST_JOBS)
         running = _whole_numbers(state.running, "running", 0, MOST_JOBS)
         for counts in (waiting, running):
             if len(counts) != len(self.system.needs):
-                raise QuickswapError(
-                    f"a state has one count for each of the "
-                    f"{counted(len(self.system.needs), 'class')}, not {len(counts)}."
-                )
+                allowed = f"one for each of the {counted(len(self.system.needs), 'class')}"
+                raise invalid("counts of a state", counts, allowed, QuickswapError)
         order = state.order
         if order is not None:
             order = tuple(map(self._class, _list_of(order, "order")))
@@ -241,15 +249,21 @@ class Scheduler:
         """Refuse states whose future depends on more than the numbers and the order of jobs."""
         if self._estimating is not None:
             raise PolicyError(
-                f"{self._estimating} looks at estimated sizes, and a State holds none: its "
-                "Scheduler can be moved, but its state neither kept nor restored."
+                f"{self._estimating} looks at estimated sizes, which a State does not contain: its "
+                "state can be neither saved nor restored.",
+                argument="policy",
+                given=self._estimating,
+                allowed="a policy without estimated sizes",
             )
 
 
-def _refuse(error: Exception) -> NoReturn:
-    """Raise the core's sentence as an error of quickswap."""
-    kind = PolicyError if str(error).startswith("policy ") else QuickswapError
-    raise kind(f"{error}.") from error.__cause__
+def _refuse(error: Exception, kind: type[QuickswapError] = QuickswapError) -> NoReturn:
+    """Raise an error of the core as an error of quickswap, with its fields."""
+    if str(error).startswith("policy "):
+        kind = PolicyError
+    argument, given, allowed = (getattr(error, key, "") for key in ("argument", "given", "allowed"))
+    message = f"{error}."
+    raise kind(message, argument=argument, given=given, allowed=allowed) from error.__cause__
 
 
 def _listed(given: object) -> list[object]:
@@ -261,9 +275,7 @@ def _listed(given: object) -> list[object]:
 def _list_of(given: object, what: str) -> list[object]:
     several = items(given)
     if several is None:
-        raise QuickswapError(
-            f"{what} of a state must be a tuple of whole numbers, not {shown(given)}."
-        )
+        raise invalid(f"{what} of a state", given, "a tuple of whole numbers", QuickswapError)
     return several
 
 
@@ -272,22 +284,3 @@ def _whole_numbers(given: object, what: str, low: int, high: int) -> tuple[int, 
         whole(each, f"each of {what} of a state", low, high, QuickswapError)
         for each in _list_of(given, what)
     )
-
-
-def _estimate(given: object) -> float:
-    estimate = real(given)
-    if estimate is None or estimate < 0:
-        raise QuickswapError(
-            f"an estimated size must be a number of seconds of at least 0, or nan for none, "
-            f"not {shown(given)}."
-        )
-    return estimate
-
-
-def _job(given: object) -> int:
-    job = integer(given)
-    if job is None:
-        raise QuickswapError(f"a job is given by its number, not as {shown(given)}.")
-    if not 0 <= job < 2**64:
-        raise QuickswapError(f"job {shown(job)} is not in service.")
-    return job

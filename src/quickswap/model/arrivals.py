@@ -10,9 +10,9 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import ClassVar, Self, final
 
-from quickswap._check import items, numbers, positive
+from quickswap._check import check_keys, items, numbers, positive
 from quickswap._words import counted
-from quickswap.errors import ModelError, inside, shown, unknown
+from quickswap.errors import ModelError, inside, invalid, unknown
 from quickswap.model.distributions import Distribution
 
 __all__ = ["Arrivals", "MarkovModulatedPoisson", "Poisson", "Renewal"]
@@ -53,32 +53,23 @@ class Arrivals(ABC):
             ModelError: an unknown or missing key, or a value out of range.
         """
         if not isinstance(data, Mapping) or "process" not in data:
-            raise ModelError(
-                f"arrivals must be a table with the key process, one of {', '.join(PROCESSES)}, "
-                f"and its parameters, not {shown(data)}."
-            )
+            known = ", ".join(PROCESSES)
+            allowed = f"a table with the key process, one of {known}, and its parameters"
+            raise invalid("arrivals", data, allowed)
         name = data["process"]
         if not isinstance(name, str) or name not in PROCESSES:
             unknown("process", name, PROCESSES, where=("process",))
         kind = PROCESSES[name]
-        for key in data:
-            if key not in ("process", *kind.keys):
-                unknown(f"key of the process {name}", key, kind.keys, where=(key,))
-        for key in kind.keys:
-            if key not in data:
-                raise ModelError(f"the process {name} requires the key {key}.")
+        parameters = {key: value for key, value in data.items() if key != "process"}
+        check_keys(parameters, f"the process {name}", kind.keys, required=kind.keys)
+        if "interarrival" in parameters:
+            with inside("interarrival"):
+                given = parameters["interarrival"]
+                if not isinstance(given, Mapping):
+                    raise invalid("interarrival", given, "a distribution")
+                parameters["interarrival"] = Distribution.from_dict(given)
         build: Callable[..., Arrivals] = kind
-        return build(**{key: _parameter(key, data[key]) for key in kind.keys})
-
-
-def _parameter(key: str, value: object) -> object:
-    """Return one parameter of a process: a distribution for `interarrival`, else a plain value."""
-    if key != "interarrival":
-        return value
-    with inside(key):
-        if not isinstance(value, Mapping):
-            raise ModelError(f"interarrival must be a distribution, not {shown(value)}.")
-        return Distribution.from_dict(value)
+        return build(**parameters)
 
 
 @final
@@ -118,10 +109,8 @@ class Renewal(Arrivals):
 
     def __post_init__(self) -> None:
         if not isinstance(self.interarrival, Distribution):
-            raise ModelError(
-                "interarrival must be a distribution such as Gamma(mean=1.0, scv=4.0), "
-                f"not {shown(self.interarrival)}."
-            )
+            allowed = "a distribution such as Gamma(mean=1.0, scv=4.0)"
+            raise invalid("interarrival", self.interarrival, allowed)
 
     @property
     def rate(self) -> float:
@@ -156,7 +145,12 @@ class MarkovModulatedPoisson(Arrivals):
         with inside("rates"):
             speeds = numbers(rates, "rates of MarkovModulatedPoisson", 0.0)
             if max(speeds) == 0:
-                raise ModelError("at least one rate of MarkovModulatedPoisson must be above 0.")
+                raise ModelError(
+                    "at least one rate of MarkovModulatedPoisson must be above 0.",
+                    argument="rates",
+                    given=speeds,
+                    allowed="at least one above 0",
+                )
         with inside("switching"):
             jumps = _square(switching, len(speeds))
             shares = _stationary(jumps)
@@ -185,22 +179,21 @@ PROCESSES: dict[str, type[Arrivals]] = {
 
 def _square(rows: object, size: int) -> tuple[tuple[float, ...], ...]:
     """Return `size` rows of `size` non-negative numbers, with 0 on the diagonal."""
-    wanted = f"switching of MarkovModulatedPoisson must be {counted(size, 'row')} of "
-    wanted += counted(size, "number")
+    what = "switching of MarkovModulatedPoisson"
+    allowed = f"{counted(size, 'row')} of {counted(size, 'number')}, one for each of its rates"
     given = items(rows)
     if given is None:
-        raise ModelError(f"{wanted}, one for each of its rates, not {shown(rows)}.")
-    result = []
-    for i, row in enumerate(given):
-        values = numbers(row, f"row {i} of switching")
-        if len(values) != size:
-            raise ModelError(f"{wanted}, but row {i} has {len(values)}.")
-        result.append(tuple(0.0 if i == j else value for j, value in enumerate(values)))
-    if len(result) != size:
-        raise ModelError(f"{wanted}, not {len(result)}.")
-    if any(value < 0 for row in result for value in row):
-        raise ModelError("switching of MarkovModulatedPoisson must not contain negative rates.")
-    return tuple(result)
+        raise invalid(what, rows, allowed)
+    table = [numbers(row, f"row {i} of switching") for i, row in enumerate(given)]
+    if [len(row) for row in table] != [size] * size:
+        raise invalid(what, table, allowed)
+    for i, row in enumerate(table):
+        if any(value < 0 for j, value in enumerate(row) if j != i):
+            raise invalid(f"row {i} of switching", row, "rates of at least 0")
+    return tuple(
+        tuple(0.0 if i == j else value for j, value in enumerate(row))
+        for i, row in enumerate(table)
+    )
 
 
 def _stationary(jumps: tuple[tuple[float, ...], ...]) -> list[float]:
@@ -237,5 +230,8 @@ def _refuse_reducible(jumps: tuple[tuple[float, ...], ...]) -> None:
             seen.update(new)
         if len(seen) < len(jumps):
             raise ModelError(
-                "switching of MarkovModulatedPoisson must lead from every state to every other."
+                "switching of MarkovModulatedPoisson must lead from every state to every other.",
+                argument="switching of MarkovModulatedPoisson",
+                given=jumps,
+                allowed="a chain that leads from every state to every other",
             )

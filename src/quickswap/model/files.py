@@ -14,9 +14,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from quickswap._check import positive, whole
+from quickswap._check import check_keys, positive, whole
 from quickswap._words import split
-from quickswap.errors import ModelError, QuickswapError, inside, shown, unknown
+from quickswap.errors import ModelError, QuickswapError, inside, invalid, shown, unknown
 from quickswap.model import jobclass
 from quickswap.model.system import System
 
@@ -48,10 +48,8 @@ def load(model: str | Path) -> System:
             with the file, the line and the key.
     """
     if not isinstance(model, str | Path):
-        raise ModelError(
-            f"a model must be the name of a preset or of a file, not {shown(model)}; the presets "
-            f"are {', '.join(OPTIONS)}."
-        )
+        advice = f"the presets are {', '.join(OPTIONS)}"
+        raise invalid("a model", model, "the name of a preset or of a file", advice=advice)
     if isinstance(model, Path) or model.endswith(".toml") or "/" in model or _is_file(model):
         return read(_text(Path(model)), str(model))
     name, options = split(model, "preset", ModelError)
@@ -80,7 +78,12 @@ def read(text: str, source: str) -> System:
     try:
         return _system(document)
     except QuickswapError as error:
-        raise ModelError(_placed(error, text, source), error.where) from None
+        message = f"{_place(error.where, text, source)}: {error}"
+        # without the argument, whose name in a file is the key
+        given, allowed, advice = error.given, error.allowed, error.advice
+        raise ModelError(
+            message, error.where, given=given, allowed=allowed, advice=advice
+        ) from None
 
 
 def as_system(given: object) -> System:
@@ -93,8 +96,9 @@ def as_system(given: object) -> System:
         return given
     if isinstance(given, str | Path):
         return load(given)
+    advice = "pass a System, or the name of a preset or model file"
     raise ModelError(
-        f"{shown(given)} is not a system: pass a System, or the name of a preset or model file."
+        f"{shown(given)} is not a system: {advice}.", argument="system", given=given, advice=advice
     )
 
 
@@ -109,39 +113,31 @@ def _text(path: Path) -> str:
     try:
         return path.read_text(encoding="utf-8")
     except FileNotFoundError:
-        known = ", ".join(OPTIONS)
-        raise ModelError(
-            f"there is no file {path}; give a TOML file or a preset: {known}."
-        ) from None
-    except UnicodeDecodeError:
-        raise ModelError(f"the model file {path} cannot be read: it is not UTF-8 text.") from None
+        advice = f"give a TOML file or a preset: {', '.join(OPTIONS)}"
+        raise ModelError(f"there is no file {path}; {advice}.", given=path, advice=advice) from None
     except (OSError, ValueError) as error:  # ValueError: a zero byte in the name
         reason = getattr(error, "strerror", None) or str(error)
-        raise ModelError(f"the model file {str(path)!r} cannot be read: {reason}.") from None
+        if isinstance(error, UnicodeDecodeError):
+            reason = "it is not UTF-8 text"
+        message = f"the model file {str(path)!r} cannot be read: {reason}."
+        raise ModelError(message, given=path) from None
 
 
-def _placed(error: QuickswapError, text: str, source: str) -> str:
-    """Return the message of an error with the file, the line and the key in front."""
-    line = _line_of(text, error.where)
-    key = "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in error.where)
-    places = [source, f"line {line}" if line else "", f"key {key.lstrip('.')}" if key else ""]
-    return f"{', '.join(filter(None, places))}: {error}"
-
-
-def _line_of(text: str, where: tuple[str | int, ...]) -> int | None:
-    """Return the number of the line, from 1, with a key, or else with the nearest key around it.
-
-    It parses headers, `key = value` and arrays with one inline table per line, the forms of models.
-    """
+def _place(where: tuple[str | int, ...], text: str, source: str) -> str:
+    """Return the file, the key and its line, or the line of the nearest key around it."""
     lines = _lines(text)
-    for length in range(len(where), 0, -1):
-        if where[:length] in lines:
-            return lines[where[:length]]
-    return None
+    around = (where[:length] for length in range(len(where), 0, -1))
+    line = next((lines[each] for each in around if each in lines), None)
+    key = "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in where)
+    places = [source, f"line {line}" if line else "", f"key {key.lstrip('.')}" if key else ""]
+    return ", ".join(filter(None, places))
 
 
 def _lines(text: str) -> dict[tuple[str | int, ...], int]:
-    """Return the line of every key and every element of an array of tables."""
+    """Return the line, from 1, of every key and every element of an array of tables.
+
+    It parses headers, `key = value` and arrays with one inline table per line, the forms of models.
+    """
     found: dict[tuple[str | int, ...], int] = {}
     elements: dict[tuple[str | int, ...], int] = {}
     table: tuple[str | int, ...] = ()
@@ -179,15 +175,23 @@ def _keys(dotted: str, elements: Mapping[tuple[str | int, ...], int]) -> tuple[s
 
 def _system(document: Mapping[str, Any]) -> System:
     """Return the system of a document, with shares and totals applied."""
-    for key in document:
-        if key not in TOP_KEYS:
-            unknown("key of a model", key, TOP_KEYS, where=(key,))
+    check_keys(document, "a model", TOP_KEYS)
     classes, shared = _rates(document.get("classes"))
     given = {key: document[key] for key in ("arrival_rate", "load") if key in document}
     if len(given) > 1:
-        raise ModelError("a model takes arrival_rate or load for all classes, not both.", ("load",))
+        raise ModelError(
+            "a model takes arrival_rate or load for all classes, not both.",
+            ("load",),
+            argument="load of a model",
+            given=given["load"],
+            advice="give arrival_rate or load",
+        )
     if shared and not given:
-        raise ModelError("a model whose classes give shares requires arrival_rate or load.")
+        raise ModelError(
+            "a model whose classes give shares requires arrival_rate or load.",
+            argument="arrival_rate of a model",
+            advice="give arrival_rate or load",
+        )
     base = {key: document[key] for key in ("servers",) if key in document}
     system = System.from_dict(base if classes is None else {**base, "classes": classes})
     for key, value in given.items():
@@ -205,17 +209,27 @@ def _rates(classes: Any) -> tuple[Any, bool]:
     result = []
     for position, each in enumerate(classes):
         where = ("classes", position)
-        for key in each:
-            if key not in CLASS_KEYS:
-                unknown("key of a class", key, CLASS_KEYS, where=(*where, key))
+        with inside(*where):
+            check_keys(each, "a class", CLASS_KEYS)
         if shared and position not in shared:
-            raise ModelError("either all classes give their share or none does.", where)
+            raise ModelError(
+                "either all classes give their share or none does.",
+                where,
+                argument="share of a class",
+                advice="give a share for each class or for none",
+            )
         if not shared:
             result.append(each)
             continue
         for key in ("arrival_rate", "arrivals"):
             if key in each:
-                raise ModelError(f"a class gives its share or {key}, not both.", (*where, key))
+                raise ModelError(
+                    f"a class gives its share or {key}, not both.",
+                    (*where, key),
+                    argument=f"{key} of a class",
+                    given=each[key],
+                    advice=f"give share or {key}",
+                )
         with inside(*where, "share"):
             rate = positive(each["share"], "share of a class")
         result.append({key: each[key] for key in each if key != "share"} | {"arrival_rate": rate})
@@ -228,7 +242,12 @@ def _with_options(
     """Return the document of a preset with its options applied."""
     numbers = {key: _number(value) for key, value in options.items()}
     if "rate" in options and "load" in options:
-        raise ModelError(f"preset {name} takes rate or load, not both.")
+        raise ModelError(
+            f"preset {name} takes rate or load, not both.",
+            argument=f"load of preset {name}",
+            given=options["load"],
+            advice="give rate or load",
+        )
     if not {"rate", "load"} & set(options) and {"k", "p1"} & set(options):
         document["load"] = _system(document).load  # the load of the preset is kept
         del document["arrival_rate"]
@@ -238,7 +257,7 @@ def _with_options(
     if "p1" in options:
         share = positive(numbers["p1"], f"p1 of preset {name}")
         if share >= 1:
-            raise ModelError(f"p1 of preset {name} must be above 0 and below 1, not {share:g}.")
+            raise invalid(f"p1 of preset {name}", share, "above 0 and below 1")
         document["classes"][0]["share"], document["classes"][1]["share"] = share, 1 - share
     for option, key in (("rate", "arrival_rate"), ("load", "load")):
         if option in options:

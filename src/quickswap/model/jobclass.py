@@ -9,8 +9,8 @@ from copy import copy
 from dataclasses import dataclass
 from typing import Any, Self, final, overload
 
-from quickswap._check import positive, whole
-from quickswap.errors import InfiniteVarianceWarning, ModelError, inside, shown, unknown
+from quickswap._check import check_keys, positive, whole
+from quickswap.errors import InfiniteVarianceWarning, ModelError, inside, invalid
 from quickswap.model.arrivals import Arrivals, Poisson
 from quickswap.model.distributions import Distribution
 
@@ -70,7 +70,9 @@ class JobClass:
         with inside("size"):
             object.__setattr__(self, "size", _size(size))
         with inside("name"):
-            object.__setattr__(self, "name", _name(name))
+            if name is not None and (not isinstance(name, str) or not name.strip()):
+                raise invalid("name of a job class", name, "a text that is not empty")
+            object.__setattr__(self, "name", name)
 
     @property
     def arrival_rate(self) -> float:
@@ -107,13 +109,8 @@ class JobClass:
             ModelError: an unknown or missing key, or a value out of range.
         """
         if not isinstance(data, Mapping):
-            raise ModelError(f"a class must be a table, not {shown(data)}.")
-        for key in data:
-            if key not in KEYS:
-                unknown("key of a class", key, KEYS, where=(key,))
-        for key in ("need", "size"):
-            if key not in data:
-                raise ModelError(f"a class requires the key {key}.")
+            raise invalid("a class", data, "a table")
+        check_keys(data, "a class", KEYS, required=("need", "size"))
         parts = dict(data)
         readers: dict[str, Callable[[Any], object]] = {
             "size": Distribution.from_dict,
@@ -130,7 +127,12 @@ class JobClass:
 def _arrivals(rate: object, arrivals: object) -> Arrivals:
     """Return the arrival process from the one of the two arguments that is given."""
     if (rate is None) == (arrivals is None):
-        raise ModelError("a job class takes arrival_rate or arrivals, one of the two.")
+        raise ModelError(
+            "a job class takes arrival_rate or arrivals, one of the two.",
+            argument="arrivals",
+            given=arrivals,
+            advice="give arrival_rate or arrivals",
+        )
     if arrivals is None:
         with inside("arrival_rate"):
             rate = positive(rate, "arrival_rate of a job class")
@@ -138,9 +140,7 @@ def _arrivals(rate: object, arrivals: object) -> Arrivals:
             return Poisson(rate)
     if not isinstance(arrivals, Arrivals):
         with inside("arrivals"):
-            raise ModelError(
-                f"arrivals must be a process such as Poisson(1.0), not {shown(arrivals)}."
-            )
+            raise invalid("arrivals", arrivals, "a process such as Poisson(1.0)")
     with inside("arrivals"):
         _in_range(arrivals.rate, "the rate of arrivals", "jobs per second")
     return arrivals
@@ -148,18 +148,14 @@ def _arrivals(rate: object, arrivals: object) -> Arrivals:
 
 def _in_range(value: float, what: str, unit: str) -> None:
     if not LEAST <= value <= MOST:
-        raise ModelError(
-            f"{what} must be from {LEAST:g} to {MOST:g} {unit}, not {value:g}: use another unit of "
-            "time."
-        )
+        allowed = f"from {LEAST:g} to {MOST:g} {unit}"
+        raise invalid(what, value, allowed, advice="use another unit of time")
 
 
 def _size(size: object) -> Distribution:
     """Return the distribution of sizes; warn if its variance is infinite."""
     if not isinstance(size, Distribution):
-        raise ModelError(
-            f"size must be a distribution such as Exponential(mean=1.0), not {shown(size)}."
-        )
+        raise invalid("size", size, "a distribution such as Exponential(mean=1.0)")
     _in_range(size.mean, "the mean size", "seconds")
     if math.isinf(size.moment(3)):
         what, affected = "third moment", "waiting times can have infinite variance"
@@ -172,12 +168,3 @@ def _size(size: object) -> Distribution:
             stacklevel=3,
         )
     return size
-
-
-def _name(name: object) -> str | None:
-    """Return the name of a class, if it has one."""
-    if name is not None and (not isinstance(name, str) or not name.strip()):
-        raise ModelError(
-            f"name of a job class must be a text that is not empty, not {shown(name)}."
-        )
-    return name

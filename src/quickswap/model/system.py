@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from itertools import chain, count
 from typing import Any, Self, final
 
-from quickswap._check import items, positive, whole
-from quickswap.errors import ModelError, inside, shown, unknown
+from quickswap._check import check_keys, items, positive, whole
+from quickswap.errors import ModelError, inside, invalid
 from quickswap.model.jobclass import JobClass
 
 __all__ = ["JobClass", "System"]
@@ -133,13 +133,8 @@ class System:
             ModelError: an unknown or missing key, or a value out of range.
         """
         if not isinstance(data, Mapping):
-            raise ModelError(f"a system must be a table, not {shown(data)}.")
-        for key in data:
-            if key not in KEYS:
-                unknown("key of a system", key, KEYS, where=(key,))
-        for key in KEYS:
-            if key not in data:
-                raise ModelError(f"a system requires the key {key}.")
+            raise invalid("a system", data, "a table")
+        check_keys(data, "a system", KEYS, required=KEYS)
         classes: list[JobClass] = []
         with inside("classes"):
             for position, each in enumerate(_listed(data["classes"])):
@@ -159,9 +154,14 @@ def _listed(classes: object) -> list[Any]:
     """Return classes as a list with at least one element."""
     result = items(classes)
     if result is None:
-        raise ModelError(f"classes must be a list of job classes, not {shown(classes)}.")
+        raise invalid("classes", classes, "a list of job classes")
     if not result:
-        raise ModelError("classes must contain at least one job class; the list is empty.")
+        raise ModelError(
+            "classes must contain at least one job class; the list is empty.",
+            argument="classes",
+            given=classes,
+            allowed="at least one job class",
+        )
     return result
 
 
@@ -170,15 +170,11 @@ def _fitting(classes: object, servers: int) -> list[JobClass]:
     result = _listed(classes)
     for position, each in enumerate(result):
         if not isinstance(each, JobClass):
-            raise ModelError(
-                f"classes must contain job classes only, not {shown(each)}.", (position,)
-            )
+            raise invalid("each of classes", each, "a job class", where=(position,))
         if each.need > servers:
-            raise ModelError(
-                f"need of class {each.name or position!r} must be a whole number from 1 to "
-                f"{servers}, the servers of the system, not {each.need}.",
-                (position, "need"),
-            )
+            what = f"need of class {each.name or position!r}"
+            allowed = f"a whole number from 1 to {servers}, the servers of the system"
+            raise invalid(what, each.need, allowed, where=(position, "need"))
     return result
 
 
@@ -190,6 +186,9 @@ def _named(classes: list[JobClass]) -> tuple[JobClass, ...]:
             raise ModelError(
                 f"name {each.name!r} is given to two classes: use different names, or none.",
                 (position, "name"),
+                argument="name of a job class",
+                given=each.name,
+                advice="use different names, or none",
             )
         if each.name is not None:
             taken.add(each.name)

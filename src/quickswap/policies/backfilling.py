@@ -10,7 +10,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar, final
 
-from quickswap.model.system import System
 from quickswap.policies.base import Policy
 
 
@@ -35,9 +34,6 @@ class EASY(Policy):
     title: ClassVar[str] = "EASY"
     estimates: ClassVar[bool] = True
 
-    def _parameters(self, system: System) -> dict[str, object]:
-        return {}
-
 
 @final
 @dataclass(frozen=True, slots=True)
@@ -60,6 +56,3 @@ class Conservative(Policy):
     name: ClassVar[str] = "conservative"
     title: ClassVar[str] = "Conservative"
     estimates: ClassVar[bool] = True
-
-    def _parameters(self, system: System) -> dict[str, object]:
-        return {}

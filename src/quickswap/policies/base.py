@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+from abc import ABC
 from dataclasses import MISSING, fields, is_dataclass
 from typing import ClassVar, final
 
 from quickswap.errors import PolicyError, shown, unknown
 from quickswap.model.system import System
-from quickswap.policies.draining import WITH
 
 
 class Policy(ABC):
@@ -42,19 +41,22 @@ class Policy(ABC):
             PolicyError: the policy cannot serve this system, or a parameter does not suit it.
         """
         if not isinstance(system, System):
-            raise PolicyError(f"a policy serves a System, not {shown(system)}.")
-        parameters = self._parameters(system)
-        backfills = "horizons" in parameters
-        return {"name": f"{self.name}{WITH}" if backfills else self.name, **parameters}
+            raise PolicyError(
+                f"a policy serves a System, not {shown(system)}.",
+                argument="system",
+                given=system,
+                allowed="a System",
+            )
+        return {"name": self.name, **self._parameters(system)}
 
     @property
     def uses_estimates(self) -> bool:
         """Whether it uses the estimates of a log in a replay: always, or to backfill."""
         return self.estimates or any(getattr(self, name, 0) for name in ("backfill", "overrun"))
 
-    @abstractmethod
     def _parameters(self, system: System) -> dict[str, object]:
         """Return the parameters in full; raise PolicyError if they do not suit the system."""
+        return {}
 
     @property
     def label(self) -> str:
@@ -71,21 +73,20 @@ class Policy(ABC):
 def choice(value: object, what: str, known: tuple[str, ...]) -> str:
     """Return `value` if it is one of the known choices."""
     if not isinstance(value, str) or value not in known:
-        unknown(what, value, known, PolicyError)
+        unknown(what, value, known, PolicyError, argument=what)
     return value
 
 
-def not_a_policy(given: object) -> str:
-    """Return the message about an object that is not a policy."""
-    known = isinstance(given, type) and issubclass(given, Policy) and given is not Policy
-    if isinstance(given, type) and (known or callable(getattr(given, "start", None))):
+def not_a_policy(given: object) -> PolicyError:
+    """Return the error about an object that is not a policy."""
+    allowed = "a policy of quickswap, its spelling, or an object with a method start(view)"
+    fault, advice = f"{shown(given)} is not a policy", f"pass {allowed}"
+    if isinstance(given, type):
+        known = issubclass(given, Policy) and given is not Policy
         parameters = fields(given) if is_dataclass(given) else ()
         required = ", ".join(f"{each.name}=8" for each in parameters if each.default is MISSING)
-        return (
-            f"{given.__name__} is a class: pass an instance, as in "
-            f"{'qs.' if known else ''}{given.__name__}({required})."
-        )
-    return (
-        f"{shown(given)} is not a policy: pass a policy of quickswap, its spelling, or an object "
-        "with a method start(view)."
-    )
+        if known or callable(getattr(given, "start", None)):
+            fault = f"{given.__name__} is a class"
+            advice = f"pass an instance, as in {'qs.' if known else ''}{given.__name__}({required})"
+    message = f"{fault}: {advice}."
+    return PolicyError(message, argument="policy", given=given, allowed=allowed, advice=advice)

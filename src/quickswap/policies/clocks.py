@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import ClassVar, final
 
 from quickswap._check import boolean, positive
-from quickswap.errors import PolicyError, shown
+from quickswap.errors import PolicyError, invalid
 from quickswap.model.system import System
 from quickswap.policies.base import Policy
 
@@ -49,9 +49,7 @@ class NMSR(Policy):
             cycle = positive(self.cycle, "cycle of NMSR", PolicyError)
             object.__setattr__(self, "cycle", cycle)
         if not boolean(self.backfill):
-            raise PolicyError(
-                f"backfill of NMSR must be True or False, not {shown(self.backfill)}."
-            )
+            raise invalid("backfill of NMSR", self.backfill, "True or False", PolicyError)
         object.__setattr__(self, "backfill", bool(self.backfill))
 
     def _parameters(self, system: System) -> dict[str, object]:

@@ -55,7 +55,10 @@ def _schedules(
         if ratio <= 0:
             raise PolicyError(
                 f"NMSR has no schedule for class {name!r}, as its share of the load is too small: "
-                "leave the class out, or merge it with another."
+                "leave the class out, or merge it with another.",
+                argument="system",
+                given=name,
+                advice="leave the class out, or merge it with another",
             )
     by_need = sorted(range(len(needs)), key=lambda i: -needs[i])
     return tuple(sorted(mix, key=lambda each: [-each[0][i] for i in by_need]))

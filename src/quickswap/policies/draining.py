@@ -40,20 +40,18 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from quickswap._check import boolean, items, positive, real
-from quickswap.errors import PolicyError, shown
+from quickswap.errors import PolicyError, invalid
 
 if TYPE_CHECKING:
     from quickswap.model.distributions import Distribution
     from quickswap.model.system import System
 
-__all__ = ["OVERRUN", "RISK", "WITH", "Backfilling", "by_estimates"]
+__all__ = ["OVERRUN", "RISK", "Backfilling", "by_estimates"]
 
 RISK = 0.03
 """The value of `backfill=True`."""
 OVERRUN = 0.9
 """The value of `overrun=True`."""
-WITH = "-with-backfill"
-"""Suffix of a policy's name in the core if it backfills."""
 FINE = 64
 """Lengths of a drain that are compared, per factor of two."""
 SHORT = 2.0**-40
@@ -87,20 +85,24 @@ class Backfilling:
         if risk and most:
             raise PolicyError(
                 f"{policy} takes backfill or overrun, not both: backfill limits the probability "
-                "that a job outlasts the drain, overrun the expected number of such jobs."
+                "that a job outlasts the drain, overrun the expected number of such jobs.",
+                argument=f"overrun of {policy}",
+                given=most,
+                allowed="0 if backfill is given",
             )
         if believed is None:
             return cls(risk, most, None)
         if not (risk or most):
             raise PolicyError(
-                f"believed of {policy} requires overrun or backfill: give one of them."
+                f"believed of {policy} requires overrun or backfill: give one of them.",
+                argument=f"believed of {policy}",
+                given=believed,
+                advice="give overrun or backfill",
             )
         what = f"believed of {policy}"
         listed = items(believed)
         if not listed:
-            raise PolicyError(
-                f"{what} must be a list of factors, one for each class, not {shown(believed)}."
-            )
+            raise invalid(what, believed, "a list of factors, one for each class", PolicyError)
         factors = tuple(positive(each, f"each of {what}", PolicyError) for each in listed)
         return cls(risk, most, factors)
 
@@ -109,10 +111,10 @@ class Backfilling:
         return self.backfill > 0 or self.overrun > 0
 
     def parameters(self, system: System) -> dict[str, object]:
-        """Return the parameters of the core for each class, in seconds; empty without backfilling.
+        """Return the parameter `backfilling` of a policy in the core; empty without backfilling.
 
-        `horizons` are the least D at which jobs of the class are backfilled, `residuals` the mean
-        residual sizes; None if infinite.
+        For each class, in seconds: `horizons` are the least D at which its jobs are backfilled,
+        `residuals` the mean residual sizes; None if infinite.
 
         Raises:
             PolicyError: the length of `believed` is not the number of classes.
@@ -123,7 +125,9 @@ class Backfilling:
         if len(factors) != len(system.classes):
             raise PolicyError(
                 f"believed must contain one factor for each class, {len(system.classes)}, "
-                f"not {len(factors)}."
+                f"not {len(factors)}.",
+                given=self.believed,
+                allowed=f"{len(system.classes)} factors, one for each class",
             )
         distributions = [
             each.size if factor == 1 else each.size.scaled(factor)
@@ -137,7 +141,8 @@ class Backfilling:
         residuals = [
             distribution.second_moment / (2 * distribution.mean) for distribution in distributions
         ]
-        return {"horizons": _finite(horizons), "residuals": _finite(residuals)}
+        rule = {"horizons": _finite(horizons), "residuals": _finite(residuals)}
+        return {"backfilling": {"by": "distributions", **rule}}
 
     def details(self) -> list[str]:
         """Return the parameters as a label shows them, e.g. "overrun 0.9"."""
@@ -211,10 +216,8 @@ def _limit(given: object, what: str, kind: str, default: float) -> float:
         return default if given else 0.0
     value = real(given)
     if value is None or not 0 <= value < 1:
-        raise PolicyError(
-            f"{what} must be {kind} from 0 (no backfilling) to below 1, such as {default}, "
-            f"not {shown(given)}."
-        )
+        allowed = f"{kind} from 0 (no backfilling) to below 1, such as {default}"
+        raise invalid(what, given, allowed, PolicyError)
     return value
 
 
@@ -223,8 +226,5 @@ def _finite(values: list[float]) -> list[float | None]:
 
 
 def by_estimates(spec: dict[str, object]) -> dict[str, object]:
-    """Return the description of the same policy in the core for jobs with estimates."""
-    if "horizons" not in spec:
-        return spec
-    rest = {key: value for key, value in spec.items() if key not in ("horizons", "residuals")}
-    return rest | {"name": f"{spec['name']}-by-estimates"}
+    """Return the description of the same policy for jobs with estimates, which it then uses."""
+    return spec | {"backfilling": {"by": "estimates"}} if "backfilling" in spec else spec

@@ -23,9 +23,6 @@ class FCFS(Policy):
     name: ClassVar[str] = "fcfs"
     title: ClassVar[str] = "FCFS"
 
-    def _parameters(self, system: System) -> dict[str, object]:
-        return {}
-
 
 @final
 @dataclass(frozen=True, slots=True)
@@ -37,9 +34,6 @@ class FirstFit(Policy):
 
     name: ClassVar[str] = "first-fit"
     title: ClassVar[str] = "First-Fit"
-
-    def _parameters(self, system: System) -> dict[str, object]:
-        return {}
 
 
 @final
@@ -53,9 +47,6 @@ class MSF(Policy):
     name: ClassVar[str] = "msf"
     title: ClassVar[str] = "MSF"
 
-    def _parameters(self, system: System) -> dict[str, object]:
-        return {}
-
 
 @final
 @dataclass(frozen=True, slots=True)
@@ -64,9 +55,6 @@ class LSF(Policy):
 
     name: ClassVar[str] = "lsf"
     title: ClassVar[str] = "LSF"
-
-    def _parameters(self, system: System) -> dict[str, object]:
-        return {}
 
 
 @final

@@ -67,12 +67,16 @@ class DivisorFilling(Policy):
     preemptive: ClassVar[bool] = True
 
     def _parameters(self, system: System) -> dict[str, object]:
+        allowed = f"divide the {counted(system.servers, 'server')}"
         for name, need in zip(system.names, system.needs, strict=True):
             if system.servers % need:
                 raise PolicyError(
-                    "DivisorFilling requires needs that divide the "
-                    f"{counted(system.servers, 'server')}; class {name!r} needs {need}: use "
-                    "ServerFilling."
+                    f"DivisorFilling requires needs that {allowed}; class {name!r} needs {need}: "
+                    "use ServerFilling.",
+                    argument="system",
+                    given=need,
+                    allowed=f"needs that {allowed}",
+                    advice="use ServerFilling",
                 )
         return {}
 
@@ -98,6 +102,3 @@ class MaxWeight(Policy):
     name: ClassVar[str] = "max-weight"
     title: ClassVar[str] = "MaxWeight"
     preemptive: ClassVar[bool] = True
-
-    def _parameters(self, system: System) -> dict[str, object]:
-        return {}

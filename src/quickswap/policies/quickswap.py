@@ -17,7 +17,7 @@ from typing import ClassVar, final
 
 from quickswap._check import items, whole
 from quickswap._words import counted
-from quickswap.errors import PolicyError, shown, unknown
+from quickswap.errors import PolicyError, invalid, unknown
 from quickswap.model.system import System
 from quickswap.policies.base import Policy, choice
 from quickswap.policies.draining import Backfilling
@@ -71,7 +71,11 @@ class MSFQ(Policy):
                 f"all; this one has {counted(len(system.classes), 'class')} with needs from "
                 f"{min(system.needs)} to {max(system.needs)} on "
                 f"{counted(system.servers, 'server')}: use "
-                "AdaptiveQuickswap or StaticQuickswap."
+                "AdaptiveQuickswap or StaticQuickswap.",
+                argument="system",
+                given=system.needs,
+                allowed=f"needs 1 and {system.servers}",
+                advice="use AdaptiveQuickswap or StaticQuickswap",
             )
         highest = system.servers if self.drain == "on_demand" else system.servers - 1
         threshold = system.servers - 1 if self.threshold is None else self.threshold
@@ -146,7 +150,12 @@ class StaticQuickswap(Policy):
         believed: Iterable[float] | None = None,
     ) -> None:
         if threshold is not None and thresholds is not None:
-            raise PolicyError("StaticQuickswap takes threshold or thresholds, not both.")
+            raise PolicyError(
+                "StaticQuickswap takes threshold or thresholds, not both.",
+                argument="thresholds of Static Quickswap",
+                given=thresholds,
+                allowed="None if threshold is given",
+            )
         if threshold is not None:
             threshold = _natural(threshold, "threshold of Static Quickswap")
         if thresholds is not None:
@@ -183,14 +192,13 @@ class StaticQuickswap(Policy):
         cycle = []
         for each in self.order:
             if isinstance(each, str) and each not in positions:
-                unknown("class in the order of Static Quickswap", each, positions, PolicyError)
+                what = "class in the order of Static Quickswap"
+                unknown(what, each, positions, PolicyError, argument=what)
             cycle.append(positions[each] if isinstance(each, str) else each)
         if sorted(cycle) != list(classes):
-            raise PolicyError(
-                f"order of Static Quickswap must contain each of the "
-                f"{counted(len(classes), 'class')} once, by name or by position "
-                f"from 0 to {len(classes) - 1}, not {shown(list(self.order))}."
-            )
+            last, number = len(classes) - 1, counted(len(classes), "class")
+            allowed = f"each of the {number} once, by name or by position from 0 to {last}"
+            raise invalid("order of Static Quickswap", list(self.order), allowed, PolicyError)
         return cycle
 
     def _slots(self, system: System) -> list[int]:
@@ -203,10 +211,9 @@ class StaticQuickswap(Policy):
         if self.thresholds is None:
             return most
         if len(self.thresholds) != len(most):
-            raise PolicyError(
-                f"thresholds of Static Quickswap must be as many as the classes, {len(most)}, "
-                f"not {len(self.thresholds)}."
-            )
+            allowed = f"as many as the classes, {len(most)}"
+            given = len(self.thresholds)
+            raise invalid("thresholds of Static Quickswap", given, allowed, PolicyError)
         rows = zip(system.names, self.thresholds, most, strict=True)
         return [
             whole(slots, f"threshold of Static Quickswap for class {name!r}", 0, top, PolicyError)
@@ -287,5 +294,5 @@ def _items(values: object, what: str) -> list[object]:
     """Return the items of a list, tuple or array."""
     given = items(values)
     if given is None:
-        raise PolicyError(f"{what} must be a list, not {shown(values)}.")
+        raise invalid(what, values, "a list", PolicyError)
     return given

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from dataclasses import MISSING, fields, is_dataclass
 
 from quickswap._words import split
-from quickswap.errors import PolicyError, shown, unknown
+from quickswap.errors import PolicyError, invalid, unknown
 from quickswap.policies.backfilling import EASY, Conservative
 from quickswap.policies.base import Policy, not_a_policy
 from quickswap.policies.clocks import NMSR, RandomizedTimers
@@ -49,9 +49,8 @@ def parse(text: str) -> Policy:
         PolicyError: an unknown name, parameter or choice, a value out of range, or no `key=value`.
     """
     if not isinstance(text, str):
-        raise PolicyError(
-            f"the spelling of a policy must be text such as 'msfq:threshold=31', not {shown(text)}."
-        )
+        allowed = "text such as 'msfq:threshold=31'"
+        raise invalid("the spelling of a policy", text, allowed, PolicyError)
     name, given = split(text, "policy", PolicyError)
     known = {kind.name: kind for kind in POLICIES}
     plain = name.lower().replace("_", "-")
@@ -61,15 +60,26 @@ def parse(text: str) -> Policy:
     for key in given:
         if key not in parameters:
             if not parameters:
-                raise PolicyError(f"policy {plain} has no parameters: remove {key!r}.")
+                raise PolicyError(
+                    f"policy {plain} has no parameters: remove {key!r}.",
+                    given=key,
+                    advice=f"remove {key!r}",
+                )
             unknown(f"parameter of policy {plain}", key, parameters, PolicyError)
     for key, default in parameters.items():
         if default is MISSING and key not in given:
-            raise PolicyError(f"policy {plain} requires {key}, as in {plain}:{key}=8.")
+            raise PolicyError(
+                f"policy {plain} requires {key}, as in {plain}:{key}=8.",
+                argument=f"{key} of policy {plain}",
+                advice=f"give {key}, as in {plain}:{key}=8",
+            )
     build: Callable[..., Policy] = known[plain]
     lists = known[plain].lists
     return build(
-        **{key: _list(value) if key in lists else _item(value) for key, value in given.items()}
+        **{
+            key: tuple(map(_item, value.split("+"))) if key in lists else _item(value)
+            for key, value in given.items()
+        }
     )
 
 
@@ -80,7 +90,7 @@ def spell(policy: Policy) -> str:
         PolicyError: the name of a class cannot be spelled.
     """
     if not isinstance(policy, Policy):
-        raise PolicyError(not_a_policy(policy))
+        raise not_a_policy(policy)
     changed = {
         key: getattr(policy, key)
         for key, default in _parameters(type(policy)).items()
@@ -95,10 +105,6 @@ def _parameters(kind: type[Policy]) -> dict[str, object]:
     if not is_dataclass(kind):
         raise PolicyError(f"{kind.__name__} is not a policy of the core, so it has no spelling.")
     return {field.name: field.default for field in fields(kind)}
-
-
-def _list(text: str) -> tuple[object, ...]:
-    return tuple(map(_item, text.split("+")))
 
 
 def _item(text: str) -> object:
@@ -124,6 +130,8 @@ def _spelled(value: object) -> str:
             _item(each) != each or each != each.strip() or set(each) & set("+,=")
         ):
             raise PolicyError(
-                f"class {each!r} has a name that cannot be spelled: give its position."
+                f"class {each!r} has a name that cannot be spelled: give its position.",
+                given=each,
+                advice="give its position",
             )
     return "+".join(map(str, value))

@@ -121,8 +121,7 @@ class ReplayJobs:
         size = Exponential(mean=1.0)
         grouped = System(self.inputs.servers, [JobClass(need, 1.0, size) for need in largest])
         first = np.searchsorted(self.needs, [low for low, _ in self.groups])
-        spec = policy.resolve(grouped)
-        return spec | {"name": f"{spec['name']}-on-groups", "groups": first.tolist()}
+        return policy.resolve(grouped) | {"groups": first.tolist()}
 
     def with_waits(self) -> ReplayJobs:
         """Return the jobs with a known wait."""

@@ -88,9 +88,7 @@ def stability(system: System | str | Path, policy: Policy | str) -> Stability:
             allowed="a policy of quickswap",
         )
     if not isinstance(policy, Policy):
-        raise PolicyError(
-            not_a_policy(policy), argument="policy", given=policy, allowed="a policy of quickswap"
-        )
+        raise not_a_policy(policy)
     policy.resolve(system)
     capacity = system.capacity
     known = None

@@ -187,7 +187,7 @@ def threshold_of(policy: Policy, system: System) -> tuple[int, str] | None:
         return None
     if isinstance(policy, MSF):
         return 0, "on_demand"
-    if "horizons" in policy.resolve(system):  # it backfills
+    if "backfilling" in policy.resolve(system):
         return None
     if isinstance(policy, AdaptiveQuickswap):
         return slots, "on_demand"

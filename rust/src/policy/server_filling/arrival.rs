@@ -3,7 +3,7 @@
 //! M and the jobs served are kept from event to event: of each level of need the oldest jobs are served.
 
 use crate::book::{NO_JOB, Slot};
-use crate::policy::served_prefixes::ServedPrefixes;
+use crate::policy::shared::ServedPrefixes;
 use crate::policy::{Change, Preemptive, View};
 use crate::station::Bits;
 use crate::system::System;

@@ -7,8 +7,8 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from typing import ClassVar, Self
 
-from quickswap._check import number, positive
-from quickswap.errors import ModelError, inside, shown, unknown
+from quickswap._check import check_keys, number, positive
+from quickswap.errors import ModelError, inside, invalid, shown, unknown
 
 DISTRIBUTIONS: dict[str, type[Distribution]] = {}
 """Every distribution by its name in files; each is registered when its module is imported."""
@@ -100,19 +100,15 @@ class Distribution(ABC):
             ModelError: an unknown distribution or key, or a value out of range.
         """
         if not isinstance(data, Mapping) or "distribution" not in data:
-            raise ModelError(
-                "a distribution must be a table with its parameters and the key distribution, one "
-                f"of {', '.join(DISTRIBUTIONS)}, not {shown(data)}."
-            )
+            form = "a table with its parameters and the key distribution"
+            raise invalid("a distribution", data, f"{form}, one of {', '.join(DISTRIBUTIONS)}")
         name = data["distribution"]
         if not isinstance(name, str) or name not in DISTRIBUTIONS:
             unknown("distribution", name, DISTRIBUTIONS, where=("distribution",))
         distribution = DISTRIBUTIONS[name]
         parameters = {key: value for key, value in data.items() if key != "distribution"}
         allowed = list(dict.fromkeys(name for form in distribution.forms for name in form))
-        for key in parameters:
-            if key not in allowed:
-                unknown(f"key of the distribution {distribution.kind}", key, allowed, where=(key,))
+        check_keys(parameters, f"the distribution {distribution.kind}", allowed)
         distribution._form(**parameters)
         build: Callable[..., Distribution] = distribution
         return build(**parameters)
@@ -126,7 +122,12 @@ class Distribution(ABC):
                 return form
         ways = ", or ".join(" and ".join(form) for form in cls.forms)
         got = " and ".join(sorted(names)) or "nothing"
-        raise ModelError(f"{cls.__name__} takes {ways}, not {got}.")
+        raise ModelError(
+            f"{cls.__name__} takes {ways}, not {got}.",
+            argument=f"parameters of {cls.__name__}",
+            given=tuple(sorted(names)),
+            allowed=ways,
+        )
 
     @classmethod
     def _positive(cls, name: str, value: object) -> float:
@@ -143,9 +144,7 @@ class Distribution(ABC):
         for name, value in values.items():
             object.__setattr__(self, name, value)
         if not 0 < self.mean < math.inf:
-            raise ModelError(
-                f"the mean of {shown(self)} must be positive and finite, not {self.mean:g}."
-            )
+            raise invalid(f"the mean of {shown(self)}", self.mean, "positive and finite")
 
 
 def exp(x: float) -> float:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import ClassVar, Self, final
 
 from quickswap._check import numbers
-from quickswap.errors import ModelError, inside
+from quickswap.errors import inside, invalid
 from quickswap.model.distributions.base import Distribution, power
 
 
@@ -69,7 +69,7 @@ class Uniform(Distribution):
             low, high = 0.0, 2 * self._positive("mean", mean)
         low, high = self._number("low", low, 0.0), self._positive("high", high)
         if low > high:
-            raise ModelError(f"low of Uniform must be at most its high, {high:g}, not {low:g}.")
+            raise invalid("low of Uniform", low, f"at most its high, {high:g}")
         self._store(low=low, high=high)
 
     @property
@@ -135,13 +135,11 @@ class Empirical(Distribution):
             given = (1.0,) * len(points) if weights is None else weights
             masses = numbers(given, "weights of Empirical", 0.0)
             if len(masses) != len(points):
-                raise ModelError(
-                    f"weights of Empirical must be as many as its values, {len(points)}, "
-                    f"not {len(masses)}."
-                )
+                allowed = f"as many as its values, {len(points)}"
+                raise invalid("weights of Empirical", len(masses), allowed)
             total = _sum(masses)
             if not 0 < total < math.inf:
-                raise ModelError("weights of Empirical must add up to a positive finite number.")
+                raise invalid("sum of the weights of Empirical", total, "positive and finite")
         pairs = [(x, w) for x, w in zip(points, masses, strict=True) if w > 0]
         mean = _sum(w * x for x, w in pairs) / total
         variance = _sum(w * ((x - mean) * (x - mean)) for x, w in pairs) / total

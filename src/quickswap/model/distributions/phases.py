@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import ClassVar, Self, final
 
 from quickswap._check import numbers, whole
-from quickswap.errors import ModelError, inside
+from quickswap.errors import inside, invalid
 from quickswap.model.distributions.base import Distribution, power
 
 
@@ -180,20 +180,15 @@ class Hyperexponential(Distribution):
             probabilities, rates = _balanced(mean, scv)
         with inside("probabilities"):
             weights = numbers(probabilities, "probabilities of Hyperexponential", 0.0)
-            if abs(math.fsum(weights) - 1) > 1e-9:
-                total = f"{math.fsum(weights):.12g}"
-                raise ModelError(
-                    f"probabilities of Hyperexponential must add up to 1, not {total}."
-                )
+            if abs((total := math.fsum(weights)) - 1) > 1e-9:
+                raise invalid("sum of the probabilities of Hyperexponential", total, "1")
         with inside("rates"):
             speeds = numbers(rates, "rates of Hyperexponential")
             for speed in speeds:
                 self._positive("rates", speed)
             if len(speeds) != len(weights):
-                raise ModelError(
-                    f"rates of Hyperexponential must be as many as its probabilities, "
-                    f"{len(weights)}, not {len(speeds)}."
-                )
+                allowed = f"as many as its probabilities, {len(weights)}"
+                raise invalid("rates of Hyperexponential", len(speeds), allowed)
         self._store(probabilities=weights, rates=speeds)
 
     @property

@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass
 from typing import ClassVar, Self, final
 
-from quickswap.errors import ModelError
+from quickswap.errors import ModelError, invalid
 from quickswap.model.distributions.base import Distribution, exp, expm1, power
 
 
@@ -132,6 +132,10 @@ class Pareto(Distribution):
                 f"Pareto of shape {shape:g} has no finite mean: take a shape above 1, or "
                 "BoundedPareto.",
                 ("shape",),
+                argument="shape of Pareto",
+                given=shape,
+                allowed="above 1",
+                advice="take a shape above 1, or BoundedPareto",
             )
         if "mean" in form:
             scale = self._positive("mean", mean) * (shape - 1) / shape
@@ -185,7 +189,7 @@ class BoundedPareto(Distribution):
             self._positive("high", high),
         )
         if low >= high:
-            raise ModelError(f"low of BoundedPareto must be below its high, {high:g}, not {low:g}.")
+            raise invalid("low of BoundedPareto", low, f"below its high, {high:g}")
         self._store(shape=shape, low=low, high=high)
 
     def moment(self, order: int) -> float:

@@ -3,11 +3,12 @@
 
 use std::collections::BTreeSet;
 
-use super::{Backfill, Choice, Drain, Parameters, View};
+use super::{Backfill, Drain};
 use crate::book::Slot;
 use crate::error::Error;
-use crate::policy::Sight;
-use crate::policy::estimates::EstimatedEnds;
+use crate::policy::shared::EstimatedEnds;
+use crate::policy::{Choice, Sight, View};
+use crate::system::System;
 
 /// The rule by estimates.
 #[derive(Clone)]
@@ -25,12 +26,14 @@ fn horizon(ends: &EstimatedEnds, view: View<'_>, drain: Drain) -> f64 {
     leaving.map(|(_, job)| job.start + job.expected).fold(shadow, f64::max)
 }
 
+impl ByEstimates {
+    pub(super) fn new(system: &System) -> Self {
+        Self { ends: EstimatedEnds::default(), shortest: vec![BTreeSet::new(); system.classes.len()] }
+    }
+}
+
 impl Backfill for ByEstimates {
     const SIGHT: Sight = Sight::Jobs;
-
-    fn build(parameters: &Parameters<'_>) -> Result<Self, Error> {
-        Ok(Self { ends: EstimatedEnds::default(), shortest: vec![BTreeSet::new(); parameters.system().classes.len()] })
-    }
 
     fn next(&mut self, view: View<'_>, drain: Drain) -> Choice {
         let (station, book) = (view.station, view.book);

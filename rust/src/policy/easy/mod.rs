@@ -3,22 +3,23 @@
 //! that fits now and that either is estimated to end no later than the shadow or needs no more than the extra servers. A job
 //! beyond its estimated end is taken to end now.
 
-use super::estimates::{EstimatedEnds, QueueTree};
-use super::{Choice, Parameters, Policy, Sight, View};
+mod queue_tree;
+
+use super::shared::EstimatedEnds;
+use super::{Choice, Parameters, Policy, PolicyVisitor, Sight, View};
 use crate::book::Slot;
 use crate::error::Error;
+use queue_tree::QueueTree;
+
+pub(super) fn build<V: PolicyVisitor>(_: &Parameters<'_>, visitor: V) -> Result<V::Output, Error> {
+    Ok(visitor.visit(Easy { ends: EstimatedEnds::default(), queue: QueueTree::default() }))
+}
 
 /// EASY.
 #[derive(Clone)]
-pub struct Easy {
+struct Easy {
     ends: EstimatedEnds,
     queue: QueueTree,
-}
-
-impl Easy {
-    pub(super) fn build(_: &Parameters<'_>) -> Result<Self, Error> {
-        Ok(Self { ends: EstimatedEnds::default(), queue: QueueTree::default() })
-    }
 }
 
 impl Policy for Easy {

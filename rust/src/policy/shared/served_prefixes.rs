@@ -1,7 +1,7 @@
 //! The jobs in service if each lane serves its oldest jobs: a count and the first job not served describe them.
 
-use super::{Change, View};
 use crate::book::{NO_JOB, Slot};
+use crate::policy::{Change, View};
 
 #[derive(Clone, Copy)]
 struct ServedPrefix {

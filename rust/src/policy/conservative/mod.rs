@@ -20,19 +20,27 @@
 //! A job with an estimated size of 0 reserves the shortest interval that a float can represent; its completion then counts
 //! as an early end.
 
+mod need_index;
+mod profile;
+
 use std::collections::BTreeSet;
 
-use super::estimates::{NeedIndex, Profile, until};
-use super::{Choice, Parameters, Policy, Sight, View};
+use super::{Choice, Parameters, Policy, PolicyVisitor, Sight, View};
 use crate::book::{Job, Slot};
 use crate::error::Error;
+use need_index::NeedIndex;
+use profile::{Profile, until};
+
+pub(super) fn build<V: PolicyVisitor>(parameters: &Parameters<'_>, visitor: V) -> Result<V::Output, Error> {
+    Ok(visitor.visit(Conservative::new(parameters.system().servers)))
+}
 
 /// Of a job that is not a candidate.
 const NO_INTERVAL: (f64, f64) = (f64::INFINITY, 0.0);
 
 /// Conservative.
 #[derive(Clone)]
-pub struct Conservative {
+struct Conservative {
     profile: Profile,
     /// Reservation of each waiting job, seconds, by slot.
     reserved: Vec<f64>,
@@ -51,9 +59,8 @@ pub struct Conservative {
 }
 
 impl Conservative {
-    pub(super) fn build(parameters: &Parameters<'_>) -> Result<Self, Error> {
-        let servers = parameters.system().servers;
-        Ok(Self {
+    fn new(servers: u32) -> Self {
+        Self {
             profile: Profile::new(servers),
             needs: NeedIndex::new(servers),
             reserved: Vec::new(),
@@ -62,7 +69,7 @@ impl Conservative {
             candidates: BTreeSet::new(),
             freed: Vec::new(),
             changed: false,
-        })
+        }
     }
 
     /// Gives a job that has no reservation the earliest one.

@@ -6,9 +6,10 @@
 use std::sync::Arc;
 
 use super::departures::Departures;
-use super::{Backfill, Choice, Drain, Parameters, View};
+use super::{Backfill, Drain};
 use crate::book::Slot;
 use crate::error::Error;
+use crate::policy::{Choice, Parameters, View};
 use crate::station::{Bits, Station};
 
 /// Harmonic numbers in the table; beyond, the asymptotic series is exact to double precision.
@@ -40,6 +41,40 @@ fn harmonic(n: u32) -> f64 {
 }
 
 impl ByDistributions {
+    /// Reads the horizons and residuals of the classes.
+    pub(super) fn new(parameters: &Parameters<'_>) -> Result<Self, Error> {
+        let system = parameters.system();
+        let classes = system.classes.len();
+        let read = |key| {
+            // JSON has no infinity: null
+            let values: Vec<Option<f64>> = parameters.get(key)?;
+            let positive = values.iter().flatten().all(|&value| value >= 0.0);
+            if values.len() != classes || !positive {
+                return Err(Error::argument(key, values, "one number of at least 0 for each class"));
+            }
+            Ok(system.given.iter().map(|&given| values[given].unwrap_or(f64::INFINITY)).collect::<Vec<f64>>())
+        };
+        let most = system.classes.iter().map(|class| system.servers / class.need).max().unwrap_or(0);
+        let mut sum = 0.0;
+        let above = (1..=most.min(KEPT as u32 - 1)).map(|i| {
+            sum += 1.0 / f64::from(i);
+            sum
+        });
+        let horizons = read("horizons")?;
+        let mut by_horizon: Vec<u32> = (0..classes as u32).collect();
+        by_horizon.sort_by(|&a, &b| horizons[a as usize].total_cmp(&horizons[b as usize]));
+        Ok(Self {
+            horizons,
+            residuals: read("residuals")?,
+            harmonics: std::iter::once(0.0).chain(above).collect(),
+            departures: Departures::new(classes),
+            known: None,
+            short: Bits::new(classes),
+            shorter: 0,
+            by_horizon,
+        })
+    }
+
     /// The time after which all `jobs` of a class are expected to complete.
     #[inline]
     fn gone(&self, class: u32, jobs: u32) -> f64 {
@@ -81,39 +116,6 @@ impl ByDistributions {
 }
 
 impl Backfill for ByDistributions {
-    fn build(parameters: &Parameters<'_>) -> Result<Self, Error> {
-        let system = parameters.system();
-        let classes = system.classes.len();
-        let read = |key| {
-            // JSON has no infinity: null
-            let values: Vec<Option<f64>> = parameters.get(key)?;
-            let positive = values.iter().flatten().all(|&value| value >= 0.0);
-            if values.len() != classes || !positive {
-                return Err(Error::argument(key, values, "one number of at least 0 for each class"));
-            }
-            Ok(system.given.iter().map(|&given| values[given].unwrap_or(f64::INFINITY)).collect::<Vec<f64>>())
-        };
-        let most = system.classes.iter().map(|class| system.servers / class.need).max().unwrap_or(0);
-        let mut sum = 0.0;
-        let above = (1..=most.min(KEPT as u32 - 1)).map(|i| {
-            sum += 1.0 / f64::from(i);
-            sum
-        });
-        let horizons = read("horizons")?;
-        let mut by_horizon: Vec<u32> = (0..classes as u32).collect();
-        by_horizon.sort_by(|&a, &b| horizons[a as usize].total_cmp(&horizons[b as usize]));
-        Ok(Self {
-            horizons,
-            residuals: read("residuals")?,
-            harmonics: std::iter::once(0.0).chain(above).collect(),
-            departures: Departures::new(classes),
-            known: None,
-            short: Bits::new(classes),
-            shorter: 0,
-            by_horizon,
-        })
-    }
-
     #[inline]
     fn next(&mut self, view: View<'_>, drain: Drain) -> Choice {
         let station = view.station;
@@ -212,7 +214,7 @@ mod tests {
         let residuals: Vec<u32> = rows.iter().map(|row| row.4).collect();
         let spec = json!({"horizons": horizons, "residuals": residuals});
         let parameters = Parameters { spec: spec.as_object().unwrap(), system: &system };
-        let mut rule = ByDistributions::build(&parameters).unwrap();
+        let mut rule = ByDistributions::new(&parameters).unwrap();
         let book = Book::new(0, false);
         rule.restore(View { station: &station, book: &book }).unwrap();
         (system, rule, station)

@@ -6,12 +6,11 @@ mod departures;
 mod distributions;
 mod estimates;
 
-pub use distributions::ByDistributions;
-pub use estimates::ByEstimates;
-
-use super::{Choice, Parameters, Sight, View};
 use crate::book::Slot;
 use crate::error::Error;
+use crate::policy::{Choice, Parameters, Sight, View};
+use distributions::ByDistributions;
+use estimates::ByEstimates;
 
 /// What a drain is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -29,15 +28,33 @@ impl Drain {
     }
 }
 
+/// The rule of a policy's parameter `backfilling`.
+pub enum Rule {
+    /// No backfilling.
+    Never,
+    /// By the size distributions of the classes.
+    ByDistributions(ByDistributions),
+    /// By the estimates of the jobs.
+    ByEstimates(ByEstimates),
+}
+
+impl Rule {
+    /// Reads the parameter, which is missing without backfilling.
+    pub fn of(parameters: &Parameters<'_>) -> Result<Self, Error> {
+        let Some(rule) = parameters.nested("backfilling")? else { return Ok(Self::Never) };
+        Ok(match rule.choose("by", ["distributions", "estimates"])? {
+            0 => Self::ByDistributions(ByDistributions::new(&rule)?),
+            _ => Self::ByEstimates(ByEstimates::new(rule.system())),
+        })
+    }
+}
+
 /// A rule of backfilling. It is notified of starts and ends as a policy is.
 pub trait Backfill: Clone + Send + Sync {
     /// Jobs may be backfilled at all.
     const ON: bool = true;
     /// What it looks at.
     const SIGHT: Sight = Sight::Counts;
-
-    /// Reads its parameters.
-    fn build(parameters: &Parameters<'_>) -> Result<Self, Error>;
 
     /// Which job starts while the target cannot?
     fn next(&mut self, view: View<'_>, drain: Drain) -> Choice;
@@ -66,10 +83,6 @@ pub struct Never;
 
 impl Backfill for Never {
     const ON: bool = false;
-
-    fn build(_: &Parameters<'_>) -> Result<Self, Error> {
-        Ok(Self)
-    }
 
     #[inline]
     fn next(&mut self, _: View<'_>, _: Drain) -> Choice {

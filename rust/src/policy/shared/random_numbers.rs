@@ -1,7 +1,7 @@
 //! The random numbers of a policy: a stream of its own, so that the jobs stay the same whatever it draws.
 
-use super::Parameters;
 use crate::error::Error;
+use crate::policy::Parameters;
 use crate::random::{self, Stream, streams};
 
 /// Source of the random numbers.

@@ -1,0 +1,13 @@
+//! What several policies share.
+
+mod backfill;
+mod estimated_ends;
+mod lines;
+mod random_numbers;
+mod served_prefixes;
+
+pub use backfill::{Backfill, Drain, Never, Rule};
+pub use estimated_ends::EstimatedEnds;
+pub use lines::{Classes, Groups, Lines};
+pub use random_numbers::RandomNumbers;
+pub use served_prefixes::ServedPrefixes;
