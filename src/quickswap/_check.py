@@ -92,7 +92,11 @@ def integer(value: object) -> int | None:
 
 def real(value: object) -> float | None:
     """Return a number as a plain float, or None if it is not a number or too large for a float."""
-    if boolean(value) or isinstance(value, str | bytes) or not isinstance(value, SupportsFloat):
+    if isinstance(value, float):
+        return float(value)
+    if boolean(value) or isinstance(value, str | bytes):
+        return None
+    if not isinstance(value, int | SupportsFloat):  # the latter is slow to check
         return None
     try:
         return float(value)

@@ -10,6 +10,7 @@ import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import chain, count
 from typing import Any, Self, final
 
@@ -25,7 +26,7 @@ MOST_SERVERS = 2**24
 
 
 @final
-@dataclass(frozen=True, slots=True, init=False)
+@dataclass(frozen=True, init=False)
 class System:
     """`servers` identical servers and the classes of jobs they serve.
 
@@ -49,27 +50,27 @@ class System:
         with inside("classes"):
             object.__setattr__(self, "classes", _named(_fitting(classes, self.servers)))
 
-    @property
+    @cached_property
     def names(self) -> tuple[str, ...]:
         """Name of each class, no two the same."""
         return tuple(str(each.name) for each in self.classes)
 
-    @property
+    @cached_property
     def needs(self) -> tuple[int, ...]:
         """Servers needed by a job of each class."""
         return tuple(each.need for each in self.classes)
 
-    @property
+    @cached_property
     def arrival_rate(self) -> float:
         """Arrivals per second, all classes together."""
         return math.fsum(each.arrival_rate for each in self.classes)
 
-    @property
+    @cached_property
     def class_loads(self) -> tuple[float, ...]:
         """Share of all servers that each class keeps busy if all its jobs are served."""
         return tuple(each.work / self.servers for each in self.classes)
 
-    @property
+    @cached_property
     def load(self) -> float:
         """Share of the servers that the jobs keep busy, the sum of need x rate x mean size over k.
 
@@ -77,20 +78,20 @@ class System:
         """
         return math.fsum(self.class_loads)
 
-    @property
+    @cached_property
     def load_shares(self) -> tuple[float, ...]:
         """Share of each class in the load."""
         loads = self.class_loads
         total = math.fsum(loads)
         return tuple(load / total for load in loads)
 
-    @property
+    @cached_property
     def job_shares(self) -> tuple[float, ...]:
         """Share of each class among the arrivals."""
         total = self.arrival_rate
         return tuple(each.arrival_rate / total for each in self.classes)
 
-    @property
+    @cached_property
     def capacity(self) -> float:
         """The total arrival rate, at this mix of classes, below which some policy is stable.
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import MISSING, fields, is_dataclass
+from functools import lru_cache
 
 from quickswap._words import split
 from quickswap.errors import PolicyError, invalid, unknown
@@ -51,6 +52,11 @@ def parse(text: str) -> Policy:
     if not isinstance(text, str):
         allowed = "text such as 'msfq:threshold=31'"
         raise invalid("the spelling of a policy", text, allowed, PolicyError)
+    return _parse(text)
+
+
+@lru_cache(maxsize=1024)
+def _parse(text: str) -> Policy:
     name, given = split(text, "policy", PolicyError)
     known = {kind.name: kind for kind in POLICIES}
     plain = name.lower().replace("_", "-")
