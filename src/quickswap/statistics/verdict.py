@@ -38,9 +38,6 @@ CROWD = 30.0
 """Mean number in system at the end below which growth is not taken seriously."""
 PILE, PILE_SHARE = 1000.0, 0.05
 """Jobs left at the end of a replication, and their share of the arrivals, that make a pile."""
-FAR_OFFERED, FAR_USED = 0.6, 1.0
-"""The same half-widths, over the square root of its probability, beyond which a tail is not known:
-values above a percentile come in excursions of the backlog, and a run sees few of these."""
 FILLED = 1_000_000
 """Arrivals below which a pile says nothing: near its capacity a stable system still fills up."""
 ENOUGH = 30
@@ -57,6 +54,9 @@ NEAR_OFFERED, NEAR_USED = 0.12, 0.2
 the limit of stability, beyond which a run is short beside the swings of the backlog. The first
 follows from the moments of the model, so that no luck gets a run past it; the second knows the
 policy, whose cycles may be longer. `verification/coverage.py` measures what they achieve."""
+FAR_OFFERED, FAR_USED = 0.5, 0.85
+"""The same, over the square root of its probability, beyond which a tail is not known: values above
+a percentile come in excursions of the backlog, and a run sees few of these."""
 SPREAD = 0.3
 """Half-width of the second moment of the sizes that arrive, relative to it, beyond which a run has
 not seen the rare sizes that waiting times come from: the mean wait is proportional to it."""
