@@ -131,7 +131,7 @@ def growth(effort: Effort) -> Iterator[Row]:
     msf, adaptive = "msf", "adaptive-quickswap"
     few, many = many_classes(2), many_classes(2000)
     plain, scaled, wide = one_or_all(32, 1), one_or_all(2**20, 2**15), one_or_all(2**20, 1)
-    # Under MSF the lights of the wide system never run out, so that no heavy job is ever served.
+    # Under MSF the lights of the wide system never run out, so no heavy job is ever served.
     for what, policy, before, after, limit in (
         ("k = 2^20 / k = 32, needs in proportion", msf, plain, scaled, 2.0),
         ("k = 2^20 / k = 32, needs in proportion", adaptive, plain, scaled, 2.0),

@@ -38,7 +38,7 @@ print(json.dumps({"seconds": seconds, "bytes": (peak() - before) / len(log), "jo
 
 
 def swf(count: int) -> bytes:
-    """A log of so many jobs as an archive would publish it, each field known or -1."""
+    """A log of this many jobs as an archive would publish it, each field known or -1."""
     rng = np.random.default_rng(1)
     need = rng.integers(1, 65, count)
     known = {

@@ -1,6 +1,6 @@
 """Measure the numbers of choosing.md: `python docs/measured.py`, some minutes on two cores.
 
-Writes one file per table to docs/measured/. Seeds are fixed, so that the same version of quickswap
+Writes one file per table to docs/measured/. Seeds are fixed, so the same version of quickswap
 writes the same files.
 """
 

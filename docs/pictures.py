@@ -1,7 +1,7 @@
 """Draw the pictures of policies.md: one small trace of jobs, served by every policy in turn.
 
 Run it as `python docs/pictures.py`; it writes docs/_static/policies/*.svg. Each schedule comes from
-the core, so that a picture shows the actual decisions of the policy.
+the core, so a picture shows the actual decisions of the policy.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ UNIT = 1.0
 """Seconds: all times of the trace that a preemptive policy serves are whole multiples of it."""
 END = 19.0
 """Right end of the time axes, seconds."""
-# Light, middle and dark, so that they differ in grey; colour-blind safe, of Okabe and Ito.
+# Light, middle and dark so that they differ in grey; colour-blind safe, of Okabe and Ito.
 FILL = {1: "#F0E442", 2: "#56B4E9", 4: "#0072B2"}
 INK = {1: "black", 2: "black", 4: "white"}
 STYLE: Any = {
@@ -121,7 +121,7 @@ def schedule(trace: Trace, policy: qs.Policy) -> Intervals:
         starts, ends = served(trace, policy, trace.sizes)
         return [[(start, end)] for start, end in zip(starts, ends, strict=True)]
     # The core returns ends only. A policy that ignores sizes treats a job independently of its size
-    # until the job ends, so that a shortened copy ends when that part of the job has been served.
+    # until the job ends, so a shortened copy ends when that part of the job has been served.
     intervals: Intervals = []
     for job, size in enumerate(trace.sizes):
         pieces: list[tuple[float, float]] = []

@@ -47,7 +47,7 @@ def log_of(folder: Path, jobs: Iterable[Row], servers: int = 8, without: str = "
 
 
 def busy(weeks: int = 12, load: float = 0.9, seed: int = 5, bursts: int = 0) -> pl.DataFrame:
-    """Return jobs of a machine of 8 servers; with `bursts` all on so many days."""
+    """Return jobs of a machine of 8 servers; with `bursts` all on this many days."""
     draw = np.random.default_rng(seed)
     jobs, span = 1500, weeks * WEEK
     need = draw.choice([1, 2, 8], jobs, p=[0.7, 0.2, 0.1])

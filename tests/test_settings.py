@@ -30,7 +30,7 @@ COMPARED: dict[str, Any] = {"policies": ["msf"], "jobs": 2000}
 GRID: dict[str, Any] = {"engine": "jumps", "jobs": 2000}
 REPLAYED: dict[str, Any] = {"policies": ["easy"]}
 SAME = object()
-"""In place of what changes: the setting says how the work is done, not what comes out."""
+"""Instead of what changes: the setting says how the work is done, not what comes out."""
 
 SIMULATION: dict[str, tuple[Any, Any]] = {
     "jobs": (4000, 0),
@@ -184,7 +184,7 @@ VERBS: dict[str, tuple[Callable[..., Any], Callable[..., Any], dict[str, tuple[A
     ),
 }
 SUBJECTS = {"system", "model", "models", "policy", "log", "first", "second", "path", "cls_"}
-"""What a verb is about, in place of a setting of it; tests of each verb cover them."""
+"""What a verb is about, instead of a setting of it; tests of each verb cover them."""
 TYPED = {
     "simulate": SimulationSettings,
     "compare": SimulationSettings,

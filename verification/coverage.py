@@ -88,7 +88,7 @@ class Cell:
     engine: str
 
     def file(self, folder: Path) -> Path:
-        """Where its runs are, one a line."""
+        """Where its runs are, one per line."""
         return folder / f"{self.case}-{self.load}-{self.jobs}-{self.engine}.jsonl"
 
     def runs(self, folder: Path) -> list[dict[str, Any]]:
@@ -105,7 +105,7 @@ def cells(most: int) -> Iterator[Cell]:
 
 
 def add_runs(cell: Cell, folder: Path, number: int) -> str:
-    """Simulate until a cell has so many runs, with the seeds 0, 1, ...; return its name."""
+    """Simulate until a cell has this many runs, with the seeds 0, 1, ...; return its name."""
     done = cell.runs(folder)
     with cell.file(folder).open("a") as file:
         for seed in range(len(done), number):
@@ -253,7 +253,7 @@ class Coverage:
 
 
 def passes(hits: tuple[int, int]) -> bool:
-    """Whether a coverage is at least what it must be, as far as so many runs show."""
+    """Whether a coverage is at least what it must be, as far as this many runs show."""
     held, seen = hits
     return seen < SETTLED or held / seen >= LEAST - 2 * math.sqrt(LEAST * (1 - LEAST) / seen)
 

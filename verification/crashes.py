@@ -19,7 +19,7 @@ __all__ = ["Crashes", "crash"]
 LONGEST = 0.5
 """Seconds after which a sweep is killed at the latest: it then stands at any of its points."""
 COPIES = 2000
-"""Rows of a store that is filled as fast as it can be, so that most kills hit it writing."""
+"""Rows of a store that is filled as fast as it can be so that most kills hit it writing."""
 
 
 @dataclass
@@ -28,7 +28,7 @@ class Crashes:
 
     Attributes:
         kills: processes killed.
-        in_commit: of them, those killed while they wrote, so that a journal was left.
+        in_commit: of them, those killed while they wrote, so a journal was left.
         sweeps: stores filled to the end.
         lost: rows that were in a store before a process was killed and not after it.
         twice: rows of points that were in the store already.
@@ -76,7 +76,7 @@ def write(path: Path) -> None:
 
 
 def crash(folder: Path, kills: int, *, writing: bool = False, seed: int = 1) -> Crashes:
-    """Kill sweeps so many times, each at a random moment, and look at what they leave.
+    """Kill this many sweeps, each at a random moment, and check what they leave.
 
     Args:
         folder: for the stores.

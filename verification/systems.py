@@ -61,7 +61,7 @@ def single(load: float) -> qs.System:
 
 
 def drawn_log(system: qs.System, seed: int, weeks: float, mean_size: float) -> qs.logs.JobLog:
-    """A log of a system of exponential sizes, with a unit of time so many seconds long."""
+    """A log of a system of exponential sizes, with a unit of time of this many seconds."""
     draw = np.random.default_rng(seed)
     duration = weeks * 7 * 86400
     count = draw.poisson(system.arrival_rate * duration / mean_size)
@@ -81,7 +81,7 @@ def drawn_log(system: qs.System, seed: int, weeks: float, mean_size: float) -> q
 
 
 def many(classes: int, servers: int, load: float) -> qs.System:
-    """Many classes of all needs, so that the loop over jumps draws from a tree."""
+    """Many classes of all needs, so the loop over jumps draws from a tree."""
     rows = [(1 + i * 7 % servers, 1.0 + i % 3, 1.0 + i % 5) for i in range(classes)]
     return mixed(servers, rows, load)
 

@@ -17,9 +17,9 @@ const UNUSED: u64 = u64::MAX;
 pub struct Job {
     /// Arrival time, seconds.
     pub arrival: f64,
-    /// Size (service duration), seconds. Policies do not look at it.
+    /// Size (service duration), seconds. Policies do not use it.
     pub size: f64,
-    /// What policies may look at, seconds: the estimated size or, in the preemptive engine, the remaining size at `start`.
+    /// What policies may use, seconds: the estimated size or, in the preemptive engine, the remaining size at `start`.
     pub expected: f64,
     /// Start of service, seconds; in the preemptive engine, start of the present turn.
     pub start: f64,
@@ -95,7 +95,7 @@ pub struct Book {
 }
 
 impl Book {
-    /// An empty book with that many lanes (one a class, or one a level). `listed` asks for the overall order as well.
+    /// An empty book with this many lanes (one per class, or one per level). `listed` maintains the overall order as well.
     pub fn new(lanes: usize, listed: bool) -> Self {
         Self {
             queues: vec![VecDeque::new(); if listed { 0 } else { lanes }],
@@ -184,7 +184,7 @@ impl Book {
         std::iter::successors(chain.first(), |&slot| self.next(slot)).map(|slot| (slot, self.job(slot)))
     }
 
-    /// A job arrives and waits behind the others of its class. Returns its place if the book is listed, else [`NO_JOB`].
+    /// A job arrives and waits behind the others of its class. Returns its place if the book is listed, otherwise [`NO_JOB`].
     #[inline]
     pub fn queue(&mut self, class: u32, number: u64, arrival: f64, size: f64, expected: f64) -> Slot {
         if self.listed {
@@ -194,7 +194,7 @@ impl Book {
         NO_JOB
     }
 
-    /// The head of line of a class, if the book is listed, else [`NO_JOB`].
+    /// The head of line of a class, if the book is listed, otherwise [`NO_JOB`].
     #[inline]
     pub fn head(&self, class: u32) -> Slot {
         self.lanes[class as usize].first

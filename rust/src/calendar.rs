@@ -88,7 +88,7 @@ impl Calendar {
     }
 
     /// Moves the hole at the root down to a leaf along the earliest children: the entry that fills it is the last one and
-    /// seldom rises far, so that this saves comparing it on the way. The choice of the child is free of branches.
+    /// seldom rises far, so this saves comparing it on the way. The choice of the child is free of branches.
     #[inline]
     fn sink(&mut self) -> usize {
         let heap = &mut self.heap[..];

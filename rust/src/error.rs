@@ -5,7 +5,7 @@ use std::fmt::{self, Debug, Display, Formatter};
 
 use crate::policy::Choice;
 
-/// Why the core refuses what it is given, or cannot go on.
+/// Why the core rejects its input, or cannot continue.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Error {
     /// The JSON of a specification cannot be parsed.
@@ -19,7 +19,7 @@ pub enum Error {
         /// The values that are allowed.
         allowed: String,
     },
-    /// The policy does not support what is asked for; the text says why.
+    /// The policy does not support the request; the text states the reason.
     Unsupported(&'static str),
     /// The policy's answer is not a waiting job that fits.
     Answer(Choice),

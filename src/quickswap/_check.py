@@ -106,7 +106,7 @@ def real(value: object) -> float | None:
 
 def boolean(value: object) -> bool:
     """Return whether a value is True or False, NumPy's included."""
-    # NumPy's type is recognised by its name, so that NumPy is not imported.
+    # NumPy's type is recognised by its name, so NumPy is not imported.
     return isinstance(value, bool) or type(value).__name__ in ("bool", "bool_")
 
 

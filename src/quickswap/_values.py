@@ -12,7 +12,7 @@ __all__ = ["Value"]
 class Value:
     """A dataclass whose missing numbers are one and the same nan.
 
-    Fields are compared by identity first, so that two values with this nan are equal; pickling
+    Fields are compared by identity first, so two values with this nan are equal; pickling
     would make another one of it.
     """
 

@@ -127,7 +127,7 @@ class LogError(QuickswapError):
 
 
 class UnstableError(QuickswapError):
-    """An arrival rate at which the system or the policy is unstable, so that no mean exists."""
+    """An arrival rate at which the system or the policy is unstable, so no mean exists."""
 
 
 Found = TypeVar("Found")

@@ -123,7 +123,7 @@ class TestMistakes:
             ({"model": "four-clas"}, "unknown model in the store.*did you mean 'four-class'"),
             ({"loads": [0.5]}, "no points of four-class at load 0.5: give some of 0.4, 0.6"),
             ({"loads": [1.3]}, "there is nothing to draw: no point is stable"),
-            ({"paths": "a.gif"}, r"the ending of a.gif is '.gif'; it must be .svg, .pdf, .png"),
+            ({"paths": "a.gif"}, r"the extension of a.gif is '.gif'; it must be .svg, .pdf, .png"),
             ({"paths": "no/a.svg"}, "a.svg cannot be written"),
         ],
     )
@@ -235,7 +235,7 @@ class TestCommand:
         assert (
             "weighted mean response time, mean response time of four-class against the load" in out
         )
-        assert "left out: 8 points of a policy not asked for" in out
+        assert "left out: 8 points of a policy that was not requested" in out
         assert out.endswith("wrote curves.svg\n")
         assert [each.name for each in tmp_path.iterdir()] == ["curves.svg"]
 
@@ -262,9 +262,9 @@ class TestCommand:
         ("options", "sentence"),
         [
             (["--metric", "man"], "did you mean 'mean'"),
-            (["--output", "a.gif"], "the ending of a.gif"),
+            (["--output", "a.gif"], "the extension of a.gif"),
             (["--output", "no/a.svg"], "there is no folder no"),
-            (["-o", "-"], "the ending of - is none"),
+            (["-o", "-"], "the extension of - is none"),
             (["--policies", ""], "--policies is ''"),
             (["--loads", "x"], "--loads is 'x'"),
         ],

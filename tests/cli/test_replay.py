@@ -52,7 +52,7 @@ def test_the_table(log: str, capsys: pytest.CaptureFixture[str]) -> None:
         "Static Quickswap",
         "Adaptive Quickswap",
         "95 % half-width over 19 days of the log",
-        "best: least mean bounded slowdown",
+        "best: smallest mean bounded slowdown",
         "6 replays in",
     ):
         assert words in out

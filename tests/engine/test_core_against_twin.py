@@ -1,6 +1,6 @@
 """The core agrees with the twin, job by job, for every policy on random small systems.
 
-Times are multiples of 1/8, so that floating-point sums are exact and ties are frequent: bursts in
+Times are multiples of 1/8, so floating-point sums are exact and ties are frequent: bursts in
 one instant, arrivals together with completions, sizes of zero. QUICKSWAP_TWIN_EXAMPLES=20000 in the
 environment looks further, with fresh examples each time; the default is quick and always the same.
 """
@@ -119,7 +119,7 @@ def schedules(draw: st.DrawFn, servers: int, needs: list[int]) -> list[int]:
 
 @st.composite
 def traces(draw: st.DrawFn, classes: int) -> Jobs:
-    """Up to 40 jobs. The pace is drawn first, so that idle and crowded systems are both usual."""
+    """Up to 40 jobs. The pace is drawn first so that idle and crowded systems are both usual."""
     longest_gap, longest_size = draw(st.integers(0, 12)), draw(st.integers(0, 40))
     gap, size = st.integers(0, longest_gap), st.integers(0, longest_size)
     step, length = st.tuples(gap, st.integers(0, classes - 1), size), draw(st.integers(0, 40))
@@ -151,7 +151,7 @@ def cases(draw: st.DrawFn, family: str) -> Case:
 def replayed(case: Case, estimates: list[float] | None = None) -> Replayed:
     """Start, end and order of starting, by the core."""
     from quickswap.engine._core import (
-        replay,  # here, so that the module can be read before it is built
+        replay,  # here so that the module can be read before it is built
     )
 
     servers, needs, policy, jobs = case

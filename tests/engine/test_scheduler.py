@@ -253,7 +253,7 @@ class TestState:
         assert qs.Scheduler(PAIR, "msf").state.order is None  # MSF does not look at it
 
     def test_the_order_of_classes_that_share_a_need_belongs_to_it(self) -> None:
-        """MSF takes the older of two jobs of the same need, so that the future depends on it."""
+        """MSF takes the older of two jobs of the same need, so the future depends on it."""
         system = mixed(2, [(2, 1.0, 1.0), (2, 1.0, 1.0)], 0.5)
         one, other = (qs.Scheduler(system, "msf") for _ in range(2))
         one.arrive([0, 1, 0])

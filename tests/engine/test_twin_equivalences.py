@@ -1,6 +1,6 @@
 """Policies that are the same by definition start the same jobs at the same times in the twin.
 
-The traces have continuous times, so that no two events share an instant: with ties some of these
+The traces have continuous times, so no two events share an instant: with ties some of these
 pairs are different policies (in an empty system, MSF prefers the heavy one of two arrivals, MSFQ(0)
 the light one).
 """

@@ -150,7 +150,7 @@ class TestAxis:
         one = chart_of(tmp_path / "s.db", x="threshold", loads=[0.6])
         assert [line.label for line in one.lines] == ["MSF", "Static Quickswap"]
         assert one.lines[1].marks == chart.lines[3].marks
-        assert one.left_out == {"at a load not asked for": 4}
+        assert one.left_out == {"at a load that was not requested": 4}
         assert chart_of(tmp_path / "s.db").axis.label == "load"
 
     def test_defaults_are_worked_out_or_level(self, tmp_path: Path) -> None:

@@ -115,7 +115,7 @@ CONSERVATIVE: list[tuple[str, int, list[Job], list[float]]] = [
         [Job(0, 2, 4), Job(0, 4, 2), Job(1, 2, 5), Job(1, 2, 3), Job(1, 2, 5)],
         [0, 4, 6, 1, 6],
     ),
-    # As under EASY above, but 2 is due at 8, so that 3 is not due before 9.
+    # As under EASY above, but 2 is due at 8, so 3 is not due before 9.
     (
         "all jobs start in time",
         4,
@@ -155,7 +155,7 @@ CONSERVATIVE: list[tuple[str, int, list[Job], list[float]]] = [
         [Job(0, 1, 7, 3), Job(0, 1, 6, 5), Job(0, 3, 10), Job(0, 1, 9)],
         [0, 0, 7, 5],
     ),
-    # 8: | 2 3 | 1 is beyond its estimate, so that 2 is due now and does not fit; 3 is due at 19,
+    # 8: | 2 3 | 1 is beyond its estimate, so 2 is due now and does not fit; 3 is due at 19,
     # when 0 should end   19: | | 3, although nothing ends   21: 0 | | 2
     (
         "due between events",
@@ -242,7 +242,7 @@ def test_easy_never_delays_the_reservation_of_the_head(
 
 
 def test_easy_keeps_the_promise_in_a_long_run() -> None:
-    """Sums of ten thousand lognormal times, so that a rounding error would show."""
+    """Sums of ten thousand lognormal times, so a rounding error would show."""
     draw = np.random.default_rng(3)
     jobs, servers = 10_000, 20
     need = draw.integers(1, servers + 1, jobs)

@@ -137,7 +137,7 @@ class TestByHand:
     def test_exclusive_a_visit_outlasts_those_let_in(self) -> None:
         # k = 4, needs 2, 2, 1.  0: | 0 | 0, drain (u = 1)   1: | 1 (class 1), 2 (class 2), 3, 4
         # (class 1) | job 1 fits, but has to wait, for 9 s: 2   2: 0 | | visit to class 1: 1
-        # 3: | 5 (class 2) | job 3 waits beside job 2, so that the visit goes on, although u = 1
+        # 3: | 5 (class 2) | job 3 waits beside job 2, so the visit goes on, although u = 1
         # 6: 1 | | 3   7: 3 | | 4, drain   8: 4 | | visit to class 2: 5
         system = exponential(4, (2, 9.0), (2, 1.0), (1, 1.0))
         trace: Jobs = [(0, 0, 2), (1, 1, 4), (1, 2, 8), (1, 1, 1), (1, 1, 1), (3, 2, 1)]
@@ -145,7 +145,7 @@ class TestByHand:
         assert served(system, static, trace) == [0, 2, 1, 6, 7, 8]
 
     def test_by_estimates(self) -> None:
-        # job 0 is estimated to end at 6, so that from 2 on there are 4 s; job 2 is beyond them
+        # job 0 is estimated to end at 6, so from 2 on there are 4 s; job 2 is beyond them
         for longest, start in ((4.0, 2), (4.1, 9)):
             seen = [6.0, 1.0, longest, 4.5]
             assert served(self.SYSTEM, qs.AdaptiveQuickswap(True), self.JOBS, seen)[2] == start

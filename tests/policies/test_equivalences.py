@@ -1,6 +1,6 @@
 """Policies that are the same by definition: path by path in the core, and jumps against events.
 
-The traces have continuous times, so that no two events share an instant: with ties some of these
+The traces have continuous times, so no two events share an instant: with ties some of these
 pairs differ (see test_twin_equivalences).
 """
 

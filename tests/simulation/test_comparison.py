@@ -121,7 +121,7 @@ class TestBest:
         assert set(tied.best(0)) == {"MSF", "Smash(inf)"}
 
     def test_the_quantity_matters(self) -> None:
-        """First-Fit has the least mean and the greatest weighted mean of the two."""
+        """First-Fit has the smallest mean and the greatest weighted mean of the two."""
         comparison = qs.compare(FOUR, ["first-fit", "adaptive-quickswap"], jobs=400_000)
         assert comparison.best(0, "weighted_mean_response_time") == ("Adaptive Quickswap",)
         assert comparison.best(0, "mean_response_time") == ("First-Fit",)
@@ -219,7 +219,7 @@ class TestValue:
 
 
 def test_results_pair_whatever_ends_in_one_instant() -> None:
-    """With equal sizes several jobs end at once, and runs go beyond the jobs asked for."""
+    """With equal sizes several jobs end at once, and runs go beyond the requested jobs."""
     classes = [
         qs.JobClass(need, rate, qs.Deterministic(1.0)) for need, rate in ((1, 3.0), (8, 0.4))
     ]

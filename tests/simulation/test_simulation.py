@@ -88,7 +88,7 @@ def test_every_check_holds_for_msfq(policy: qs.Policy, engine: str) -> None:
     ("policy", "engine"), [("msf", "jumps"), ("static-quickswap", "jumps"), ("first-fit", "events")]
 )
 def test_many_classes(policy: str, engine: str) -> None:
-    """More than the loop over jumps scans, so that it draws from a tree."""
+    """More classes than the loop over jumps scans, so it draws from a tree."""
     result = qs.simulate(many(45, 8, 0.35), policy, engine=engine, jobs=10_000, debug=True)
     assert identities(result) == []
 

@@ -1,4 +1,4 @@
-"""Errors of theory carry what was given and what is allowed."""
+"""Errors of theory contain what was given and what is allowed."""
 
 from __future__ import annotations
 

@@ -126,7 +126,7 @@ def test_msfq_on_slots_that_do_not_divide_the_servers(servers: int, need: int) -
 
 
 def test_with_one_slot_msf_is_no_threshold() -> None:
-    """The end of a job frees all servers, so that the larger class is always served first."""
+    """The end of a job frees all servers, so the larger class is always served first."""
     system = two(3, 2, 3, 0.4)
     for policy in (qs.MSF(), qs.AdaptiveQuickswap()):
         assert threshold_of(policy, system) is None

@@ -161,7 +161,7 @@ def test_static_quickswap_counts_whole_slots(drain: str) -> None:
     assert known.limit == pytest.approx(1 / (0.4 / 3 + 0.6 / 2))
     assert known.limit is not None
     assert known.limit < uneven.capacity
-    # one class at a time is served if the drain is exclusive, so that the limit is exact there
+    # one class at a time is served if the drain is exclusive, so the limit is exact there
     exclusive = drain == "exclusive"
     assert known.necessary_limit == pytest.approx(known.limit if exclusive else uneven.capacity)
     between = uneven.with_rate((known.limit + uneven.capacity) / 2)

@@ -2,7 +2,7 @@
 alone.
 
 It shares no code with the core, holds no clever data structure, and looks at the whole state from
-scratch whenever it decides, so that a reader can check it by eye. It is slow, and it is the judge
+scratch whenever it decides, so a reader can check it by eye. It is slow, and it is the judge
 of the core.
 
 >>> from twin import check, run

@@ -81,9 +81,9 @@ class RandomizedTimers:
     """Each class has slots, with a job in service or a dummy. A Poisson clock of a certain rate per
     class: on a tick, if one more job of the class fits, counting dummies, one starts, or a dummy if
     none waits, which lasts an exponential time of the mean size. When a slot ends, it is refilled
-    (with a job, or a dummy if none waits) with probability 1 - exp(-w), else released. An arrival
-    takes over a dummy of its class that is under way. With q jobs waiting of the class, and m of
-    the class of which most wait, w = max(f(q), 1e-4 f(m)), f(x) = log(1 + x)^0.7.
+    (with a job, or a dummy if none waits) with probability 1 - exp(-w), otherwise released. An
+    arrival takes over a dummy of its class that is under way. With q jobs waiting of the class, and
+    m of the class of which most wait, w = max(f(q), 1e-4 f(m)), f(x) = log(1 + x)^0.7.
 
     Corner: in an instant first dummies end, then arrivals take over dummies, then it is decided on
     the slots that have ended, then clocks tick. In each of these, the class of the largest need

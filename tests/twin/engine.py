@@ -49,7 +49,7 @@ class Schedule:
     end: list[float]
     order: list[int]  # job numbers in the order of their (first) start
     segments: list[tuple[int, float, float]]  # (job number, from, to): who held servers when
-    states: list[Snapshot]  # empty unless asked for
+    states: list[Snapshot]  # empty unless requested
 
 
 def run(
@@ -67,7 +67,7 @@ def run(
     `estimates` are the sizes as policies may see them, by default the sizes.
     `policy` is the canonical dictionary ({"name": "msfq", "threshold": 3, "drain": "always"}).
     Raises ValueError on an unsorted trace and on a policy that does not suit the system,
-    RuntimeError on an answer of the policy that cannot be carried out.
+    RuntimeError on an invalid answer of the policy.
     """
     seen = [size for _, _, size in jobs] if estimates is None else estimates
     arrivals = [

@@ -1,5 +1,5 @@
 """Static and Adaptive Quickswap on groups of classes, from their definition alone: a group is
-served in order of arrival, so that only its oldest waiting job may start, if its own need fits;
+served in order of arrival, so only its oldest waiting job may start, if its own need fits;
 slots of a group are slots of its largest need.
 """
 

@@ -27,7 +27,7 @@ class Policy(Protocol):
 
 
 class FCFS:
-    """The oldest waiting job if it fits, else none."""
+    """The oldest waiting job if it fits, otherwise none."""
 
     def next_job(self, state: State) -> Job | None:
         head = state.waiting[:1]

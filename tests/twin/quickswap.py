@@ -55,9 +55,9 @@ class MSFQOnDemand:
     heavies are served one after another until none is left; then lights are open again.
 
     Corner: the lights that wait are admitted before it is seen whether a drain begins ("checked
-    after every event"), else MSFQ(k) would not be Adaptive Quickswap: of k + 1 lights, with a heavy
-    waiting, one completes; Adaptive admits the last light and then drains, the other reading drains
-    with a server idle. For l < k the two readings differ only where events share an instant.
+    after every event"), otherwise MSFQ(k) would not be Adaptive Quickswap: of k + 1 lights, with a
+    heavy waiting, one completes; Adaptive admits the last light and then drains, the other reading
+    drains with a server idle. For l < k the two readings differ only where events share an instant.
     """
 
     def __init__(

@@ -13,7 +13,7 @@ pub const MSFQ: u8 = 1;
 /// Adaptive Quickswap.
 pub const ADAPTIVE: u8 = 2;
 
-/// The rate of completions is summed afresh after so many events, so that rounding does not pile up.
+/// The rate of completions is summed afresh after this many events so that rounding does not pile up.
 const EVENTS_PER_SUM: u64 = 1 << 16;
 
 /// Length of the tables of classes. An index taken modulo this length needs no check of its bounds.
@@ -34,7 +34,7 @@ struct Class {
 /// The state of the chain and what is measured.
 pub struct Chain {
     classes: [Class; TABLE],
-    /// Of each class; from the last one on infinite, so that a choice ends there.
+    /// Of each class; from the last one on infinite, so a choice ends there.
     arrival_rates: [f64; TABLE],
     /// Running jobs times service rate of each class; beyond the classes infinite.
     completion_rates: [f64; TABLE],
@@ -106,7 +106,7 @@ impl Chain {
         completed
     }
 
-    /// Simulates so many events (arrivals and completions).
+    /// Simulates this many events (arrivals and completions).
     pub fn run<const POLICY: u8>(&mut self, events: u64) {
         let mut left = events;
         while left > 0 {

@@ -20,7 +20,7 @@ pub struct Class {
 pub struct System {
     /// Servers, `k`.
     pub servers: u32,
-    /// In descending order of arrival rate, so that a linear choice of class ends early.
+    /// In descending order of arrival rate so that a linear choice of class ends early.
     pub classes: Vec<Class>,
 }
 

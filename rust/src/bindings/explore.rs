@@ -58,7 +58,7 @@ impl Explorer {
         Ok(Self { explore: explore?, given: system.given.clone(), inner: system.inner(), fault })
     }
 
-    /// Explores so many more states; false if all states are explored.
+    /// Explores this many more states; false if all states are explored.
     fn advance(&mut self, py: Python<'_>, states: usize) -> PyResult<bool> {
         let explore = &mut self.explore;
         py.detach(|| explore.advance(states)).map_err(|error| self.fault.exception(error))

@@ -10,7 +10,7 @@ use crate::error::Error;
 use crate::policy::{self, Choice, Policy, Sight};
 use crate::system::System;
 
-/// A policy in a simulation fails if it has started no job while at least so many wait.
+/// A simulation fails if the policy has started no job while at least this many wait.
 const IDLE_JOBS: u32 = 1000;
 
 /// A message that names the policy, and the exception that it raised.
@@ -20,7 +20,7 @@ pub struct Failure {
 }
 
 impl From<Failure> for PyErr {
-    /// A `ValueError` raised from the exception of the policy; Ctrl-C stays what it is.
+    /// A `ValueError` raised from the exception of the policy; Ctrl-C is not converted.
     fn from(failure: Failure) -> Self {
         Python::attach(|py| match failure.cause.map(|cause| PyErr::from_value(cause.into_bound(py))) {
             Some(cause) if !cause.is_instance_of::<PyException>(py) => cause,
@@ -43,7 +43,7 @@ impl Fault {
         self.0.lock().ok().and_then(|mut fault| fault.take())
     }
 
-    /// The exception of the policy if it failed, else that of the core's error.
+    /// The exception of the policy if it failed, otherwise that of the core's error.
     pub fn exception(&self, error: Error) -> PyErr {
         self.take().map_or_else(|| error.into(), PyErr::from)
     }
@@ -55,7 +55,7 @@ impl Fault {
     }
 }
 
-/// A job as a policy sees it.
+/// A job in the view of a policy.
 #[pyclass(frozen, get_all, module = "quickswap.engine._core")]
 #[derive(Clone)]
 pub struct ViewedJob {
@@ -81,7 +81,7 @@ impl ViewedJob {
     }
 }
 
-/// The system as a policy sees it: a copy.
+/// The view of a policy: a copy of the state of the system.
 #[pyclass(frozen, module = "quickswap.engine._core")]
 pub struct View {
     /// Seconds.
@@ -142,7 +142,7 @@ fn attribute<T: for<'a, 'py> FromPyObject<'a, 'py>>(object: &Bound<'_, PyAny>, n
     object.getattr(name).ok().and_then(|value| value.extract().ok())
 }
 
-/// Whether it is a whole number of Python or NumPy, and not a boolean.
+/// Whether the answer is a whole number of Python or NumPy, and not a boolean.
 fn whole(answer: &Bound<'_, PyAny>) -> bool {
     !answer.is_instance_of::<PyBool>() && answer.call_method0("__index__").is_ok()
 }
@@ -152,7 +152,7 @@ fn deep_copy(py: Python<'_>, object: &Py<PyAny>) -> PyResult<Py<PyAny>> {
 }
 
 impl PythonPolicy {
-    /// Works on a deep copy, so that replications do not share the policy's state.
+    /// Works on a deep copy, so replications do not share the policy's state.
     pub fn new(object: &Py<PyAny>, system: &System, fault: &Fault) -> Self {
         Python::attach(|py| {
             let bound = object.bind(py);
@@ -319,7 +319,7 @@ impl Clone for PythonPolicy {
 impl Policy for PythonPolicy {
     const TIMERS: bool = true;
 
-    /// Python hashes a seed that is text, so that neighbouring seeds give independent generators.
+    /// Python hashes a seed that is text, so neighbouring seeds give independent generators.
     fn seed(&mut self, (seed, replication): (u64, u32)) {
         let made = Python::attach(|py| -> PyResult<Py<PyAny>> {
             Ok(py.import("random")?.call_method1("Random", (format!("{seed}/{replication}"),))?.unbind())
@@ -383,7 +383,7 @@ impl Policy for PythonPolicy {
         })
     }
 
-    /// The state that its method `save` gives, a sequence of whole numbers; empty if it has none.
+    /// The state that its method `save` returns, a sequence of whole numbers; empty if it has none.
     fn save(&self) -> Vec<i64> {
         Python::attach(|py| {
             let object = self.object.as_ref().map(|object| object.bind(py));

@@ -137,7 +137,7 @@ pub struct Counters {
     /// Completions before the current block.
     completed_before: u64,
     /// The same if jobs completed one at a time. Several completions in one instant may extend a block, but the next block
-    /// ends at the same count, so that the blocks of two policies hold nearly the same jobs.
+    /// ends at the same count, so the blocks of two policies hold nearly the same jobs.
     nominal_before: u64,
     present: u64,
     origin: f64,
@@ -149,7 +149,7 @@ pub struct Counters {
 impl Counters {
     /// Nothing measured yet. `phases`: the policy has phases.
     pub fn new(classes: usize, plan: Plan, phases: bool, mean_gap: f64) -> Self {
-        // fewer blocks and coarser distributions where there are many classes, so that memory stays bounded
+        // fewer blocks and coarser distributions where there are many classes, so memory stays bounded
         let (max_blocks, segments, bits) = match classes {
             0..=64 => (512, 16, 6),
             65..=512 => (128, 8, 5),

@@ -20,7 +20,7 @@ pub struct Schedule {
 }
 
 impl Schedule {
-    /// A schedule of so many jobs.
+    /// A schedule of this many jobs.
     pub fn new(jobs: usize) -> Self {
         Self { start: vec![f64::NAN; jobs], end: vec![f64::NAN; jobs], order: Vec::with_capacity(jobs) }
     }

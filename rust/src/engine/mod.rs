@@ -136,7 +136,7 @@ impl Spec {
     pub fn run_builder<'a>(&self, system: &'a System, replication: u32) -> RunBuilder<'a> {
         let plan = Plan {
             block_jobs: self.block_jobs.max(1),
-            // one path is drawn, not one a replication
+            // one path is drawn, not one per replication
             trajectory: if replication == 0 { self.trajectory } else { 0 },
             slowdown_bound: self.slowdown_bound,
         };

@@ -10,7 +10,7 @@ use crate::station::Station;
 /// Why a run stopped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Stop {
-    /// As many jobs have completed as were asked for.
+    /// All requested jobs have completed.
     Done,
     /// The source has no more jobs, and all have completed.
     Empty,

@@ -14,7 +14,7 @@ const TABLE: usize = 2 * SCAN;
 /// For few classes: a scan over them with early exit, classes of many arrivals first.
 #[derive(Clone, Debug)]
 pub struct Scan {
-    /// Arrival rate at each place; infinite from the last class on, so that the scan ends there.
+    /// Arrival rate at each place; infinite from the last class on, so the scan ends there.
     arrivals: [f64; TABLE],
     /// Completion rate at each place; infinite beyond the last class.
     completions: [f64; TABLE],

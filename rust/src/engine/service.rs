@@ -29,7 +29,7 @@ pub trait Service: Clone + Send + Sync {
     fn complete(&mut self, x: f64, rng: &mut Stream) -> (u32, InService);
     /// Completions per second, all jobs in service together.
     fn total(&self) -> f64;
-    /// Recomputes the sum, so that rounding does not accumulate.
+    /// Recomputes the sum so that rounding does not accumulate.
     fn refresh(&mut self);
     /// Jobs in service.
     fn in_service(&self) -> usize;

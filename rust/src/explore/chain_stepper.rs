@@ -20,7 +20,7 @@ pub(super) struct ChainStepper<P> {
     no_jobs: Book,
     /// Classes of the waiting jobs, oldest first; their place is their number.
     order: Vec<u32>,
-    /// The order is kept; else the key of a head of line is the number of its class, which affects no decision.
+    /// The order is kept; otherwise the key of a head of line is the number of its class, which affects no decision.
     listed: bool,
     /// The order belongs to the state.
     ordered: bool,

@@ -56,7 +56,7 @@ pub struct Counts {
 
 /// An exploration, breadth first from the empty state.
 pub trait Explore: Send + Sync {
-    /// Explores so many more states; false if all states are explored.
+    /// Explores this many more states; false if all states are explored.
     fn advance(&mut self, states: usize) -> Result<bool, Error>;
     /// States known, and explored.
     fn progress(&self) -> (usize, usize);
@@ -249,7 +249,7 @@ impl PolicyVisitor for ExplorationBuilder<'_> {
         }
         let single = policy.sight() == Sight::Jobs && policy.remembers_order() && policy.window().is_none();
         if single && !self.trusted {
-            return Err(Error::Unsupported("looks at single jobs, so that its states cannot be counted"));
+            return Err(Error::Unsupported("looks at single jobs, so its states cannot be counted"));
         }
         Ok(Box::new(Exploration::new(self.system, policy, self.settings)))
     }

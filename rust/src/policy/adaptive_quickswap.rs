@@ -49,7 +49,7 @@ impl<L: Lines, B: Backfill> Policy for AdaptiveQuickswap<L, B> {
             if let Some(class) = self.lines.largest_fitting(station) {
                 return Choice::Head(class);
             }
-            // the largest waiting job does not fit, so that a drain that begins now starts no job in this instant
+            // the largest waiting job does not fit, so a drain that begins now starts no job in this instant
             self.draining = self.lines.waits_only_outside_service(station);
             return Choice::Wait;
         }

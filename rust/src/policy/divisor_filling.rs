@@ -3,7 +3,7 @@
 //! has `k` jobs. Of such subsets it is the one with the most jobs of the largest need, then of the next, and so on; of each
 //! need the oldest.
 //!
-//! Bitsets, one a level, contain the sums that the smaller needs can reach; the members of a level enter in bundles of 1, 2,
+//! Bitsets, one per level, contain the sums that the smaller needs can reach; the members of a level enter in bundles of 1, 2,
 //! 4 and so on. They are computed only if the largest needs first do not fill the servers.
 
 use super::shared::ServedPrefixes;

@@ -1,4 +1,4 @@
-//! First-come first-served: the oldest waiting job if it fits, else none (head-of-line blocking).
+//! First-come first-served: the oldest waiting job if it fits, otherwise none (head-of-line blocking).
 
 use super::{Choice, Parameters, Policy, PolicyVisitor, Sight, View};
 use crate::error::Error;

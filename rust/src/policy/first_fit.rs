@@ -18,9 +18,9 @@ impl Policy for FirstFit {
     }
 
     /// Two classes, of which no light job fits beside a heavy one (as where jobs need one or all servers): heavies are gated
-    /// by the first waiting light, lights are exhaustive. While a light is in service no heavy fits, so that all waiting
+    /// by the first waiting light, lights are exhaustive. While a light is in service no heavy fits, so all waiting
     /// lights start before any heavy, and the order does not matter. Otherwise the oldest job is next, a heavy until the
-    /// first light is the oldest; a light is then in service, so that the order behind the first light does not matter.
+    /// first light is the oldest; a light is then in service, so the order behind the first light does not matter.
     fn forget_order(&self, station: &Station, order: &mut [u32]) {
         const LIGHT: u32 = 0;
         const HEAVY: u32 = 1;

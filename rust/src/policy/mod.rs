@@ -28,7 +28,7 @@ use crate::error::Error;
 use crate::station::Station;
 use crate::system::System;
 
-/// What a policy sees: counts and heads of line, and the single jobs (with their estimates) if it asks for them.
+/// What a policy reads: counts, heads of line, and the individual jobs (with their estimates) if it declares their use.
 #[derive(Clone, Copy)]
 pub struct View<'a> {
     /// Counts per class, and the look-ups by need and age.
@@ -37,7 +37,7 @@ pub struct View<'a> {
     pub book: &'a Book,
 }
 
-/// How much a policy looks at; the engine maintains no more than that.
+/// How much of the state a policy uses; the engine maintains no more than that.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Sight {
     /// Numbers waiting and in service per class, free servers.
@@ -69,23 +69,23 @@ pub trait Policy: Clone + Send + Sync {
     const HOOKS: bool = false;
     /// It is notified of completions.
     const ENDS: bool = false;
-    /// It draws random numbers, so that its decisions do not follow from the events alone.
+    /// It draws random numbers, so its decisions do not follow from the events alone.
     const RANDOM: bool = false;
 
     /// Sets the seed and the number of the replication, before the run.
     fn seed(&mut self, _seed: (u64, u32)) {}
 
-    /// What it looks at. Called once, before the run.
+    /// What it uses of the state. Called once, before the run.
     fn sight(&self) -> Sight {
         Sight::Counts
     }
 
-    /// Whether the future depends on the order of arrival of the jobs that wait, so that it belongs to the state.
+    /// Whether the future depends on the order of arrival of the jobs that wait, so it belongs to the state.
     fn remembers_order(&self) -> bool {
         self.sight() >= Sight::Heads
     }
 
-    /// Its decisions follow from the jobs in service and the oldest so many waiting jobs; None if from all of them.
+    /// Its decisions follow from the jobs in service and this many of the oldest waiting jobs; None if from all of them.
     fn window(&self) -> Option<u64> {
         None
     }

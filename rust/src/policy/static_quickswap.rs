@@ -62,7 +62,7 @@ struct StaticQuickswap<L, B> {
 impl<L: Lines, B: Backfill> StaticQuickswap<L, B> {
     fn new(parameters: &Parameters<'_>, lines: L, backfill: B) -> Result<Self, Error> {
         let system = parameters.system();
-        let inner = system.inner(); // groups require classes in ascending order of need, so that it is the identity
+        let inner = system.inner(); // groups require classes in ascending order of need, so it is the identity
         let needs = lines.needs(system);
         let given: Vec<usize> = parameters.get("order")?;
         let slots: Vec<u32> = parameters.get("thresholds")?;
@@ -101,7 +101,7 @@ impl<L: Lines, B: Backfill> StaticQuickswap<L, B> {
         Some(self.order[place])
     }
 
-    /// No job of another line is in service, if those of the line visited hold so many servers.
+    /// No job of another line is in service, if the jobs of the visited line hold this many servers.
     #[inline]
     fn alone(&self, station: &Station, held: u32) -> bool {
         station.free() + held == station.servers()

@@ -45,7 +45,7 @@ pub struct Station {
 }
 
 impl Station {
-    /// An empty station. `ordered` asks for the arrival order of the heads of line.
+    /// An empty station. `ordered` maintains the arrival order of the heads of line.
     pub fn new(system: &System, ordered: bool) -> Self {
         let mut levels: Vec<(u32, u32)> = Vec::new();
         let mut cells = Vec::with_capacity(system.classes.len());

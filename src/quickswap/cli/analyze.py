@@ -47,7 +47,7 @@ def analyze(
         The threshold l of MSFQ; by default k - 1. On other systems that of Static Quickswap.
     plot
         Draw the mean response time of a one-or-all system against the threshold, in the format of
-        the ending: svg, pdf or png.
+        the extension: svg, pdf or png.
     json
         Print JSON instead of tables.
     """

@@ -136,7 +136,7 @@ def _print(comparison: Comparison) -> None:
     servers = counted(system.servers, "server")
     print(f"response times on {servers}, seconds, ± is the 95 % half-width\n")
     print_table(columns, rows[:-1], text=4)
-    print("\nbest: least weighted mean response time; tied: not significantly different")
+    print("\nbest: smallest weighted mean response time; tied: not significantly different")
     explain_unknown(chain(*rows))
     jobs = counted(sum(each.completed for each in comparison.results), "job", ",")
     print(f"{jobs} in {comparison.seconds:.1f} s")

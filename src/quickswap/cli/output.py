@@ -134,7 +134,7 @@ def _print(
 def _parts(
     columns: Sequence[str], rows: Rows, text: int, room: int
 ) -> list[tuple[list[int], list[int]]]:
-    """Return the columns and widths of each table, so that each table fits the terminal."""
+    """Return the columns and widths of each table, so each table fits the terminal."""
     from rich.cells import cell_len
 
     cells = [max([cell_len(row[i]) for row in rows], default=0) for i in range(len(columns))]
@@ -198,7 +198,7 @@ def _numeric(text: str) -> bool:
 def writing_files(
     interruption: KeyboardInterrupt | None = None,
 ) -> Iterator[Callable[[Callable[[], object]], bool]]:
-    """Write several files, so that after a failure the others and the table are still written.
+    """Write several files, so after a failure the others and the table are still written.
 
     The function yielded writes one file and returns whether that succeeded. The first failure is
     raised at the end of the block, after the others have been printed; after Ctrl-C all are

@@ -43,7 +43,7 @@ def plot(
     stores
         Further stores, joined with the first.
     output
-        A file to write, svg, pdf or png by its ending; the option may be repeated. By default an
+        A file to write, svg, pdf or png by its extension; the option may be repeated. By default an
         svg named after the store.
     metric
         Metrics to draw, a panel each, separated by commas: weighted, mean, std, p50, p90, p99,
@@ -51,7 +51,7 @@ def plot(
         throughput. By default weighted and mean.
     x
         The horizontal axis: load, rate, a parameter of policies (threshold, backfill, window ...)
-        or a setting. By default the load if there are several, else the parameter that varies.
+        or a setting. By default the load if there are several, otherwise the parameter that varies.
     per_class
         A panel for each class, or for the lightest and heaviest of more than six classes.
     model

@@ -86,7 +86,7 @@ def read_log(path: str, reading: Reading | None = None) -> JobLog:
 
 
 def _instant(text: str | None) -> float | str | None:
-    """Return the text as a number if it is one, else unchanged."""
+    """Return the text as a number if it is one, otherwise unchanged."""
     try:
         return None if text is None else float(text)
     except ValueError:

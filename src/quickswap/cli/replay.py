@@ -39,7 +39,7 @@ class Serving:
     cooldown: float = 0.05
     """Share of the log's duration, at its end, whose jobs are not measured."""
     slowdown_bound: float = 10.0
-    """Least size in the bounded slowdown, in seconds; smaller sizes are raised to it."""
+    """Smallest size in the bounded slowdown, in seconds; smaller sizes are raised to it."""
     seed: Whole = 1
     """Seed of the bootstrap for the intervals."""
     debug: bool = False
@@ -82,7 +82,7 @@ def replay(
         Write a report to this file: one HTML page for readers who did not run the replays.
     groups
         With --report, the column of the log that groups the jobs: user, group, queue, partition or
-        class. By default group if there are 2 to 30 groups, else user.
+        class. By default group if there are 2 to 30 groups, otherwise user.
     outcomes
         Write the start and end of each job under each policy to this file, in Parquet.
     csv
@@ -229,11 +229,11 @@ def _print(comparison: ReplayComparison, note: str) -> None:
         rows.append([""] * len(columns))
     print_table(columns, rows[:-1], text=3)
     print(f"\n{_window(first)}")
-    print("best: least mean bounded slowdown; tied: not significantly different")
+    print("best: smallest mean bounded slowdown; tied: not significantly different")
     if any("± ?" in cell for cell in chain(*rows)):
         print("± ?: the log is too short, or the jobs too few, to estimate the half-width")
     if any(row[-1] == "falls behind" for row in rows):
-        print("falls behind: the queue grows, so that waits depend on the length of the log")
+        print("falls behind: the queue grows, so waits depend on the length of the log")
     if any(row[-1] == "persistent backlog" for row in rows):
         print(
             "persistent backlog: at least a day's work of the whole machine waited for more than a "

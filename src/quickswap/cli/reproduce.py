@@ -42,7 +42,7 @@ def reproduce(
     jobs
         Completions of each point at most; by default those of each figure.
     threads
-        Threads to use, one a point; all cores by default. Does not change the results.
+        Threads to use, one per point; all cores by default. Does not change the results.
     dask
         Run the points on the workers of this Dask scheduler, as in tcp://host:8786. By
         default on this machine.

@@ -234,7 +234,7 @@ def _print(found: Sweep, baseline: str | None, *, interrupted: bool) -> None:
     if baseline is not None:
         columns += [f"difference from {baseline}", f"compared with {baseline}"]
     print_table(columns, rows, text=len(where) + 2 if cells else 1)
-    print("\nbest: least weighted mean response time; tied: not significantly different")
+    print("\nbest: smallest weighted mean response time; tied: not significantly different")
     explain_unknown(chain(*rows))
     points, ran, failed = len(found.grid_points), found.outcomes.ran, found.outcomes.failures
     wide = sum(each.stop is Stop.BUDGET for each in found.outcomes.results)

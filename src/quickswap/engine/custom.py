@@ -35,7 +35,7 @@ class CustomPolicy(Protocol):
     * `save() -> list[int]` and `restore(state)`: the state, for `quickswap.Scheduler` and exact
       chains.
     * `remembers_order = False`: what it does follows from the numbers of jobs, not from the order
-      of their arrival, so that the order is not part of the state of an exact chain.
+      of their arrival, so the order is not part of the state of an exact chain.
 
     Random decisions draw from `view.random`, a `random.Random` that each replication has for
     itself: its seed is that of the run with the number of the replication. A generator that the
@@ -45,7 +45,7 @@ class CustomPolicy(Protocol):
     def start(self, view: View) -> int | ViewedJob | None:
         """Return the class whose head of line starts now, or one of `view.queue`, or None.
 
-        Classes are numbered as in the system, from 0. An answer that cannot be carried out is
+        Classes are numbered as in the system, from 0. An invalid answer is
         reported as a `PolicyError` with the policy's name, the answer and the state.
         """
         ...

@@ -1,8 +1,8 @@
-"""Random generators that a custom policy uses in place of the one that the run gives it.
+"""Random generators that a custom policy uses instead of the one that the run gives it.
 
 Each replication works on a copy of the policy, and a generator inside it is copied with its state:
-all replications then draw the same numbers, so that their spread, and the confidence interval made
-of it, is wrong. The global generators are shared with all other code, so that no run that draws
+all replications then draw the same numbers, so their spread, and the confidence interval made
+of it, is wrong. The global generators are shared with all other code, so no run that draws
 from them can be repeated.
 """
 

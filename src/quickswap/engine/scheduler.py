@@ -35,7 +35,7 @@ class State:
     Attributes:
         waiting: jobs waiting, per class.
         running: jobs in service, per class.
-        order: classes of the waiting jobs, oldest first, where the policy remembers it; else None.
+        order: classes of the waiting jobs, oldest first; None if the policy does not use the order.
         policy: the policy's own state, whole numbers; a phase, a target.
     """
 

@@ -143,7 +143,7 @@ class Settings:
         _between(0, 1),
         "Simulate until the relative half-width is at most this and the run is long enough.",
         unset="until all jobs have completed",
-        label="precision asked for",
+        label="requested precision",
     )
     precision_of: str = _setting(
         "mean",
@@ -166,13 +166,13 @@ class Settings:
     slowdown_bound: float = _setting(
         10.0,
         _between(0, math.inf),
-        "Least size in the bounded slowdown, in seconds; smaller sizes are raised to it.",
+        "Smallest size in the bounded slowdown, in seconds; smaller sizes are raised to it.",
         label="bound of the slowdown [s]",
     )
     trajectory: int = _setting(
         0,
         _whole(0, 1_000_000),
-        "If positive, keep the number in system against time, at half to all so many points.",
+        "If positive, keep the number in system against time, at this many points or half as many.",
     )
     max_in_system: int = _setting(
         1_000_000,
@@ -235,7 +235,7 @@ class Inputs(Settings):
 
 
 def _loop(engine: str, system: System, policy: Policy | CustomPolicy) -> str:
-    """Return the loop to use; raise if the one asked for does not apply."""
+    """Return the loop to use; raise if the requested loop does not apply."""
     obstacle = _no_jumps(system, policy)
     if engine == "jumps" and obstacle:
         raise QuickswapError(

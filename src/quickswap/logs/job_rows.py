@@ -74,7 +74,7 @@ LOCAL_TIMES = "Times without a time zone are read as UTC; give the time zone if 
 
 
 def unix_clock(frame: pl.DataFrame, tally: Tally) -> float | None:
-    """Return 0 if the submissions are Unix times, else None."""
+    """Return 0 if the submissions are Unix times, otherwise None."""
     first = frame.get_column("submit").min()
     if isinstance(first, float) and first > _EARLIEST:
         if LOCAL_TIMES not in tally.facts:

@@ -1,6 +1,6 @@
 """The rules for the rows of a log: what is dropped, repaired or noted, and when.
 
-A rule of kind "dropped" removes a row, "left out" removes it because the caller asked for it,
+A rule of kind "dropped" removes a row, "left out" removes it because of an option,
 "repaired" changes a value, and "noted" only counts.
 """
 

@@ -31,7 +31,7 @@ def select(
     Args:
         parsed: all rows; times stay on the clock of the log.
         options: the selections.
-        ordered: whether rows should be sorted in this format, so that sorting is a repair.
+        ordered: whether rows should be sorted in this format, so sorting is a repair.
         tally: counts the rows that are dropped.
 
     Raises:

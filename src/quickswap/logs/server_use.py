@@ -15,7 +15,7 @@ Floats = npt.NDArray[np.float64]
 class ServerUse:
     """The servers in use over time.
 
-    Logged times are rounded, so that a job may seem to run after the next job on its servers has
+    Logged times are rounded, so a job may seem to run after the next job on its servers has
     started. Each job is therefore assumed to end earlier, by the sum of the units to which its
     times are rounded: jobs that overlap even then were served at the same time.
 

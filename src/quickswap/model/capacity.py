@@ -162,7 +162,7 @@ def _master(packings: Vector, demand: Vector) -> tuple[float, Vector, Vector] | 
     """Return the largest multiple of `demand` that the packings serve, the prices and the times.
 
     There is a price for each class, its dual value, and a time for each packing. The multiple is
-    computed from the times, and any nonnegative prices give a valid upper bound, so that the
+    computed from the times, and any nonnegative prices give a valid upper bound, so the
     bracket is valid for any tolerance of the solver.
     """
     import numpy as np

@@ -202,7 +202,7 @@ def _system(document: Mapping[str, Any]) -> System:
 
 
 def _rates(classes: Any) -> tuple[Any, bool]:
-    """Return the classes with arrival rates in place of shares, and whether shares were given."""
+    """Return the classes with arrival rates instead of shares, and whether shares were given."""
     if not isinstance(classes, list) or not all(isinstance(each, dict) for each in classes):
         return classes, False  # System.from_dict refuses them
     shared = [position for position, each in enumerate(classes) if "share" in each]

@@ -37,7 +37,7 @@ class JobClass:
         ModelError: a value out of range.
 
     Warns:
-        InfiniteVarianceWarning: the variance of the size is infinite, or its third moment, so that
+        InfiniteVarianceWarning: the variance of the size is infinite, or its third moment, so
             the variance of the waiting time can be infinite.
     """
 
@@ -103,7 +103,7 @@ class JobClass:
 
     @classmethod
     def from_dict(cls, data: Mapping[str, object]) -> Self:
-        """Build a class from the form of `to_dict`, or with `arrival_rate` in place of `arrivals`.
+        """Build a class from the form of `to_dict`, or with `arrival_rate` instead of `arrivals`.
 
         Raises:
             ModelError: an unknown or missing key, or a value out of range.
@@ -162,7 +162,7 @@ def _size(size: object) -> Distribution:
         if math.isinf(size.var):
             what, affected = "variance", "mean waiting times can be infinite"
         warnings.warn(
-            f"the size {size!r} has infinite {what}: {affected}, and estimates of them carry no "
+            f"the size {size!r} has infinite {what}: {affected}, and estimates of them have no "
             "interval.",
             InfiniteVarianceWarning,
             stacklevel=3,

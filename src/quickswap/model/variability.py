@@ -59,7 +59,7 @@ def _bursty(each: JobClass) -> bool:
     return isinstance(each.arrivals, Renewal) and math.isinf(each.arrivals.interarrival.var)
 
 
-WITHHELD = "so that means carry no interval"
+WITHHELD = "so means have no interval"
 
 
 def remarks(system: System) -> Iterator[str]:
@@ -78,6 +78,6 @@ def remarks(system: System) -> Iterator[str]:
             )
         if _bursty(each):
             yield (
-                f"times between arrivals of {each.name} have infinite variance, so that averages "
-                "over time carry no interval."
+                f"times between arrivals of {each.name} have infinite variance, so averages "
+                "over time have no interval."
             )

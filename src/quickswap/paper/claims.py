@@ -36,7 +36,7 @@ CLAIMS: tuple[Claim, ...] = (
         check=Stable((MSFQ, ALWAYS)),
         why=(
             "The theorem stands; its proof needs the other sign in the drift of phase 3, and l + 1 "
-            "in place of l - 1."
+            "instead of l - 1."
         ),
     ),
     Claim(
@@ -200,7 +200,7 @@ CLAIMS: tuple[Claim, ...] = (
         figures=("fig6",),
         check=Stable((ADAPTIVE, STATIC, *RIVALS)),
         why=(
-            "A run that is too short looks stable here: three classes of rare jobs carry most of "
+            "A run that is too short looks stable here: three classes of rare jobs have most of "
             "the load, and their backlog takes millions of jobs to show."
         ),
     ),

@@ -42,7 +42,7 @@ class Row:
         value: nan if there is none.
         half_width: of the 95 % interval; 0 for exact values, nan where it is unknown.
         verdict: of the simulation; "" for computed values.
-        reached: whether the precision asked for is reached; true where none was asked for.
+        reached: whether the requested precision is reached; true if none was requested.
         jobs: completions simulated.
     """
 

@@ -66,7 +66,7 @@ def reproduce(
 ) -> Reproduction:
     """Reproduce the paper's figures: write data, figures and findings into a folder.
 
-    Results are stored in the folder as they arrive, so that an interrupted run can be continued and
+    Results are stored in the folder as they arrive, so an interrupted run can be continued and
     no point is simulated twice.
 
     Args:

@@ -75,14 +75,15 @@ class Variable:
 
 
 def is_parameter(given: str | None) -> bool:
-    """Whether the axis that was asked for can only be a parameter of policies."""
+    """Whether the requested axis can only be a parameter of policies."""
     return given is not None and _plain(given) not in ("load", "rate", *SETTINGS)
 
 
 def variable_of(given: str | None, points: Sequence[StoredPoint]) -> Variable:
-    """Return the axis that was asked for, or the default one.
+    """Return the requested axis, or the default one.
 
-    The default is the load if there are several, else the parameter of policies with most values.
+    The default is the load if there are several loads, otherwise the parameter of policies with the
+    most values.
 
     Raises:
         QuickswapError: the axis is unknown or has a single value.

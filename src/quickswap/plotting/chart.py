@@ -82,7 +82,7 @@ class Mark:
         x: on the horizontal axis; nan where the policy has no value on it.
         estimates: one for each panel.
         verdict: worst status of the simulations over the seeds; "" for computed values.
-        reached: whether the precision asked for, if any, was reached with every seed.
+        reached: whether the requested precision, if any, was reached with every seed.
         seeds: number of simulations that were averaged.
     """
 
@@ -124,7 +124,7 @@ class Line:
 
     @property
     def level(self) -> bool:
-        """Whether it has no value on the axis, so that it is drawn across the panel."""
+        """Whether it has no value on the axis, so it is drawn across the panel."""
         return all(math.isnan(mark.x) for mark in self.marks)
 
 

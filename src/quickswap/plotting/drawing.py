@@ -55,10 +55,10 @@ def draw(chart: Chart, paths: Sequence[str | Path] = ()) -> Figure:
 
     Args:
         chart: what is drawn.
-        paths: files, each in the format of its ending: svg, pdf or png.
+        paths: files, each in the format of its extension: svg, pdf or png.
 
     Raises:
-        QuickswapError: the ending is unknown, a file cannot be written, or the plotting library
+        QuickswapError: the extension is unknown, a file cannot be written, or the plotting library
             fails.
     """
     for path in paths:

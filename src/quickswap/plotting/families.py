@@ -65,7 +65,7 @@ def loads_of(systems: Iterable[System]) -> dict[str, str]:
 
 
 def chosen_model(given: Any, names: dict[str, str], loads: dict[str, str]) -> str:
-    """Return the shape of the model that was asked for, or of the only one if none was.
+    """Return the shape of the requested model, or of the only one if none was.
 
     Args:
         given: a name of `names`, a System, a preset or a model file; None for the only one.
@@ -73,7 +73,7 @@ def chosen_model(given: Any, names: dict[str, str], loads: dict[str, str]) -> st
         loads: by shape, as `loads_of` gives them.
 
     Raises:
-        QuickswapError: there are several and none was asked for, or there are no points of it.
+        QuickswapError: there are several models and none was requested, or it has no points.
     """
     if given is None:
         if len(names) > 1:

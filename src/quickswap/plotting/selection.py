@@ -117,7 +117,7 @@ def select(
     loads: Iterable[float] | None = None,
     every: bool = False,
 ) -> Selection:
-    """Return the points of a store that are asked for, of one model and one version.
+    """Return the requested points of a store, of one model and one version.
 
     The version is this one, or that of the last point if the store has no points of this one.
 
@@ -130,7 +130,7 @@ def select(
         every: whether a name alone always stands for all policies of that name.
 
     Raises:
-        QuickswapError: the store is empty, or has no points that were asked for.
+        QuickswapError: the store is empty, or contains none of the requested points.
     """
     systems = cache(lambda text: System.from_dict(json.loads(text)))
     parsed = cache(parse)
@@ -160,7 +160,7 @@ def select(
     if loads is not None:
         _keep_loads(found, list(loads))
     ranks = _ranks(found.points, policies, every)
-    found.keep(lambda each: spell(each.policy) in ranks, "of a policy not asked for")
+    found.keep(lambda each: spell(each.policy) in ranks, "of a policy that was not requested")
     found.points.sort(key=lambda each: (ranks[spell(each.policy)], each.rate, each.key))
     return found
 
@@ -175,7 +175,7 @@ def _keep_loads(found: Selection, loads: Sequence[float]) -> None:
             )
     found.keep(
         lambda point: any(math.isclose(point.load, each, rel_tol=CLOSE) for each in loads),
-        "at a load not asked for",
+        "at a load that was not requested",
     )
 
 

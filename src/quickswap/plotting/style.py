@@ -68,7 +68,7 @@ def check_format(path: str | Path) -> None:
     ending = Path(path).suffix.lower()
     if ending not in FORMATS:
         given = repr(ending) if ending else "none"
-        message = f"the ending of {path} is {given}; it must be {', '.join(FORMATS)}."
+        message = f"the extension of {path} is {given}; it must be {', '.join(FORMATS)}."
         raise QuickswapError(message, given=str(path), allowed=", ".join(FORMATS))
 
 
@@ -106,7 +106,7 @@ def own_settings(changes: Mapping[str, Any]) -> Iterator[None]:
 
 
 def save(figure: Figure, path: Path) -> None:
-    """Write a figure in the format of the file's ending; no date, so that files can be compared."""
+    """Write a figure in the format of the file's extension; no date, so files can be compared."""
     dates = {".svg": {"Date": None}, ".pdf": {"CreationDate": None}}
     figure.savefig(path, dpi=200, metadata=dates.get(path.suffix.lower()))
 

@@ -78,8 +78,8 @@ class RandomizedTimers(Policy):
     a tick, if one more job of the class fits beside jobs and dummies, its oldest waiting job starts
     or, if none waits, a dummy, which lasts an exponential time with the mean size of the class.
     When a slot ends, it is refilled with probability 1 - exp(-w), with the oldest waiting job of
-    the class or a dummy, else released. An arriving job replaces a dummy of its class. With q_i
-    jobs of class i waiting, w = max(f(q_i), 1e-4 f(max q)), f(x) = log(1 + x)^0.7.
+    the class or a dummy, otherwise released. An arriving job replaces a dummy of its class. With
+    q_i jobs of class i waiting, w = max(f(q_i), 1e-4 f(max q)), f(x) = log(1 + x)^0.7.
 
     The time per event is proportional to the number of classes, and for some events to the number
     of dummies of a class.

@@ -15,7 +15,7 @@ from quickswap.policies.base import Policy
 @final
 @dataclass(frozen=True, slots=True)
 class FCFS(Policy):
-    """First come, first served: start the oldest waiting job if it fits, else none.
+    """First come, first served: start the oldest waiting job if it fits, otherwise none.
 
     A job that does not fit blocks all behind it.
     """

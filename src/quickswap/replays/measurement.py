@@ -70,7 +70,7 @@ def measure(
 
     Args:
         schedule: the schedule.
-        history: its history; None if it is preemptive, so that utilisation and wasted capacity are
+        history: its history; None if it is preemptive, so utilisation and wasted capacity are
             nan.
         pieces: the weeks, days or hours that are resampled.
         groups: smallest and largest need of each class.

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 __all__ = ["AS_LOGGED", "ReplayComparison", "ReplayInputs", "ReplayResult"]
 
 AS_LOGGED = "as logged"
-"""Label of the waits in the log, in place of a policy."""
+"""Label of the waits in the log, instead of a policy."""
 FORMAT = 1
 
 
@@ -143,7 +143,7 @@ class ReplayResult(Value, Quantities):
           break, the waiting work is at least what the whole machine serves in a day (in a
           thirtieth of the duration of the log, if that is less).
         - "keeps up": neither of the two. The schedule of a preemptive policy does not contain the
-          waiting work over time, so that a persistent backlog is not detected.
+          waiting work over time, so a persistent backlog is not detected.
         - "unknown": no job was measured, or all jobs were submitted at the same time.
         """
         if not self.jobs or self._span == 0:

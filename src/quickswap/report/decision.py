@@ -49,7 +49,7 @@ class Decision:
         tied: policies that are not significantly different from `first`, by label.
         negligible: policies whose difference is significant, but negligible, by label.
         slowest: the policy with the longest mean wait if even that is too short to matter.
-        left_out: jobs that were left out by need or size, so that the machine served more jobs.
+        left_out: jobs that were left out by need or size, so the machine served more jobs.
         concentrated: set if most jobs lie in too few pieces of the log.
         too_short: whether the log is too short for any confidence interval.
         chance: whether the difference from the rival may be chance.

@@ -53,7 +53,7 @@ def gantt(data: ReportData) -> Gantt | None:
     schedule = max((each.schedule for each in drawn), key=len)
     rows, jobs = schedule.rows, len(schedule)
     if jobs > MOST:
-        # the busiest stretch of so many submissions: most work per second
+        # the busiest stretch of this many submissions: the most work per second
         work = np.concatenate([[0.0], np.cumsum(schedule.need * schedule.size)])
         spans = schedule.arrival[MOST - 1 :] - schedule.arrival[: jobs - MOST + 1]
         first = int(np.argmax((work[MOST:] - work[: jobs - MOST + 1]) / np.maximum(spans, 1e-9)))

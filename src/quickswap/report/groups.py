@@ -58,7 +58,7 @@ class GroupChange:
 
     @property
     def kind(self) -> str:
-        """Whether the group waits significantly less ("gain") or more ("loss"); else "open"."""
+        """Return "gain" (significantly shorter waits), "loss" (longer waits) or "open"."""
         kinds = {Outcome.BETTER: "gain", Outcome.WORSE: "loss"}
         return "open" if self.change is None else kinds.get(outcome_of(self.change), "open")
 
@@ -276,7 +276,7 @@ def check_filled(jobs: pl.DataFrame, column: str | None) -> None:
 
 
 def _default_column(jobs: pl.DataFrame) -> str | None:
-    """Return the group column if its groups are few, else users; None if there is one or none."""
+    """Return the group column if it has few groups, otherwise users; None below two groups."""
     known = {name: jobs[name].drop_nulls().n_unique() for name in ("group", "user")}
     if 2 <= known["group"] <= FEW or (known["user"] < 2 <= known["group"]):
         return "group"

@@ -42,13 +42,14 @@ def write_report(
     """Write the results of replays of a log as one HTML page, for readers who did not run them.
 
     The page requires no network and no other file. It is written whole or not at all, and equal
-    comparisons give equal bytes. EASY is the baseline if it is among the policies, else the first.
+    comparisons give equal bytes. EASY is the baseline if it is among the policies, otherwise the
+    first.
 
     Args:
         comparison: the result of `quickswap.replays.replay_all`, preferably at several loads.
         path: the file.
         groups: column of the log whose values are compared as groups of users: "user", "group",
-            "queue", "partition" or "class"; by default "group" where there are 2 to 30, else
+            "queue", "partition" or "class"; by default "group" where there are 2 to 30, otherwise
             "user". Of more than 30, and of users, the twelve with most work are shown.
         title: title of the page; by default the machine or the file.
         command: the command that writes the report, which is shown; by default lines of Python.

@@ -146,7 +146,7 @@ def longest_waits(level: Level, decision: Decision) -> Iterator[LongestWait]:
 
 
 def bounded_slowdown(data: ReportData) -> tuple[ReplayResult, tuple[str, ...]] | None:
-    """Return the policy with the least mean bounded slowdown at the main load, and those tied."""
+    """Return the policy with the smallest mean bounded slowdown at the main load, and any tied."""
     level = data.main
     if len(level.ranked) < 2:
         return None

@@ -159,14 +159,14 @@ def compare(
 ) -> Comparison:
     """Simulate several policies on one system, at several rates, with the same seed.
 
-    With `engine="events"` all policies at a point see the same jobs (common random numbers), and
-    all points see the same sizes, so that differences have narrow intervals; see `difference`.
+    With `engine="events"` all policies at a point serve the same jobs (common random numbers), and
+    all points have the same sizes, so differences have narrow intervals; see `difference`.
 
     Args:
         system: servers and classes, or the name of a preset or model file.
         policies: policies, spellings, or custom policies.
         rates: total arrival rates, jobs per second.
-        loads: loads, in place of rates; if neither is given, the system as it is.
+        loads: loads, instead of rates; if neither is given, the system as it is.
         progress: called now and then with the completions so far and those intended.
         settings: all else that `simulate` takes; each result has its `jobs`.
 
@@ -206,7 +206,7 @@ def compare(
 def difference(
     first: Result, second: Result, quantity: str = "mean_response_time", cls: str | None = None
 ) -> Estimate:
-    """Return `first` less `second` with an interval that knows what the two have in common.
+    """Return `first` minus `second` with an interval that allows for common jobs.
 
     The difference is nan where one of them is unstable, as it has no mean (`verdict.reason` says
     why), and has no interval where sizes are too heavy-tailed for one.
@@ -275,12 +275,12 @@ def _value(result: Result, quantity: str) -> Estimate:
 
 
 def independent(first: Result, second: Result, quantity: str) -> Estimate:
-    """Return `first` less `second` as if they had nothing in common."""
+    """Return `first` minus `second` as if they were independent."""
     return independent_difference(_value(first, quantity), _value(second, quantity))
 
 
 def gap_of(first: Result, second: Result, quantity: str) -> Estimate:
-    """Return `first` less `second`: paired if they can be, else as if independent."""
+    """Return `first` minus `second`: paired if they can be, otherwise as if independent."""
     try:
         return difference(first, second, quantity)
     except QuickswapError:

@@ -1,4 +1,4 @@
-"""What a simulation found, as plain values: estimates with intervals, inputs, verdict."""
+"""The result of a simulation as plain values: estimates with intervals, inputs, verdict."""
 
 from __future__ import annotations
 
@@ -49,11 +49,11 @@ class Stop(StrEnum):
 
 
 _EXPLANATIONS = {
-    Stop.COMPLETED: "all the jobs asked for have completed",
-    Stop.PRECISE: "the precision asked for is reached",
-    Stop.BUDGET: "the jobs allowed have completed before the precision asked for was reached: "
+    Stop.COMPLETED: "all requested jobs have completed",
+    Stop.PRECISE: "the requested precision is reached",
+    Stop.BUDGET: "the jobs allowed have completed before the requested precision was reached: "
     "allow more",
-    Stop.UNSTABLE: "the backlog grows without end, so that more jobs would add nothing",
+    Stop.UNSTABLE: "the backlog grows without end, so more jobs would add nothing",
     Stop.CROWDED: "more jobs were in the system than allowed: raise the limit, or the system is "
     "unstable",
     Stop.INTERRUPTED: "interrupted: this is what had been measured until then",
@@ -80,13 +80,13 @@ class Trajectory:
 
 @dataclass(frozen=True)
 class Result(Quantities):
-    """What a simulation found. Estimates carry 95 % intervals.
+    """The result of a simulation. Estimates have 95 % intervals.
 
     Attributes:
         inputs: all that determines it.
         classes: in the order of the system.
         phases: of MSFQ; empty for other policies.
-        trajectory: None unless asked for.
+        trajectory: None unless requested.
         stop: why the run ended.
         verdict: stable or not.
         completed: completions simulated, warm-up included.
@@ -118,7 +118,7 @@ class Result(Quantities):
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What is to be known before the estimates are used, a sentence each: heavy tails."""
+        """Notes to read before the estimates are used, a sentence each: heavy tails."""
         return tuple(remarks(self.system))
 
     def to_json(self) -> str:
@@ -169,7 +169,7 @@ class Result(Quantities):
             yield "all", f"mean_duration_of_phase_{phase.name}", phase.mean
 
     def rate_and_load(self) -> tuple[float, float]:
-        """Return arrival rate and load to twelve digits, so that a load of .5 is found as such."""
+        """Return arrival rate and load to twelve digits, so a load of 0.5 compares equal to 0.5."""
         system = self.system
         return float(f"{system.arrival_rate:.12g}"), float(f"{system.load:.12g}")
 

@@ -41,16 +41,16 @@ from quickswap.statistics.verdict import Evidence, Known, Status, Verdict, judge
 __all__ = ["rerun", "simulate", "simulate_inputs"]
 
 BLOCKS = 511
-"""Blocks that a run of known length is cut into: as many as the core keeps without merging."""
+"""Blocks into which a run of known length is divided: the most that the core keeps unmerged."""
 SMALL_BLOCK = 64
-"""Completions in a block that are enough to begin with."""
+"""Completions in the first blocks of a long run."""
 ROUNDS = (1 / 8, 1 / 4, 1 / 2, 1.0)
-"""Shares of a run after which it is checked, so that an unstable one ends early: after two
-consecutive checks, as a long swing of a stable system may look unstable once."""
+"""Shares of a run after which it is checked. An unstable run ends early, after two
+consecutive checks, as a long oscillation of a stable system may look unstable once."""
 SHORT = 100_000
-"""Jobs below which a run is not checked before its end: a check takes longer than what it saves."""
+"""Jobs below which a run is checked at its end only: a check would take longer than it saves."""
 FIRST_ROUND = 100_000
-"""Jobs of the first round when a precision is asked for; each round doubles them."""
+"""Jobs of the first round of a run to a given precision; each further round doubles them."""
 
 
 def simulate(
@@ -60,21 +60,23 @@ def simulate(
     progress: Callable[[int, int], object] | None = None,
     **settings: Unpack[SimulationSettings],
 ) -> Result:
-    """Simulate a system under a policy, starting empty, and return estimates with 95 % intervals.
+    """Simulate a system, empty at first, under a policy; return estimates with 95 % intervals.
 
     Args:
         system: servers and classes, or the name of a preset or model file.
         policy: a policy, its spelling on the command line, or a custom policy (`CustomPolicy`).
-        progress: called several times a second with the completions so far and those intended.
-        settings: those of `Settings` (jobs, precision, seed, engine, ...); `threads`, the most to
-            use (default: the cores of the machine); and `debug`, which checks every event: no
-            server is used twice, no job is lost, each class is FIFO, and Little's law holds.
+        progress: called several times a second, with the completions so far and in total.
+        settings: those of `Settings` (jobs, precision, seed, engine, ...); `threads`, the maximum
+            number of threads (default: the cores of the machine); and `debug`, which checks every
+            event: no server is used twice, no job is lost, each class is FIFO, and Little's law
+            holds.
 
     Raises:
-        PolicyError: the policy does not suit the system, or a custom policy made a mistake.
-        UnstableError: the arrival rate is at or above the capacity, and `allow_unstable` is off.
+        PolicyError: the policy does not apply to the system, or a custom policy raised an exception
+            or returned an invalid answer.
+        UnstableError: the arrival rate is at or above the capacity, without `allow_unstable`.
         QuickswapError: an unknown setting, or one out of range.
-        Interrupted: Ctrl-C; it carries what had been measured.
+        Interrupted: Ctrl-C; the exception contains the results so far.
     """
     check_settings(settings, SimulationSettings, "simulate")
     system = as_system(system)
@@ -91,15 +93,15 @@ def simulate(
 def rerun(
     result: Result, policy: Policy | CustomPolicy | None = None, threads: int | None = None
 ) -> Result:
-    """Simulate again with the inputs of a result; the new result equals that one.
+    """Repeat the simulation of a result; the new result equals the given one.
 
     Args:
-        result: of `simulate`, also one read from a file.
-        policy: the policy, if it is a custom one; others are known by their spelling.
+        result: a result of `simulate`, also one read from a file.
+        policy: the policy, if it is custom; others are parsed from the inputs.
         threads: as in `simulate`.
 
     Raises:
-        QuickswapError: the policy is a custom one and was not given.
+        QuickswapError: the policy is custom and was not given.
     """
     return simulate_inputs(result.inputs, policy, threads)
 
@@ -110,7 +112,7 @@ def simulate_inputs(
     threads: int | None = None,
     progress: Callable[[int, int], object] | None = None,
 ) -> Result:
-    """Simulate what the inputs of a result describe; see `rerun`."""
+    """Run the simulation that these inputs describe; see `rerun`."""
     if policy is None:
         if inputs.policy.startswith(CUSTOM):
             name = inputs.policy.removeprefix(CUSTOM)
@@ -125,7 +127,7 @@ def simulate_inputs(
 
 @dataclass
 class _Session:
-    """One simulation under way."""
+    """A running simulation."""
 
     system: System
     policy: Policy | CustomPolicy
@@ -140,7 +142,7 @@ class _Session:
         self.known = known_stability(self.system, self.policy)
 
     def run(self) -> Result:
-        """Advance in rounds until there is a reason to stop."""
+        """Run in rounds until a stopping rule applies."""
         if not self.inputs.allow_unstable:
             refuse_unstable([self.system], self.known.capacity)
         core = self.core()
@@ -160,7 +162,7 @@ class _Session:
         return result
 
     def _go(self, core: Simulation) -> tuple[Stop, Verdict, Evidence]:
-        """Advance in rounds; return why no further one is needed, and the verdict then."""
+        """Run in rounds; return the reason to stop, the verdict and the evidence."""
         rounds = self.rounds()
         suspected = False
         for number, target in enumerate(rounds):
@@ -170,10 +172,10 @@ class _Session:
             if not evidence.batches.runs:
                 raise QuickswapError(
                     f"no job has completed under {label(self.policy)}: the policy never starts a "
-                    "job, or more jobs must be allowed.",
+                    "job, or the limit is too low: allow more jobs.",
                     argument="max_in_system",
                     given=self.inputs.max_in_system,
-                    advice="more jobs must be allowed",
+                    advice="allow more jobs",
                 )
             if "crowded" in reasons:
                 stop = Stop.UNSTABLE if evidence.unstable else Stop.CROWDED
@@ -190,7 +192,7 @@ class _Session:
         return stop, judge(evidence, crowded=False), evidence
 
     def rounds(self) -> list[int]:
-        """Completions of each replication at the end of each round."""
+        """Return the completions of each replication at the end of each round."""
         each = -(-self.inputs.jobs // self.inputs.replications)
         if self.inputs.precision is None:
             shares = ROUNDS if self.inputs.jobs >= SHORT else ROUNDS[-1:]
@@ -201,7 +203,7 @@ class _Session:
         return [min(each, target) for target in rounds]
 
     def core(self) -> Simulation:
-        """Return the core, its orders given."""
+        """Return the simulation of the core that these inputs describe."""
         inputs, rounds = self.inputs, self.rounds()
         longest = rounds[-1] if inputs.precision is None else rounds[0]
         custom = None if isinstance(self.policy, Policy) else self.policy
@@ -223,7 +225,7 @@ class _Session:
             raise QuickswapError(f"{error}.") from None
 
     def _advance(self, core: Simulation, target: int) -> list[str]:
-        """Advance to so many completions; raise if the policy made a mistake, or the core."""
+        """Run to this many completions; raise if the policy or the core fails."""
         progress, intended = self.progress, self.inputs.jobs
         report = None if progress is None else lambda completed: progress(completed, intended)
         begun = time.perf_counter()
@@ -232,27 +234,27 @@ class _Session:
                 reasons = core.advance(target, self.threads, report)
             else:
                 with untouched_generators(label(self.policy)):
-                    # they run one at a time anyway; in one thread the first mistake is the same
+                    # replications take turns anyway, and in one thread the first error is the same
                     reasons = core.advance(target, 1, report)
         finally:
             self.seconds += time.perf_counter() - begun
         if "broken" in reasons:
             raise RuntimeError(f"a check of the debug mode failed: {core.fault()}")
         if "fault" in reasons:
-            unknown = "the policy gave an answer that cannot be carried out", None
+            unknown = "the policy returned an invalid answer", None
             what, cause = core.fault() or unknown
             if cause is not None and not isinstance(cause, Exception):
-                raise cause  # Ctrl-C is not a mistake of the policy
+                raise cause  # Ctrl-C is not an error of the policy
             raise PolicyError(what + ".") from cause
         return reasons
 
     def evidence(self, core: Simulation) -> Evidence:
-        """Return what the run shows so far."""
+        """Return the evidence of the run so far."""
         batches = Batches.pool(core, self.inputs.warmup, len(self.system.classes))
         return Evidence(batches, self.known)
 
     def _precise(self, batches: Batches) -> bool:
-        """Whether all that the precision is asked of has it."""
+        """Whether every mean that `precision_of` names has the requested precision."""
         table = batches.sums.of_classes("completions", "response_time")
         aim = self.inputs.precision_of
         means = [batch_values("mean_response_time", table, self.system)]
@@ -289,7 +291,7 @@ class _Session:
 
 
 def refuse_unstable(systems: Sequence[System], capacity: float | None = None) -> None:
-    """Refuse systems, which differ in their rates, at which no policy is stable.
+    """Reject systems that differ in their rates only, if no policy is stable at one of them.
 
     Raises:
         UnstableError: an arrival rate is at or above the capacity.
@@ -310,10 +312,10 @@ def refuse_unstable(systems: Sequence[System], capacity: float | None = None) ->
 
 
 def _first_block(jobs: int) -> int:
-    """Return how many completions the first blocks of a replication have.
+    """Return the number of completions in the first blocks of a replication.
 
-    The core merges blocks as they become too many. Starting small leaves enough of them if the run
-    is interrupted early; at its end there are still as many as fit.
+    The core merges blocks when there are too many. Small first blocks leave enough of them if the
+    run is interrupted early, and do not reduce their number at its end.
     """
     block = -(-jobs // BLOCKS)
     while block >= 2 * SMALL_BLOCK:

@@ -27,7 +27,7 @@ Floats = NDArray[np.float64]
 DRAWS = 400
 UNITS = {"week": 7 * 86400.0, "day": 86400.0, "hour": 3600.0}
 MOST = 520
-"""Pieces at most, so that work does not grow with empty years: longer ones then."""
+"""Pieces at most, so work does not grow with empty years: longer ones then."""
 FEWEST = 6
 """Pieces that an interval needs; with fewer of them the next smaller unit is taken."""
 

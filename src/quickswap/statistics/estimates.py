@@ -105,7 +105,7 @@ def _decimals(size: float) -> int:
 
 
 def _number(value: float, decimals: int) -> str:
-    """Return a number with so many decimals and commas between thousands, or a power of ten."""
+    """Return a number with this many decimals and commas between thousands, or a power of ten."""
     if abs(value) >= 1e9 or decimals > 9:
         return f"{value:.3g}"
     return f"{round(value, decimals):,.{max(0, decimals)}f}"
@@ -269,7 +269,7 @@ class Batches:
     def quantiles(self) -> tuple[Floats, Floats, list[int]]:
         """Return QUANTILES of METRICS, and how far off each may be inside its bucket.
 
-        Percentiles use whole segments of blocks, so that they have batches of their own.
+        Percentiles use whole segments of blocks so that they have batches of their own.
 
         Returns:
             Quantiles (1 + batches, classes + 1, METRICS, QUANTILES), the last class being all of
@@ -286,7 +286,7 @@ class Batches:
 
 
 def pieces(first: int, end: int, parts: int) -> list[int]:
-    """Return where at most so many nearly equal parts of a range begin, and its end."""
+    """Return the edges of at most this many nearly equal parts of a range."""
     parts = max(1, min(parts, end - first))
     length = (end - first) / parts
     return [*(first + int(part * length) for part in range(parts)), end]

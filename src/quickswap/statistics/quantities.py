@@ -106,7 +106,7 @@ class PhaseResult(Struct, frozen=True, forbid_unknown_fields=True):
 
 @dataclass(frozen=True)
 class Quantities:
-    """What simulations and replays alike find. Estimates carry 95 % intervals.
+    """Estimates of a simulation or a replay. Estimates have 95 % intervals.
 
     Attributes:
         policy_label: the policy as tables show it.

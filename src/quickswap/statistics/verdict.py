@@ -30,38 +30,39 @@ NORMAL = NormalDist().inv_cdf((1 + CONFIDENCE) / 2)
 """Standard errors in a half-width, where the variance is known."""
 
 CERTAIN = 2.5
-"""Half-widths that the growth must be above 0: five standard errors, as runs are judged often."""
+"""Half-widths by which the growth must exceed 0: five standard errors, as runs are often checked."""
 STEADY = 0.7
-"""An unstable system goes on growing at its pace. A stable one that still fills up slows down: like
-the square root of time at worst, so that the second half adds 0.41 of what the first does."""
+"""The backlog of an unstable system keeps growing at the same rate. The growth of a stable system
+that still fills up slows down: at worst the backlog grows as the square root of time, so its growth
+in the second half is 0.41 of that in the first."""
 CROWD = 30.0
-"""Mean number in system at the end below which growth is not taken seriously."""
+"""Mean number in system at the end below which growth is ignored."""
 PILE, PILE_SHARE = 1000.0, 0.05
-"""Jobs left at the end of a replication, and their share of the arrivals, that make a pile."""
+"""Least number of jobs at the end of a replication, and their share of the arrivals, of a pile."""
 FILLED = 1_000_000
-"""Arrivals below which a pile says nothing: near its capacity a stable system still fills up."""
+"""Arrivals below which a pile is no evidence: near its capacity a stable system still fills up."""
 ENOUGH = 30
-"""Completions of a class below which its mean is not to be trusted."""
+"""Completions of a class below which its mean is unreliable."""
 SHARE = 0.05
-"""Share of the load that such classes may carry."""
+"""Largest share of the load that such classes may have."""
 SIZES = 10.0
-"""Mean sizes of a class that a replication must last before growth counts, and before its means do:
-only those jobs complete in a short run that happen to be short."""
+"""Mean sizes of a class that a replication must last before its growth and its means are used: in a
+shorter run only short jobs complete."""
 WIDE = 0.1
-"""Half-width of the utilisation, relative to the load, beyond which a run has seen too little."""
+"""Half-width of the utilisation, relative to the load, beyond which a run is too short."""
 NEAR_OFFERED, NEAR_USED = 0.12, 0.2
 """Half-widths of the load that has arrived and of the utilisation, relative to the distance from
-the limit of stability, beyond which a run is short beside the swings of the backlog. The first
-follows from the moments of the model, so that no luck gets a run past it; the second knows the
-policy, whose cycles may be longer. `verification/coverage.py` measures what they achieve."""
+the limit of stability, beyond which a run is short compared with the oscillations of the backlog.
+The first follows from the moments of the model and is not affected by chance; the second reflects
+the policy, whose cycles may be longer. `verification/coverage.py` measures the effect of both."""
 FAR_OFFERED, FAR_USED = 0.5, 0.85
-"""The same, over the square root of its probability, beyond which a tail is not known: values above
-a percentile come in excursions of the backlog, and a run sees few of these."""
+"""The same half-widths, over the square root of its probability, beyond which a percentile has no
+interval: values above it occur in excursions of the backlog, and a run contains few of them."""
 SPREAD = 0.3
-"""Half-width of the second moment of the sizes that arrive, relative to it, beyond which a run has
-not seen the rare sizes that waiting times come from: the mean wait is proportional to it."""
+"""Half-width of the second moment of the sizes that arrive, relative to it, beyond which a run
+contains too few of the rare sizes that determine waiting times: the mean wait is proportional to it."""
 MARGIN = 1.2
-"""Times the jobs that the evidence asks for, as it is known roughly."""
+"""Safety factor on the estimated number of jobs that suffice, as the estimate is rough."""
 PIECES = 16
 """Pieces of a replication whose growth is taken as independent."""
 
@@ -172,7 +173,7 @@ def _rate(rate: float) -> str:
 
 @dataclass(frozen=True)
 class Evidence:
-    """What a run shows of its stability, beside what is known."""
+    """The evidence of a run about stability, and what is known without simulation."""
 
     batches: Batches
     known: Known
@@ -307,7 +308,7 @@ def judge(evidence: Evidence, crowded: bool) -> Verdict:
 
 
 def _lacks_work(evidence: Evidence) -> str | None:
-    """Return what a run has seen too little of for its values to be trusted.
+    """Return why a run is too short to trust its values.
 
     Few jobs of classes that matter have completed, or the share of the servers in use is not the
     load, as it must be in a stable system in the long run.
@@ -328,7 +329,7 @@ def _lacks_work(evidence: Evidence) -> str | None:
     if (carried := evidence.load_shares[evidence.lasts < SIZES].sum()) > SHARE:
         return (
             f"a replication lasts less than {SIZES:g} mean sizes of classes that carry "
-            f"{100 * carried:.3g} % of the load, so that only their short jobs complete"
+            f"{100 * carried:.3g} % of the load, so only their short jobs complete"
         )
     used, width = evidence.used.value, evidence.used.half_width
     if width > WIDE * known.load:
@@ -339,20 +340,20 @@ def _lacks_work(evidence: Evidence) -> str | None:
     if abs(used - known.load) > max(2 * width, 0.01 * known.load):
         return (
             f"{used:.3g} ± {width:.1g} of the servers were in use and {known.load:.3g} must be in "
-            "the long run, so that the run has not seen its rare, big jobs served"
+            "the long run, so its rare, large jobs have not been served"
         )
     # infinite variance is reported elsewhere
     offered = evidence.offered if math.isfinite(evidence.offered) else 0.0
     if max(offered / NEAR_OFFERED, width / NEAR_USED) > known.room:
         return (
             f"the load is {load_words(known.load)} and its limit "
-            f"{load_words(known.load + known.room)}: the run is short beside the swings of the "
-            "backlog"
+            f"{load_words(known.load + known.room)}: the run is short compared with the oscillations "
+            "of the backlog"
         )
     if SPREAD < evidence.missed < math.inf:
         return (
-            "the sizes vary so much that the run has not seen enough of the largest, from which "
-            "the waiting times come"
+            "the sizes vary so much that the run contains too few of the largest, which determine "
+            "the waiting times"
         )
     return None
 
@@ -391,7 +392,7 @@ def _fills_up(evidence: Evidence) -> bool:
 
 
 def _piles_up(runs: list[Run]) -> bool:
-    """Whether the backlog grows in ever longer swings, too wild for the growth to be significant.
+    """Whether the backlog grows in ever longer oscillations, so its growth is not significant.
 
     The mean number in system in the second half of a run is three times that in the first if it
     grows at a steady pace, and 1.83 times if it grows like the square root of time.

@@ -58,7 +58,7 @@ class Cell:
         return worst(each.verdict.status for each in self._results(policy))
 
     def reached(self, policy: str) -> bool:
-        """Whether the precision asked for, if any, was reached with every seed."""
+        """Whether the requested precision, if any, was reached with every seed."""
         return all(each.stop is not Stop.BUDGET for each in self.results.get(policy, ()))
 
     def estimate(self, policy: str, quantity: str, cls: int | None = None) -> Estimate:
@@ -78,7 +78,7 @@ class Cell:
     ) -> Estimate:
         """Return the difference `first` - `second`, the mean over the seeds, with a 95 % interval.
 
-        Runs on the same jobs are paired, so that their difference has a narrow interval. Runs that
+        Runs on the same jobs are paired, so their difference has a narrow interval. Runs that
         cannot be paired (engine "jumps", or different lengths, as with a precision) count as
         independent.
 

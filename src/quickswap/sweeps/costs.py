@@ -152,7 +152,7 @@ def shard_of(points: Sequence[Point], shard: str) -> list[Point]:
     """Return the points of one shard.
 
     The points are sorted by expected run time, the longest first, then by key, and every count-th
-    of them is in one shard, so that all shards take about equally long. This depends on the points
+    of them is in one shard, so all shards take about equally long. This depends on the points
     alone: on every machine, each point belongs to one shard.
     """
     number, count = read_shard(shard)

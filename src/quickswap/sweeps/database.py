@@ -2,8 +2,8 @@
 
 Every choice serves a file that can be copied while no process writes to it, on any file system: a
 rollback journal (the write-ahead log needs shared memory, which network file systems lack, and two
-more files), no index (rows are only added, so that a reader who has seen the last one has seen all
-others), and `synchronous = EXTRA`, so that what was committed survives a killed process and a power
+more files), no index (rows are only added, so a reader who has seen the last one has seen all
+others), and `synchronous = EXTRA` so that what was committed survives a killed process and a power
 failure. Each row has a check sum. A file whose structure is damaged is refused; a merge into
 another store takes the rows that SQLite can still read.
 """

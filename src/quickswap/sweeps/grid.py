@@ -61,7 +61,7 @@ class Grid:
         rates: total arrival rates, jobs per second. By default each model keeps its own rate.
         seeds: one or several.
         settings: as `Point.of` takes them, each a value or a list of values. The engine is "events"
-            by default, so that all policies serve the same jobs.
+            by default, so all policies serve the same jobs.
 
     Raises:
         QuickswapError: an unknown setting, an empty list, or both loads and rates.

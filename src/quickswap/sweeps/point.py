@@ -101,7 +101,7 @@ class Point:
     def key(self) -> str:
         """SHA-256 of the inputs as JSON with sorted keys and no blanks, in hexadecimal.
 
-        The inputs include the version of quickswap, so that versions do not share results.
+        The inputs include the version of quickswap, so versions do not share results.
         """
         text = json.dumps(vars(self.inputs), sort_keys=True, separators=(",", ":"), allow_nan=False)
         return hashlib.sha256(text.encode()).hexdigest()

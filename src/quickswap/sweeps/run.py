@@ -38,7 +38,7 @@ __all__ = [
 ]
 
 MIN_JOBS = 10_000
-"""A budget allows each point at least so many jobs."""
+"""Minimum number of jobs that a budget allocates to a point."""
 TICK = 0.2
 """Seconds between calls of `progress` if no point ends."""
 Ended = SimpleQueue[tuple[str, Future[Record]]]
@@ -250,7 +250,7 @@ def run_points(
 ) -> Outcomes:
     """Run the points that the store does not contain, the longest first, and store the results.
 
-    Results are stored as they arrive, so that a killed process loses only the points that were
+    Results are stored as they arrive, so a killed process loses only the points that were
     running. All executors give the same bytes. If the simulation of a point raises a
     `QuickswapError`, the other points run on, and the store keeps the failure. If it fails for
     another reason, such as a worker out of memory, the failure is reported but not stored, and the
@@ -291,7 +291,7 @@ def run_points(
 def check_where(executor: object, threads: int | None) -> int | None:
     """Return the number of threads; refuse a value that is not valid.
 
-    A caller that creates a store for `run_points` checks this first, so that no file is left
+    A caller that creates a store for `run_points` checks this first, so no file is left
     behind.
     """
     if executor is not None and not isinstance(executor, Executor):

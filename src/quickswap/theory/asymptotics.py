@@ -21,7 +21,7 @@ __all__ = ["HeavyTraffic", "heavy_traffic"]
 
 @dataclass(frozen=True, kw_only=True)
 class HeavyTraffic(Value, Means):
-    """Limits of (1 - rho) E[T_i] and (1 - rho) E[number of class i], in place of the means.
+    """Limits of (1 - rho) E[T_i] and (1 - rho) E[number of class i], instead of the means.
 
     For example, `mean_response_time` is the limit of (1 - rho) E[T] in seconds. The system is the
     one given, at the arrival rate at which rho = 1.

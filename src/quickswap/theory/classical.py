@@ -67,7 +67,7 @@ def mmk(servers: int, arrival_rate: float, mean_size: float) -> Queue:
 def _inverse_erlang_b(servers: int, offered: float) -> float:
     """Return 1 / B for Erlang's B: the sum over j of k (k - 1) ... (k - j + 1) / a^j.
 
-    All terms are positive, so that nothing cancels for any number of servers k and offered load a.
+    All terms are positive, so nothing cancels for any number of servers k and offered load a.
     The result is infinite if B is below the smallest float.
     """
     import numpy as np

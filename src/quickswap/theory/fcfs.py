@@ -2,7 +2,7 @@
 
 FCFS is stable below the throughput of the saturated system, in which a job always waits, and
 unstable above it (Baccelli, Foss, "On the saturation rule for the stability of queues",
-J. Appl. Prob. 32, 1995). Arrivals are Poisson, so that the classes of successive jobs are
+J. Appl. Prob. 32, 1995). Arrivals are Poisson, so the classes of successive jobs are
 independent.
 """
 
@@ -42,13 +42,13 @@ def exact(system: System | str | Path) -> Means:
 
     Args:
         system: Poisson arrivals, exponential sizes, needs 1 and k, at most 1,024 servers. The error
-            is about 1e-9 while no class has less than 1e-6 of the arrivals.
+            is about 1e-9 if each class has at least 1e-6 of the arrivals.
 
     Raises:
-        ModelError: another system.
-        UnstableError: an arrival rate at which FCFS is unstable.
+        ModelError: the system is of another form.
+        UnstableError: FCFS is unstable at this arrival rate.
 
-    Source: the chain is that of `quickswap.theory.qbd`.
+    Source: the Markov chain of `quickswap.theory.qbd`.
     """
     what = "the exact solution of FCFS"
     system = as_system(system)
@@ -69,11 +69,12 @@ def exact(system: System | str | Path) -> Means:
 def limit(system: System | str | Path) -> float:
     """Return the arrival rate, all classes together, below which FCFS is stable at this mix.
 
-    It is given by a formula if one is known, else by the Markov chain of the saturated system.
+    It is computed by a formula where one is known, otherwise from the Markov chain of the saturated
+    system.
 
     Raises:
-        ModelError: distributions for which it is not known, or a chain of more than a million
-            states.
+        ModelError: the limit is not known for these distributions, or the chain has more than a
+            million states.
     """
     system = as_system(system)
     found = find_limit(system, MOST)
@@ -90,7 +91,7 @@ def limit(system: System | str | Path) -> float:
         )
     raise ModelError(
         "the limit of FCFS is known for Poisson arrivals and exponential sizes only (on one-or-all "
-        "systems the sizes of heavy jobs are free): simulate the system.",
+        "systems heavy jobs may have any sizes): simulate the system.",
         argument="system.classes",
         given=system.classes,
         allowed="Poisson arrivals and exponential sizes",
@@ -103,8 +104,8 @@ class Limit:
 
     Attributes:
         rate: the limit.
-        reason: one sentence.
-        source: where the proof is.
+        reason: the reason, in one sentence.
+        source: the source of the proof.
         exact: whether the policy is unstable above it.
     """
 
@@ -115,9 +116,10 @@ class Limit:
 
 
 def find_limit(system: System, most: float) -> Limit | None:
-    """Return the limit of FCFS if it is known or takes a chain of at most `most` states; else None.
+    """Return the limit of FCFS; None if it requires a chain of more than `most` states.
 
-    If all sizes have the same distribution no chain is needed; the same effort is allowed.
+    It is None also where no method is known. If all sizes have the same distribution, no chain is
+    needed, and the same effort is allowed.
     """
     servers, needs, shares = system.servers, system.needs, system.job_shares
     sizes = [each.size for each in system.classes]
@@ -147,9 +149,10 @@ def find_limit(system: System, most: float) -> Limit | None:
 
 
 def plain_queue(system: System) -> Limit | None:
-    """Return the limit if work-conserving policies are a plain queue: all needs equal, or one slot.
+    """Return the limit if every work-conserving policy is a plain queue, otherwise None.
 
-    It is the capacity, for all arrivals and sizes that are stationary.
+    This holds if all needs are equal, or if no two jobs fit together. The limit is the capacity,
+    for stationary arrivals and sizes.
     """
     source = "Loynes, Proc. Cambridge Phil. Soc. 58 (1962)"
     if len(set(system.needs)) == 1:
@@ -157,7 +160,7 @@ def plain_queue(system: System) -> Limit | None:
         queue = f"a work-conserving queue with {counted(slots, 'slot')}"
         return Limit(system.capacity, f"all jobs have the same need, so this is {queue}.", source)
     if 2 * min(system.needs) > system.servers:
-        reason = "no two jobs fit at once, so this is a work-conserving queue with one server."
+        reason = "no two jobs fit together, so this is a work-conserving queue with one server."
         return Limit(system.capacity, reason, source)
     return None
 
@@ -171,14 +174,14 @@ def one_or_all_rate(servers: int, light_share: float, light: float, heavy: float
         light: mean light size in seconds; light sizes are exponential.
         heavy: mean heavy size in seconds, of any distribution.
 
-    In the saturated system G lights run between two heavy jobs, P(G >= j) = p^j. While j of them
-    are left, min(j, k) are in service, and the next completion takes `light / min(j, k)` on
-    average. So a heavy job and the lights after it take
+    In the saturated system G light jobs run between two heavy jobs, P(G >= j) = p^j. While j of them
+    are left, min(j, k) are in service, and the mean time to the next completion is
+    `light / min(j, k)`. A heavy job and the light jobs after it therefore take
 
         heavy + light sum_{j>=1} p^j / min(j, k)
         = heavy + light (sum_{j<=k} p^j / j + p^(k+1) / (k (1 - p))),
 
-    and they are 1 / (1 - p) jobs on average.
+    on average, and their mean number is 1 / (1 - p).
     """
     p = light_share
     if p == 1:
@@ -193,13 +196,14 @@ def same_distribution_rate(
 ) -> float:
     """Return the limit if all classes have the same exponential size, in jobs per second.
 
-    It is 1 / (mean E[1/M]), where M is the number of jobs of an independent sequence that fit at
-    once, before the first that does not. For in the saturated system the class of the job that
-    completes is independent of the classes in service, as all complete at the same rate. The jobs
-    in service and those behind them are hence an independent sequence after each completion; M of
-    them are in service, and the next completion takes mean / M. P(M = m) is the probability that m
-    jobs fit less the probability that m + 1 do. Source: Rumyantsev, Morozov, "Stability criterion
-    of a multiserver model with simultaneous service", Annals of Operations Research 252 (2017).
+    It is 1 / (mean E[1/M]), where M is the number of jobs of an independent sequence that fit
+    together, before the first that does not. All jobs in service complete at the same rate, so in
+    the saturated system the class of the job that completes is independent of the classes in
+    service. After each completion the jobs in service and the waiting jobs are therefore again an
+    independent sequence: M of them are in service, and the mean time to the next completion is mean
+    / M. P(M = m) is the probability that m jobs fit minus the probability that m + 1 fit. Source:
+    Rumyantsev, Morozov, "Stability criterion of a multiserver model with simultaneous service",
+    Annals of Operations Research 252 (2017).
 
     Args:
         servers: k.

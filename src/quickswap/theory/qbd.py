@@ -2,7 +2,7 @@
 
 Both policies inspect jobs in order of arrival and stop when their needs add up to k or more. A job
 not yet inspected (*unsampled*) is light with probability p = l1 / (l1 + lk), independently of the
-past, so that only the number of these jobs is part of the state: the level. The phases at a level
+past, so only the number of these jobs is part of the state: the level. The phases at a level
 are
 
 - j in 0..k-1: j light jobs and then a heavy one have been inspected. Under FCFS the light jobs are
@@ -45,7 +45,7 @@ class Waits(NamedTuple):
 
 
 def waits(model: OneOrAll, preemptive: bool, what: str) -> Waits:
-    """Return the mean waiting times under ServerFilling if `preemptive`, else under FCFS.
+    """Return the mean waiting times under ServerFilling if `preemptive`, otherwise under FCFS.
 
     The system must be stable. All jobs wait until they are inspected; after that heavy jobs wait
     under FCFS, and light jobs under ServerFilling.

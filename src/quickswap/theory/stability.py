@@ -68,7 +68,7 @@ class Stability:
 
     @property
     def exact(self) -> bool:
-        """Whether the limit is known exactly, so that the verdict is never "unknown"."""
+        """Whether the limit is known exactly, so the verdict is never "unknown"."""
         return self.limit is not None and self.limit >= self.necessary_limit * (1 - 1e-9)
 
 

@@ -76,7 +76,7 @@ def approximate(
         system: Poisson arrivals, exponential sizes, any needs.
         thresholds: l_i in jobs, in the order of the system.
         order: the cycle, each class once, by name or position.
-        threshold: one l for all, in servers, in place of `thresholds`. Defaults and meaning are
+        threshold: one l for all, in servers, instead of `thresholds`. Defaults and meaning are
             those of `quickswap.StaticQuickswap`.
 
     Raises:
@@ -198,7 +198,7 @@ def _variances(means: _Mean, cyclic: list[int]) -> tuple[list[float], list[float
     lambda_i b_i Y_i plus noise, where Y_i is the sum of all other U_j and all D_j in s, and D_i by
     a fresh drain (see `_turn`). A whole cycle is linear too, s -> A s + noise with covariance Q,
     and the covariance P at its end is the fixed point of P -> A P A' + Q, the sum of A^j Q A'^j
-    over all j. Doubling computes the sums over j < 2^m. Everything is divided by C, so that the
+    over all j. Doubling computes the sums over j < 2^m. Everything is divided by C, so the
     limit C -> 0 exists, in which no visit loses time: polling without switchover times.
     """
     import numpy as np

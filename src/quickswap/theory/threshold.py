@@ -59,7 +59,7 @@ def best_threshold(
     drain: str = "on_demand",
     every: bool = False,
 ) -> BestThreshold:
-    """Return the threshold of MSFQ with the least mean response time.
+    """Return the threshold of MSFQ with the smallest mean response time.
 
     Up to 64 slots every threshold is tried. With more slots a grid is tried, and refined around
     each of its local minima. That gives the best threshold unless the metric has another minimum

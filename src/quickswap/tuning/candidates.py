@@ -257,7 +257,7 @@ def _families(policy: Policy, system: System) -> Iterator[tuple[Family, float]]:
 
 
 def _extended(name: str, values: list[float]) -> list[float]:
-    """Return values and a bound, so that the best one may lie beyond those tried."""
+    """Return values and a bound, so the best one may lie beyond those tried."""
     if name in LIMITS:
         return [*values, 1.0]
     if name == "window":

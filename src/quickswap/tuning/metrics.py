@@ -42,7 +42,7 @@ Known = Runs | float
 
 
 def trusted(known: Known | None) -> bool:
-    """Whether a value can be trusted, so that its candidate may lead."""
+    """Whether a value can be trusted, so its candidate may lead."""
     return isinstance(known, float) or (known is not None and known.stable)
 
 

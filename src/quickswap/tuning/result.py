@@ -49,7 +49,7 @@ class TuningRow:
         jobs: its jobs in the race.
         reason: of the standing; "" if there is none.
         equals: labels of given policies that take the same decisions on this system.
-        alike: label of another candidate that took the same decisions on all jobs, so that this one
+        alike: label of another candidate that took the same decisions on all jobs, so this one
             left the race; "" if there is none.
         fresh: whether the standing comes from fresh jobs, as the race was inconclusive.
     """
@@ -69,7 +69,7 @@ class TuningRow:
 
 @dataclass(frozen=True)
 class Tuning:
-    """The best policy found for a workload; see `tune`. Estimates carry 95 % intervals.
+    """The best policy found for a workload; see `tune`. Estimates have 95 % intervals.
 
     `value`, `margin`, `default_cost` and `default_excess` come from simulations of fresh jobs. The
     values of the rows come from the race, where that of the winner has a selection bias: it is a

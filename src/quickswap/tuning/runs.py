@@ -59,7 +59,7 @@ class Runs:
 
     @property
     def fills_up(self) -> bool:
-        """Whether the system still fills up, so that the values of these runs are too low."""
+        """Whether the system still fills up, so the values of these runs are too low."""
         growing = sum(each.verdict.growth.low > 0 for each in self.results)
         return growing >= MOSTLY * len(self.results)
 
@@ -73,7 +73,7 @@ class Runs:
         return next((each.reason for each in found if each.status == status), "runs differ.")
 
     def pairs_with(self, other: Runs) -> bool:
-        """Whether both completed the same jobs, so that their batches are pairs."""
+        """Whether both completed the same jobs, so their batches are pairs."""
         return self.completed == other.completed and self.sizes == other.sizes
 
     def same_as(self, other: Runs) -> bool:
@@ -91,7 +91,7 @@ def seeds_of(metric: str) -> int:
 
 
 def even(jobs: int) -> int:
-    """Return jobs rounded down to a multiple of the seeds, so that the budget is not exceeded."""
+    """Return jobs rounded down to a multiple of the seeds so that the budget is not exceeded."""
     return jobs // SEEDS * SEEDS
 
 

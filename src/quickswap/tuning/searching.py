@@ -99,7 +99,7 @@ def tune(
             eight runs with successive seeds, which are compared in pairs.
         refine: whether parameters between those given are added.
         executor, threads: where simulations run, as in `sweep`. The result is the same.
-        store: a `Store` or its file; simulations in it are not run again, so that tuning can be
+        store: a `Store` or its file; simulations in it are not run again, so tuning can be
             continued. None for a store in memory.
         progress: called several times a second with a `TuningProgress`.
 

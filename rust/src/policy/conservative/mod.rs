@@ -13,7 +13,7 @@
 //!    its estimate, and which the profile takes to end now.
 //!
 //! A reservation that comes due between two instants with events is an instant of its own (a timer). Nothing has changed
-//! then, so that only step 3 is taken: a missed reservation stays missed until the next event. Most reservations are the
+//! then, so only step 3 is taken: a missed reservation stays missed until the next event. Most reservations are the
 //! estimated end of a job in service, which ends then. But where one job has outlived its estimate and another one has not,
 //! a job may fit at its reservation although nothing ends.
 //!

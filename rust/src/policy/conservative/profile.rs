@@ -9,14 +9,14 @@ pub fn until(start: f64, length: f64) -> f64 {
 /// Steps of a chunk, at most.
 const CHUNK: usize = 128;
 
-/// From this time on, seconds, so many servers are free (less what the chunk adds).
+/// From this time on, seconds, this many servers are free (minus the sum of its chunk).
 type Step = (f64, i64);
 
 /// Some steps that follow one another.
 #[derive(Clone, Debug)]
 struct Chunk {
     steps: Vec<Step>,
-    /// What is to be added to each of its steps.
+    /// The sum to add to each of its steps.
     added: i64,
     least: i64,
     most: i64,
@@ -179,7 +179,7 @@ impl Profile {
                 chunk.measure();
             }
         }
-        // the later one first, so that the earlier one stays where it is
+        // the later one first so that the earlier one stays where it is
         self.join(last, end);
         self.join(first, begin);
     }

@@ -5,7 +5,7 @@ use crate::book::{NO_JOB, Slot};
 /// Places to begin with.
 const PLACES: usize = 64;
 
-/// The least need (servers) and the least estimated size (seconds) among some jobs; the largest values if there are none.
+/// The smallest need (servers) and the least estimated size (seconds) among some jobs; the largest values if there are none.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Minimum {
     pub need: u32,
@@ -20,7 +20,7 @@ impl Minimum {
     }
 }
 
-/// A binary tree over places in order of arrival, with the least need and estimate below each node.
+/// A binary tree over places in order of arrival, with the smallest need and estimate below each node.
 #[derive(Clone, Debug)]
 pub struct QueueTree {
     /// The root is 1, the children of `n` are `2n` and `2n + 1`, the second half are the leaves.

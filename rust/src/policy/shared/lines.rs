@@ -13,7 +13,7 @@ use crate::system::System;
 
 /// The lines of a policy, numbered by ascending need.
 pub trait Lines: Clone + Send + Sync {
-    /// What the policy must look at.
+    /// What the policy must use of the state.
     const SIGHT: Sight;
 
     /// The largest need of each line.
@@ -41,7 +41,7 @@ pub trait Lines: Clone + Send + Sync {
     fn waits_only_outside_service(&self, station: &Station) -> bool;
 }
 
-/// A line for each class; where the largest is asked for, classes of equal need are one line.
+/// A line for each class; where only the largest need matters, classes of equal need are one line.
 #[derive(Clone)]
 pub struct Classes;
 

@@ -41,7 +41,7 @@ def fit(
     `quickswap.logs.goodness` compares the system with the log in all other respects.
 
     Rates: arrivals are Poisson. The rate of a class is its number of jobs over the duration of the
-    log, from its first submission to its last, so that the load is that of the log. The rate is
+    log, from its first submission to its last, so the load is that of the log. The rate is
     high by one part in the number of jobs, as both ends of the interval are submissions.
 
     Needs: a class has one need. For a class with several needs in the log, it is the median by

@@ -137,7 +137,7 @@ class Goodness:
         dispersion: variance over mean of the jobs per hour, all classes; 1 for Poisson arrivals.
         hours: arrival rate by hour of the day; None for logs shorter than a day.
         weekdays: arrival rate by weekday; None for logs shorter than two weeks.
-        clock: whether the log contains dates, so that hours are those of the clock.
+        clock: whether the log contains dates, so hours are those of the clock.
     """
 
     source: str
@@ -162,7 +162,7 @@ def goodness(log: JobLog, system: System, classes: Sequence[Group] | None = None
     """Compare a system with a log: rates, sizes, and the variation of the arrivals.
 
     Intervals of the values of the log are from the jackknife over 16 parts of equal duration, so
-    that bursts and busy weeks increase them; they are nan for classes with few jobs. There is no
+    bursts and busy weeks increase them; they are nan for classes with few jobs. There is no
     test with a verdict: with thousands of jobs every simple distribution is rejected, and the size
     of the difference matters.
 

@@ -65,7 +65,7 @@ class Sample:
         """Return a sample of at most `most` values with the same number of jobs and the same mean.
 
         Neighbouring values are replaced by their mean. A value represents at most 2 / `most` of
-        the jobs and of the total size, so that the few long jobs, which are most of the load,
+        the jobs and of the total size, so the few long jobs, which are most of the load,
         remain distinct; only the variance decreases slightly.
         """
         if len(self.values) <= most:

@@ -34,7 +34,7 @@ def frames(lines: Lines, names: list[str], spans: list[tuple[int, int]]) -> Iter
     """Yield the rows of a block: the fields as text, the line and the marks.
 
     sacct pads with blanks and counts bytes. A value that is too long is truncated and ends with
-    `+`, so that numbers and times are lost.
+    `+`, so numbers and times are lost.
     """
     between = [start - 1 for start, _ in spans[1:]]
     whole = [name in _LABELS for name in names]

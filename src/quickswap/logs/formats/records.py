@@ -120,7 +120,7 @@ class Layout:
 
 
 def whole_rows(blocks: Iterator[bytes], layout: Layout) -> Iterator[bytes]:
-    """Yield blocks that end before a complete row, so that no row is split."""
+    """Yield blocks that end before a complete row so that no row is split."""
     held = b""
     for block in blocks:
         text, end = held + block, len(held) + len(block)
@@ -273,7 +273,7 @@ class _RowJoiner:
             self.marks[~self._continued] |= bit("split_row")
 
     def close(self) -> None:
-        """End the open row: keep it if its fields are complete, else add it to `bad`."""
+        """End the open row: keep it if its fields are complete, otherwise add it to `bad`."""
         if self._uncertain is not None:
             self._keep(*self._uncertain)
         if self._open:

@@ -140,7 +140,7 @@ def _listed(names: list[str]) -> str:
 
 
 def _even_quotes(text: Iterator[bytes]) -> Iterator[bytes]:
-    """Yield blocks with an even number of quotes, so that no quoted field is split.
+    """Yield blocks with an even number of quotes so that no quoted field is split.
 
     After an unpaired quote at most `_MOST_HELD` blocks are joined, as no field is that long.
     """

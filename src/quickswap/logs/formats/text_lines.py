@@ -144,7 +144,7 @@ def fields(
 ) -> pl.DataFrame:
     """Return the columns of rows with these fields or more; `wanted` selects some.
 
-    Unparsable values become null. A header is prepended, so that rows may lack the last fields.
+    Unparsable values become null. A header is prepended, so rows may lack the last fields.
     """
     header = separator.join(names).encode() + b"\n"
     return pl.read_csv(

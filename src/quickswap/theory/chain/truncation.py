@@ -110,7 +110,7 @@ def solve(system: System, graph: Graph, limits: Vector) -> Level:
     Let pi be the stationary distribution of the truncated chain Q', f the number of jobs of a
     class, and h the solution of Poisson's equation Qh = m - f for the full chain Q, where m is its
     mean of f. Then m - pi f = pi Q h, and pi Q' h = 0. Q and Q' differ only in the arrivals that Q'
-    turns away, so that exactly
+    turns away, so exactly
 
         m - pi f = sum over states s, classes j: pi(s) blocked(s, j) [h(s with one j more) - h(s)].
 

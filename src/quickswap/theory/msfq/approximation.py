@@ -198,7 +198,7 @@ def _phase_2(model: OneOrAll, phases: _Phases) -> Moments:
         Var X = Var H_2 + v3 + v4,
 
     since a compound Poisson sum over X given X has variance lk X E[B_H^2]. With E[X] =
-    (1 - rho_H) C and stationarity, so that Var H_2 is the same on both sides,
+    (1 - rho_H) C and stationarity, so Var H_2 is the same on both sides,
 
         Var H_2 = (E[M] v_L + b_L^2 (l1 E[Y] + l1^2 given)) / (1 - (R_H R_L)^2),
 

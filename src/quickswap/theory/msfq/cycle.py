@@ -27,7 +27,7 @@ class Cycle:
 
     Attributes:
         length: from start to start.
-        idle: the system is empty (with drain="always"; else part of `falling`).
+        idle: the system is empty (with drain="always"; otherwise part of `falling`).
         heavies: phase 1, heavies in service.
         full: phase 2, from N >= k lights down to k - 1.
         falling: phase 3, until the drain begins.
@@ -146,7 +146,7 @@ class Start:
         return cls(low, above, first, square - 2 * (k - 1) * mean + (k - 1) ** 2 * above)
 
     def expect(self, low: Floats, base: float, slope: float = 0.0, bend: float = 0.0) -> float:
-        """Return the mean of a function of N: `low[n]`, n < k; `base + slope i + bend i^2`, else.
+        """Return E[f(N)] with f(n) = low[n] for n < k, otherwise base + slope i + bend i^2.
 
         As above, i = n - k + 1.
         """
@@ -169,7 +169,7 @@ def cycle(visits: LightVisits, unknowns: Unknowns) -> Cycle:
     """Return the means over a cycle in which N has the distribution `unknowns`.
 
     The lights that wait for the next visit arrive at rate l1 over a time Y. The integral of their
-    number over Y is l1 Y^2 / 2 on average, and N given Y is Poisson(l1 Y), so that
+    number over Y is l1 Y^2 / 2 on average, and N given Y is Poisson(l1 Y), so
     E[N(N-1)] = l1^2 E[Y^2] and the mean integral is E[N(N-1)] / (2 l1). Likewise the heavies that
     wait in a vacation X have the mean integral lk E[X^2] / 2.
     """
@@ -181,7 +181,7 @@ def cycle(visits: LightVisits, unknowns: Unknowns) -> Cycle:
 def _always(visits: LightVisits, unknowns: Unknowns) -> Cycle:
     """drain="always": the vacation X is the descent from n to min(n, l) and the drain of the rest.
 
-    For n >= k its mean is base + b i and its variance spread + vb i, i = n - k + 1, so that E[X^2]
+    For n >= k its mean is base + b i and its variance spread + vb i, i = n - k + 1, so E[X^2]
     is base^2 + spread + (2 base b + vb) i + b^2 i^2. lk X heavies arrive in it on average, and each
     leads to a busy period of mean 1 / (mk - lk); if the system is empty at the start (n = 0) and a
     heavy arrives first, so does that one.

@@ -1,6 +1,6 @@
 """The functional equation for N, the number of lights at the start of a visit.
 
-Let pi_n = P(N = n) and Pi(z) = E[z^N]. N has the same distribution at the next visit, so that
+Let pi_n = P(N = n) and Pi(z) = E[z^N]. N has the same distribution at the next visit, so
 Pi(z) = sum_n pi_n g_n(z). For n >= k, g_n = upper w^(n-k+1), by `transforms`; and
 
     sum_{n>=k} pi_n w^(n-k+1) = w^(1-k) (Pi(w) - sum_{n<k} pi_n w^n).
@@ -60,7 +60,7 @@ FEWER = 1e-6
 SMALLEST = 1e-140
 """Smallest radius; it is about 1 over the number of light jobs at the start of a visit."""
 BLOCK = 512
-"""Points, or unknowns, handled at once, so that memory and cache hold their arrays."""
+"""Points, or unknowns, handled at once, so memory and cache hold their arrays."""
 DIGITS = 14
 """Decimal digits to which sums are carried."""
 SOLVER = "the exact solution of MSFQ"
@@ -158,7 +158,7 @@ class Equation:
     def _step(self, visit: Transforms) -> tuple[Any, Any]:
         """Return 1 - f, and r_n in row n, for n < k.
 
-        With c the complement of w^(k-1-n), f w^n = (1 - upper) / (1 - c), so that
+        With c the complement of w^(k-1-n), f w^n = (1 - upper) / (1 - c), so
         1 - f w^n = (upper - c) / (1 - c), and r_n = g_n - f w^n = (1 - f w^n) - (1 - g_n).
         """
         powers = np.zeros_like(visit.low)  # complements of w^(k-1-n)
@@ -238,7 +238,7 @@ class Equation:
         """Return the distribution of N.
 
         On the circle |z| = r the discrete transform of K points returns pi_n + r^K pi_{n+K} + ...
-        in place of pi_n; r^K = 10^(1 - DIGITS) makes that a rounding error. Row n of the linear
+        instead of pi_n; r^K = 10^(1 - DIGITS) makes that a rounding error. Row n of the linear
         system is pi_n r^n = known_n + sum_m rows_nm pi_m.
         """
         points, columns, least = self._sizes()

@@ -4,7 +4,7 @@ Heavies are served one at a time, in order of arrival, until none is left: an M/
 server takes vacations. The number of heavies at a random instant is the sum of two independent
 numbers, that in an M/M/1 queue and that at a random instant of a vacation (Fuhrmann, Cooper,
 Operations Research 33, 1985). A departing job leaves behind the heavies that arrived during its
-response time T, so that the number it leaves has the generating function E[exp(-lk (1 - z) T)]
+response time T, so the number it leaves has the generating function E[exp(-lk (1 - z) T)]
 (distributional form of Little's law). With s = lk (1 - z):
 
     E[exp(-s T)] = (mk - lk) / (mk - lk + s) alpha(s),
@@ -211,7 +211,7 @@ class ResponseTimes:
     def _find_moments(self) -> Floats:
         """Return E[T^n] for n = 0 ... 6 from values of the transform on a circle around 0.
 
-        E[exp(-s T)] = sum_n (-s)^n E[T^n] / n!, so that Fourier coefficients on the circle give the
+        E[exp(-s T)] = sum_n (-s)^n E[T^n] / n!, so Fourier coefficients on the circle give the
         moments. The radius is such that nothing is singular up to twice as far from 0: neither the
         factor of M/M/1 at s = lk - mk, nor the passages; and that 1 - h_k(s), about s / slow, stays
         where `Equation` sums its orbit as a series.

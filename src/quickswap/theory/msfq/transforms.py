@@ -92,7 +92,7 @@ class Transforms(NamedTuple):
     Attributes:
         w: of a passage while all k slots are busy, h_k(theta).
         upper: of the rest of the cycle from the level k - 1 on.
-        low: g_0 ... g_{k-1}, one a row.
+        low: g_0 ... g_{k-1}, one per row.
         unmet: factor of Q, the probability that N >= k and the level falls to l before any heavy
             arrives; None if Q does not occur.
     """
@@ -215,7 +215,7 @@ class Always(LightVisits):
     def until_heavies(self, s: Array) -> Transforms:
         """Return the transforms of X, the time until heavies are served, idle time excluded.
 
-        X consists of the same passages and drain, with s in place of theta and sigma. X is 0 if the
+        X consists of the same passages and drain, with s instead of theta and sigma. X is 0 if the
         system is empty and a heavy arrives first.
         """
         return self._visit(self.passages(s), self.drains(s), np.zeros_like(s))
