@@ -16,7 +16,7 @@ pub struct State {
     pub waiting: Vec<u32>,
     /// Jobs in service per class.
     pub running: Vec<u32>,
-    /// Classes of the waiting jobs in order of arrival; only where the policy looks at that order.
+    /// Classes of the waiting jobs in order of arrival; only if the policy uses that order.
     pub order: Option<Vec<u32>>,
     /// The policy's own state.
     pub policy: Vec<i64>,
@@ -63,7 +63,7 @@ impl<P: Policy> Stepper<P> {
     pub fn new(system: &System, policy: P) -> Self {
         Self {
             station: Station::new(system, true),
-            // the chains of all jobs are kept whatever the policy looks at: the caller may ask for them
+            // the chains of all jobs are kept whatever the policy uses: the caller may request them
             book: Book::new(system.classes.len(), true),
             system: system.clone(),
             fresh: policy.clone(),
@@ -77,7 +77,7 @@ impl<P: Policy> Stepper<P> {
         View { station: &self.station, book: &self.book }
     }
 
-    /// The order of arrival belongs to the state: the policy looks at it, or some classes share a need.
+    /// The order of arrival belongs to the state: the policy uses it, or some classes share a need.
     fn remembers_order(&self) -> bool {
         self.policy.remembers_order() || self.station.level_needs().len() < self.station.classes()
     }

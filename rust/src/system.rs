@@ -1,4 +1,4 @@
-//! The system as the core sees it: servers, classes in order of need, and the levels of equal need.
+//! The system in the core: servers, classes in order of need, and the levels of equal need.
 //!
 //! Inside the core classes are numbered by need, ascending, classes of equal need in the order the user gave them.
 //! [`System::given`] leads back to the user's numbering; only the bindings use it.

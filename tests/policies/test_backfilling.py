@@ -332,7 +332,7 @@ class TestElsewhere:
         result = qs.simulate(FOUR.with_load(0.5), policy, jobs=20_000, debug=True)
         assert result.inputs.engine == "events"
         assert result.verdict.status != "unstable"
-        with pytest.raises(qs.QuickswapError, match=f"{policy.title} looks at single jobs"):
+        with pytest.raises(qs.QuickswapError, match=f"{policy.title} uses individual jobs"):
             qs.simulate(FOUR, policy, engine="jumps")
 
     def test_a_chain_is_refused(self, policy: qs.Policy) -> None:

@@ -136,7 +136,7 @@ def test_numbers_of_other_types_are_taken() -> None:
 
 @pytest.mark.parametrize(
     ("policy", "obstacle"),
-    [("smash:window=3", "Smash looks at single jobs"), ("server-filling", "is preemptive")],
+    [("smash:window=3", "Smash uses individual jobs"), ("server-filling", "is preemptive")],
 )
 def test_jumps_where_they_do_not_apply(policy: str, obstacle: str) -> None:
     with pytest.raises(qs.QuickswapError, match=f"does not apply: .*{obstacle}"):

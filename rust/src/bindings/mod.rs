@@ -24,7 +24,7 @@ use crate::system::System;
 use policy::{Fault, PythonPolicy};
 
 impl From<Error> for PyErr {
-    /// `ValueError` for a mistake of the caller or of a policy, `RuntimeError` for a fault of the core. An exception about
+    /// `ValueError` for an error of the caller or of a policy, `RuntimeError` for a fault of the core. An exception about
     /// an argument has its name, the value given and the values allowed as attributes.
     fn from(error: Error) -> Self {
         let message = error.to_string();

@@ -1,4 +1,4 @@
-//! What a run measures, in memory that does not grow with its length.
+//! The measurements of a run, in memory that does not grow with its length.
 //!
 //! A run is cut into *blocks* of equally many completions. When there are as many as the memory holds, neighbours are
 //! merged and blocks become twice as long. Sums are kept per block; distributions per *segment* of several blocks.
@@ -65,7 +65,7 @@ pub struct Plan {
     pub slowdown_bound: f64,
 }
 
-/// What is measured of one class in the current block.
+/// The measurements of one class in the current block.
 #[derive(Clone, Debug, Default)]
 #[repr(align(64))]
 struct Record {

@@ -109,7 +109,7 @@ impl PolicyVisitor for RunBuilder<'_> {
         policy.seed(self.settings.seed);
         match self.engine {
             Loop::Jumps if policy.sight() == Sight::Jobs => {
-                Err(Error::Unsupported("engine \"jumps\" requires a policy that does not look at single jobs"))
+                Err(Error::Unsupported("engine \"jumps\" requires a policy that does not use individual jobs"))
             }
             Loop::Jumps if self.system.classes.len() <= SCAN => {
                 Ok(Box::new(Jumps::<P, Scan>::new(self.system, policy, self.settings)?))

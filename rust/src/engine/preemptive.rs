@@ -1,4 +1,4 @@
-//! The loop for preemptive policies. A job that is stopped keeps what it has done; stopping costs nothing.
+//! The loop for preemptive policies. An interrupted job keeps its progress, and an interruption costs nothing.
 
 use super::events::Schedule;
 use super::{EventLoop, LoopState, RunSettings, Source, Stop};
@@ -101,7 +101,7 @@ impl<P: Preemptive> PreemptiveEvents<P> {
         }
     }
 
-    /// Carries out what the policy says. False if that would use more servers than there are.
+    /// Applies the decisions of the policy. False if that would use more servers than there are.
     #[inline]
     fn decide(&mut self, now: f64) -> bool {
         let mut changes = std::mem::take(&mut self.changes);

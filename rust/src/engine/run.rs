@@ -1,4 +1,4 @@
-//! What all loops share: their state, the loop over their steps, and the interface to the outside.
+//! Common parts of all loops: their state, the loop over their steps, and the interface to the outside.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 

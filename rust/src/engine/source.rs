@@ -37,7 +37,7 @@ pub struct Trace {
 /// Future jobs. The j-th job is the same under every policy: policies do not draw from these streams.
 #[derive(Clone, Debug)]
 pub enum Source {
-    /// Poisson processes, superposed: one stream for gaps, one for classes, one for sizes. A change of the rate therefore
+    /// Superposed Poisson processes: one stream for gaps, one for classes, one for sizes. A change of the rate therefore
     /// leaves classes and sizes as they are.
     Poisson {
         /// Time of the next arrival, seconds.

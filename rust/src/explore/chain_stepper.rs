@@ -15,7 +15,7 @@ const STARTED: u32 = u32::MAX;
 pub(super) struct ChainStepper<P> {
     policy: P,
     station: Station,
-    /// The single jobs, if the policy looks at them.
+    /// The individual jobs, if the policy uses them.
     book: Option<Book>,
     no_jobs: Book,
     /// Classes of the waiting jobs, oldest first; their place is their number.

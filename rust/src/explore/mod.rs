@@ -236,7 +236,7 @@ pub struct ExplorationBuilder<'a> {
     pub system: &'a System,
     /// The settings.
     pub settings: ExplorationSettings,
-    /// The policy declares that it looks at single jobs, but is known not to.
+    /// The policy declares that it uses individual jobs, but is known not to.
     pub trusted: bool,
 }
 
@@ -249,7 +249,7 @@ impl PolicyVisitor for ExplorationBuilder<'_> {
         }
         let single = policy.sight() == Sight::Jobs && policy.remembers_order() && policy.window().is_none();
         if single && !self.trusted {
-            return Err(Error::Unsupported("looks at single jobs, so its states cannot be counted"));
+            return Err(Error::Unsupported("uses individual jobs, so its states cannot be enumerated"));
         }
         Ok(Box::new(Exploration::new(self.system, policy, self.settings)))
     }

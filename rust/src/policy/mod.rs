@@ -143,7 +143,7 @@ pub trait Policy: Clone + Send + Sync {
 pub enum Change {
     /// The job runs from now on.
     Run(Slot),
-    /// The job is stopped and keeps what it has done.
+    /// The job is interrupted and keeps its progress.
     Pause(Slot),
 }
 

@@ -44,10 +44,11 @@ def analyze(
     Parameters
     ----------
     threshold
-        The threshold l of MSFQ; by default k - 1. On other systems that of Static Quickswap.
+        The threshold l of MSFQ; by default k - 1. On other systems, the threshold of Static
+        Quickswap, in servers.
     plot
-        Draw the mean response time of a one-or-all system against the threshold, in the format of
-        the extension: svg, pdf or png.
+        Draw the mean response time of a one-or-all system against the threshold into this file
+        (svg, pdf or png).
     json
         Print JSON instead of tables.
     """

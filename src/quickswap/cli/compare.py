@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 __all__ = ["compare"]
 
 JOBS = 15_000_000
-"""Completions of each run by default: five loads and five policies in less than a minute."""
+"""Default completions of each run: five loads and five policies take less than a minute."""
 
 
 def compare(
@@ -92,7 +92,7 @@ def compare(
         if plot is not None:
             attempt(lambda: plot_comparison(comparison, plot))
         if "-" not in {str(csv), str(json)}:
-            _print(comparison)  # after the files, which must be written in any case
+            _print(comparison)  # after the files, which must be written even if printing fails
             if interruption is not None:
                 print("interrupted: the last row is incomplete")
 

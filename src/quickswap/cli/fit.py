@@ -35,7 +35,7 @@ def fit(
     Parameters
     ----------
     log
-        A log in the Standard Workload Format, of Slurm's sacct, or a table in CSV or Parquet;
+        A log: Standard Workload Format, output of Slurm's sacct, or a table in CSV or Parquet;
         plain, gz or zst.
     output
         Write the model to this TOML file, for the commands that take a MODEL (- for standard
@@ -44,13 +44,14 @@ def fit(
         load (groups of needs with about equal loads), need (a class for each need), or groups, as
         in 1,2-4,5-16,17-.
     at_most
-        Largest number of groups with load.
+        Maximum number of groups with --classes load.
     size
         best (by AIC), exponential, gamma, hyperexponential, lognormal or empirical.
     csv
-        Write the comparison of model and log to this file, one class per line (- as above).
+        Write the comparison of model and log to this file, one class per line (- for standard
+        output).
     reading
-        How to read the log, and which of its jobs.
+        How to read the log, and which jobs to keep.
     """
     from quickswap.cli.output import emit, writing_files
     from quickswap.logs.fits.fitting import fit as fitted

@@ -64,7 +64,7 @@ def _seeds(_: Any, tokens: Sequence[Token]) -> tuple[int, ...]:
 
 
 def _words(_: Any, tokens: Sequence[Token]) -> tuple[str, ...]:
-    """Read words that are separated by blanks or semicolons."""
+    """Parse words that are separated by blanks or semicolons."""
     if words := tuple(tokens[0].value.replace(";", " ").split()):
         return words
     raise ValueError("give at least one name, with blanks between several")
@@ -103,19 +103,20 @@ Model = Annotated[
 ]
 Threads = Annotated[
     Whole | None,
-    Parameter(help="Threads to use; all cores by default. Does not change the result."),
+    Parameter(help="Threads to use; by default all cores. Does not change the result."),
 ]
 Debug = Annotated[
     bool,
     Parameter(
-        help="Check every event: servers, conservation of jobs, order in class, Little's law."
+        help="Check every event (slower): servers, conservation of jobs, order in class, "
+        "Little's law."
     ),
 ]
 Quantities = Annotated[
     Output,
     Parameter(help="Write all quantities to this file, one per line (- for standard output)."),
 ]
-GRID = "Overrides of the grid, which has the defaults"
+GRID = "Options that override the grid"
 """The heading of these options in the help."""
 
 
@@ -163,10 +164,10 @@ class Scale:
 
 
 def chosen(model: str, scale: Scale | None) -> System:
-    """Return the system of a preset or a file, changed as the options say.
+    """Return the system of a preset or a file, with the changes of the options.
 
     Raises:
-        ModelError: the model is unknown or not valid, or the options do not suit it.
+        ModelError: the model is unknown or not valid, or the options do not apply to it.
     """
     system = load(model)
     if scale is None:

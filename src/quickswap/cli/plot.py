@@ -39,14 +39,14 @@ def plot(
     Parameters
     ----------
     store
-        The store of a sweep; it is only read.
+        The store of a sweep, which is not changed.
     stores
-        Further stores, joined with the first.
+        Further stores, read together with the first.
     output
         A file to write, svg, pdf or png by its extension; the option may be repeated. By default an
         svg named after the store.
     metric
-        Metrics to draw, a panel each, separated by commas: weighted, mean, std, p50, p90, p99,
+        Metrics to draw, one panel each, separated by commas: weighted, mean, std, p50, p90, p99,
         p999, wait, slowdown, bounded-slowdown, jain, utilisation, wasted, in-system, waiting,
         throughput. By default weighted and mean.
     x

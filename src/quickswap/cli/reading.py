@@ -25,7 +25,7 @@ class Reading:
     format: str | None = None
     """swf, sacct, csv or parquet; by default detected from the content."""
     servers: Whole | None = None
-    """Servers of the machine; by default the number in the log."""
+    """Number of servers of the machine; by default the number in the log."""
     unit: str = "cpu"
     """The unit of servers: cpu, node or gpu."""
     partition: str | None = None
@@ -33,7 +33,7 @@ class Reading:
     timezone: str | None = None
     """Time zone of the log and of --from and --to, as in Europe/Berlin.
 
-    By default UTC, and for --from and --to of SWF the zone in its header.
+    By default UTC; for --from and --to of an SWF log, the zone in its header.
     """
     start: Annotated[str | None, Parameter(name="--from")] = None
     """The earliest submission: a date, as in 2024-03-01, or seconds after the first job.
@@ -41,9 +41,9 @@ class Reading:
     By default there is no limit.
     """
     end: Annotated[str | None, Parameter(name="--to")] = None
-    """The first instant after the last submission, likewise; by default there is no limit."""
+    """The end of the submissions (exclusive), as --from. By default there is no limit."""
     scale_load: float = 1.0
-    """Factor of the load: interarrival times are that many times shorter."""
+    """Factor of the load, by which interarrival times are divided."""
     smallest_need: Whole | None = None
     """Smallest need, in servers; by default any."""
     largest_need: Whole | None = None
@@ -53,22 +53,22 @@ class Reading:
     largest_size: float | None = None
     """Largest size, in seconds; by default any."""
     sacct_format: str | None = None
-    """Fields of sacct, as given to sacct --format; by default those of its header."""
+    """Fields of sacct, as given to sacct --format; by default the fields of the header."""
     delimiter: str | None = None
-    """Separator of the fields of sacct, as given to sacct --delimiter; by default detected."""
+    """Delimiter of the fields of sacct, as given to sacct --delimiter; by default detected."""
     columns: str | None = None
-    """Names of the columns of a table, as in need=cpus,size=runtime.
+    """Names of the columns in a table, as in need=cpus,size=runtime.
 
     By default the names that the documentation lists.
     """
     time_unit: str | None = None
     """Unit of numeric times in a table: s, ms, us or ns; by default s."""
     strict: bool = False
-    """Refuse a log with a row that would be dropped or repaired."""
+    """Reject a log with a row that would be dropped or repaired."""
 
 
 def read_log(path: str, reading: Reading | None = None) -> JobLog:
-    """Read the log as the options say.
+    """Read the log with these options.
 
     Raises:
         LogError: as `quickswap.logs.read`.

@@ -33,13 +33,13 @@ class Serving:
     estimate: str = "logged"
     """Size estimates for EASY, Conservative and backfilling: logged, exact, or a factor."""
     classes: str = "need"
-    """need (a class for each need), load (groups of about equal load), or as in 1,2-4,5-16,17-."""
+    """need (a class per need), load (groups of about equal load), or groups as in 1,2-4,5-16."""
     warmup: float = 0.05
     """Share of the log's duration, at its start, whose jobs are not measured."""
     cooldown: float = 0.05
     """Share of the log's duration, at its end, whose jobs are not measured."""
     slowdown_bound: float = 10.0
-    """Smallest size in the bounded slowdown, in seconds; smaller sizes are raised to it."""
+    """Smaller sizes count as this value in the bounded slowdown, in seconds."""
     seed: Whole = 1
     """Seed of the bootstrap for the intervals."""
     debug: bool = False
@@ -66,7 +66,7 @@ def replay(
     Parameters
     ----------
     log
-        A log in the Standard Workload Format, of Slurm's sacct, or a table in CSV or Parquet;
+        A log: Standard Workload Format, output of Slurm's sacct, or a table in CSV or Parquet;
         plain, gz or zst.
     policies
         Policies, separated by spaces or semicolons, in quotes: "easy adaptive-quickswap". By

@@ -38,11 +38,11 @@ def reproduce(
     quick
         Simulate for minutes on two cores, with wide intervals, instead of hours.
     precision
-        Relative half-width to reach; by default 2 %, for Borg 10 %.
+        Relative half-width to reach; by default 0.02, for Borg 0.1.
     jobs
-        Completions of each point at most; by default those of each figure.
+        Maximum number of completions of each point; by default, it depends on the figure.
     threads
-        Threads to use, one per point; all cores by default. Does not change the results.
+        Threads to use, one for each point; by default all cores. Does not change the results.
     dask
         Run the points on the workers of this Dask scheduler, as in tcp://host:8786. By
         default on this machine.

@@ -1,4 +1,4 @@
-"""How the work of a command runs: progress bars, executors, and what is left after Ctrl-C."""
+"""The running of a command: progress bars, executors, and partial results after Ctrl-C."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ Found = TypeVar("Found")
 
 
 def until_interrupted(work: Callable[[], Found]) -> tuple[Found, Interrupted[Any] | None]:
-    """Return what work returns, or the part before Ctrl-C, and the interruption to raise later.
+    """Return the result of work, partial after Ctrl-C, and the interruption to raise later.
 
     Raises:
-        Interrupted: Ctrl-C came before anything had been measured.
+        Interrupted: Ctrl-C before there was any result.
     """
     try:
         return work(), None
@@ -49,18 +49,20 @@ def executor(address: str | None) -> Iterator[Executor | None]:
         raise QuickswapError(
             "--dask requires the package distributed: install quickswap[distributed]."
         ) from None
-    connect: Callable[..., Any] = distributed.Client  # it has no types
+    connect: Callable[..., Any] = distributed.Client  # the library has no types
     try:
         client = connect(address, timeout="10s", set_as_default=False)
     except (OSError, ValueError) as error:
-        raise QuickswapError(f"--dask is {address}, where no scheduler answers: {error}.") from None
+        raise QuickswapError(
+            f"--dask is {address}, but no scheduler responds there: {error}."
+        ) from None
     with client:
         yield client.get_executor()
 
 
 @contextmanager
 def progress(what: str) -> Iterator[Callable[[int, int], None] | None]:
-    """Show a progress bar with the time left, for jobs done and intended."""
+    """Show a progress bar with the time left, for jobs done of a total."""
     with _bar(what, total=None) as update:
         yield update and (lambda done, total: update(completed=done, total=total))
 
@@ -89,7 +91,7 @@ def bar(
 
 @contextmanager
 def _bar(what: str, total: float | None) -> Iterator[Callable[..., None] | None]:
-    """Show a bar on standard error, if it is a terminal: of an unknown total with the time left."""
+    """Show a bar on standard error, if that is a terminal; without a total, with the time left."""
     if not sys.stderr.isatty():
         yield None
         return

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 __all__ = ["sweep"]
 
 MOST = 200
-"""Lines of a table of all policies; beyond it there is one line a cell."""
+"""Lines of a table of all policies; beyond it, there is one line per cell."""
 
 
 @Parameter(name="*", group=GRID)
@@ -75,7 +75,7 @@ class Where:
     By default all points.
     """
     budget: Whole | None = None
-    """Jobs of all points together, divided by expected need; requires a precision.
+    """Jobs of all points together, allocated by expected need; requires a precision.
 
     By default only the jobs of the grid limit each point.
     """

@@ -30,9 +30,9 @@ if TYPE_CHECKING:
 __all__ = ["tune"]
 
 MOST = 40
-"""Rows of the table at most."""
+"""Maximum number of rows of the table."""
 LONG = 60
-"""Characters from which the order of classes in a label is shortened."""
+"""Length, in characters, from which the order of classes in a label is abbreviated."""
 
 
 @Parameter(name="*")
@@ -43,11 +43,11 @@ class How:
     indifference: float = 0.01
     """Relative difference that does not matter."""
     jobs: Whole = 200_000_000
-    """Budget: completions of all simulations together; the race may end before it is spent."""
+    """Budget: completions of all simulations together; the race may use fewer."""
     seed: Whole = 1
     """Equal seeds give equal results, byte by byte."""
     refine: Annotated[bool, Parameter(negative="--no-refine")] = True
-    """Try parameters between those of the best policies and their neighbours."""
+    """Add parameters between those of the best policies and their neighbours."""
     store: Path | None = None
     """Keep results in this file, created if it does not exist; repeat the command to continue."""
     threads: Whole | None = None
@@ -75,8 +75,8 @@ def tune(
     Parameters
     ----------
     metric
-        The metric to minimise: weighted or mean response time, p99, or max-class, the largest of
-        the mean response times of the classes.
+        The metric to minimise: weighted (mean response time), mean, p99, or max-class, the largest
+        mean response time of a class.
     policies
         Candidates, separated by spaces or semicolons, in quotes; a parameter may be a
         list, as in "msf; msfq:threshold=[0..31]". By default nonpreemptive policies without

@@ -49,7 +49,7 @@ class Scheduler:
     """A system under a nonpreemptive policy, moved by hand. Empty at first, at time 0.
 
     Jobs have numbers, in order of arrival; classes are numbered as in the system, from 0. Times are
-    in seconds and matter only to policies that look at them.
+    in seconds, and affect only policies that use them.
 
     Args:
         system: servers and classes, or the name of a preset or model file.
@@ -68,15 +68,15 @@ class Scheduler:
         known = isinstance(policy, Policy)
         if isinstance(policy, Policy) and policy.preemptive:
             raise PolicyError(
-                f"{policy.label} is preemptive, and a Scheduler is for nonpreemptive ones.",
+                f"{policy.label} is preemptive; a Scheduler requires a nonpreemptive policy.",
                 argument="policy",
                 given=policy,
                 allowed="a nonpreemptive policy",
             )
         if isinstance(policy, Policy) and policy.random:
             raise PolicyError(
-                f"{policy.label} draws random numbers, and a Scheduler is for policies whose "
-                "decisions follow from what has happened.",
+                f"{policy.label} draws random numbers; a Scheduler requires a policy whose "
+                "decisions follow from the events.",
                 argument="policy",
                 given=policy,
                 allowed="a policy without random numbers",
@@ -104,11 +104,11 @@ class Scheduler:
         return self._core.free
 
     def wait_until(self, time: float) -> list[int]:
-        """Let time pass; ask the policy if it wanted to be woken by then. Return what starts.
+        """Let time pass; call the policy if its timer is due. Return the jobs that start.
 
         Raises:
             QuickswapError: the time lies in the past.
-            PolicyError: a custom policy made a mistake.
+            PolicyError: a custom policy failed.
         """
         seconds = number(time, "time", error=QuickswapError)
         try:
@@ -128,11 +128,11 @@ class Scheduler:
 
         Args:
             classes: the class of the job, or of each of them.
-            estimates: estimated sizes, seconds, for policies that look at them.
+            estimates: estimated sizes, seconds, for policies that use them.
 
         Raises:
             QuickswapError: an unknown class, or the policy needs an estimate that is missing.
-            PolicyError: a custom policy made a mistake.
+            PolicyError: a custom policy failed.
         """
         each = [self._class(cls) for cls in _listed(classes)]
         known = [real(one) for one in _listed(estimates)]
@@ -153,7 +153,7 @@ class Scheduler:
         if self._estimating is not None and not all(map(math.isfinite, sizes)):
             advice = "give one for each job that arrives, in seconds, as in arrive(0, 60.0)"
             raise QuickswapError(
-                f"{self._estimating} looks at estimated sizes: {advice}.",
+                f"{self._estimating} uses estimated sizes: {advice}.",
                 argument="estimates",
                 given=estimates,
                 advice=advice,
@@ -168,7 +168,7 @@ class Scheduler:
 
         Raises:
             QuickswapError: one of them is not in service; then nothing is changed.
-            PolicyError: a custom policy made a mistake.
+            PolicyError: a custom policy failed.
         """
         each = [whole(job, "job", 0, 2**64 - 1, QuickswapError) for job in _listed(jobs)]
         try:
@@ -210,7 +210,7 @@ class Scheduler:
         """The state, to be compared, kept, or restored.
 
         Raises:
-            PolicyError: the policy looks at estimated sizes, which are not part of a State.
+            PolicyError: the policy uses estimated sizes, which are not part of a State.
         """
         self._check_restorable()
         try:
@@ -225,7 +225,7 @@ class Scheduler:
 
         Raises:
             QuickswapError: the state is impossible in this system under this policy.
-            PolicyError: the policy looks at estimated sizes, which are not part of a State.
+            PolicyError: the policy uses estimated sizes, which are not part of a State.
         """
         self._check_restorable()
         if not isinstance(state, State):
@@ -249,7 +249,7 @@ class Scheduler:
         """Refuse states whose future depends on more than the numbers and the order of jobs."""
         if self._estimating is not None:
             raise PolicyError(
-                f"{self._estimating} looks at estimated sizes, which a State does not contain: its "
+                f"{self._estimating} uses estimated sizes, which a State does not contain: its "
                 "state can be neither saved nor restored.",
                 argument="policy",
                 given=self._estimating,

@@ -109,14 +109,14 @@ def _setting(
     unset: str = "",
     label: str = "",
 ) -> Any:
-    """Return a field; None, where it is the default, is not checked.
+    """Return a field; a default of None is not checked.
 
     Args:
-        default: of the field.
-        check: returns a value of the given one and the name of the argument, or raises.
-        help_text: what the setting means.
-        unset: what None stands for, as in "By default ...".
-        label: in figures, with the unit; by default the name.
+        default: the default value.
+        check: takes a value and the name of the argument; returns the value, or raises.
+        help_text: the meaning of the setting.
+        unset: the meaning of None, as in "By default ...".
+        label: the label in figures, with the unit; by default the name.
     """
     meaning = {"check": check, "help": help_text, "unset": unset, "label": label}
     return field(default=default, metadata=meaning)
@@ -124,41 +124,42 @@ def _setting(
 
 @dataclass(frozen=True, kw_only=True)
 class Settings:
-    """What determines a result beside the system and the policy.
+    """The settings that determine a result, together with the system and the policy.
 
     The help of each setting is in the metadata of its field.
 
     Raises:
-        QuickswapError: a setting out of range.
+        QuickswapError: a setting is out of range.
     """
 
     jobs: int | None = _setting(
         None,
         _whole(1),
-        "Completions, over all replications; with a precision, the most.",
-        unset="1,000,000, of quickswap compare 15,000,000, and with a precision 100,000,000",
+        "Completions over all replications; with a precision, the maximum.",
+        unset="1,000,000 (quickswap compare: 15,000,000); with a precision 100,000,000",
     )
     precision: float | None = _setting(
         None,
         _between(0, 1),
-        "Simulate until the relative half-width is at most this and the run is long enough.",
+        "Simulate until the relative half-width is at most this value and the run is no longer too "
+        "short.",
         unset="until all jobs have completed",
         label="requested precision",
     )
     precision_of: str = _setting(
         "mean",
         _one_of("mean", "weighted", "classes"),
-        "The half-widths that count: mean, weighted (both means) or classes (all means).",
+        "Means that must have the precision: mean, weighted (both means) or classes (all means).",
     )
     seed: int = _setting(1, _whole(0, 2**64 - 1), "Equal seeds give equal results, byte by byte.")
     engine: str = _setting(
         "auto",
         _one_of("auto", "jumps", "events"),
-        "jumps (exponential sizes, Poisson arrivals: fastest), events (anything; all policies see "
-        "the same jobs), or auto: jumps where it is exact.",
+        "jumps (exponential sizes, Poisson arrivals: fastest), events (any system; all policies "
+        "serve the same jobs), or auto: jumps where it applies.",
     )
     replications: int = _setting(
-        4, _whole(1, 10_000), "Independent runs that the jobs are divided over."
+        4, _whole(1, 10_000), "Independent runs among which the jobs are divided."
     )
     warmup: float | str = _setting(
         0.1, _warmup, "Share of each replication that is discarded at its start, or mser5."
@@ -166,7 +167,7 @@ class Settings:
     slowdown_bound: float = _setting(
         10.0,
         _between(0, math.inf),
-        "Smallest size in the bounded slowdown, in seconds; smaller sizes are raised to it.",
+        "Smaller sizes count as this value in the bounded slowdown, in seconds.",
         label="bound of the slowdown [s]",
     )
     trajectory: int = _setting(
@@ -177,7 +178,7 @@ class Settings:
     max_in_system: int = _setting(
         1_000_000,
         _whole(1, 2**31),
-        "A replication with more jobs in the system is ended.",
+        "A replication ends if more jobs are in the system.",
         label="most jobs in the system",
     )
     allow_unstable: bool = _setting(
@@ -254,9 +255,9 @@ def _no_jumps(system: System, policy: Policy | CustomPolicy) -> str | None:
         if not isinstance(each.arrivals, Poisson):
             return f"the arrivals of {each.name} are not Poisson"
     if not isinstance(policy, Policy):
-        return "a custom policy may look at single jobs"
+        return "a custom policy may use individual jobs"
     if isinstance(policy, Smash) or policy.estimates:
-        return f"{policy.title} looks at single jobs"
+        return f"{policy.title} uses individual jobs"
     return f"{policy.label} is preemptive" if policy.preemptive else None
 
 

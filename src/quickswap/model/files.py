@@ -44,7 +44,7 @@ def load(model: str | Path) -> System:
             other text is a preset, written `name` or `name:option=value,option=value`.
 
     Raises:
-        ModelError: an unknown preset or option, a file that cannot be read, or a mistake in it,
+        ModelError: an unknown preset or option, a file that cannot be read, or an error in it,
             with the file, the line and the key.
     """
     if not isinstance(model, str | Path):
@@ -90,7 +90,7 @@ def as_system(given: object) -> System:
     """Return a system unchanged, or load the system of a preset or a file.
 
     Raises:
-        ModelError: it is neither, or the model contains a mistake.
+        ModelError: it is neither, or the model contains an error.
     """
     if isinstance(given, System):
         return given

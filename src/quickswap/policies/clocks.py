@@ -1,7 +1,7 @@
 """Policies with clocks of their own, which draw random numbers.
 
 Seed and replication determine the stream of these numbers, which is independent of that of the
-jobs: equal seeds give equal results, and all policies see the same jobs.
+jobs: equal seeds give equal results, and all policies serve the same jobs.
 """
 
 from __future__ import annotations

@@ -146,7 +146,7 @@ def half_widths(
         confidence: of the intervals.
         reciprocal: take the interval from that of 1 / x, whose upper end is farther away; for all
             quantities or each: (p). Means of times near saturation are proportional to
-            1 / (1 - load), and it is the load that estimates are normal in: a run that sees too
+            1 / (1 - load), and the estimate of the load is nearly normal: a run that has too
             little of it is too low and looks too good.
     """
     from scipy.special import stdtrit

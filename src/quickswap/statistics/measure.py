@@ -64,7 +64,7 @@ def measure(
         evidence: of the run.
         status: a run that is too short has no intervals, except for values that are exact.
         rarest: probability of the farthest tail whose percentile has an interval; default: that
-            which the run has seen often enough.
+            whose percentile has an interval.
     """
     sums, sizes = evidence.batches.sums, evidence.batches.sizes
     response = sums.of_classes("completions", "response_time")

@@ -30,7 +30,7 @@ NORMAL = NormalDist().inv_cdf((1 + CONFIDENCE) / 2)
 """Standard errors in a half-width, where the variance is known."""
 
 CERTAIN = 2.5
-"""Half-widths by which the growth must exceed 0: five standard errors, as runs are often checked."""
+"""Half-widths by which growth must exceed 0: five standard errors, as runs are often checked."""
 STEADY = 0.7
 """The backlog of an unstable system keeps growing at the same rate. The growth of a stable system
 that still fills up slows down: at worst the backlog grows as the square root of time, so its growth
@@ -60,7 +60,7 @@ FAR_OFFERED, FAR_USED = 0.5, 0.85
 interval: values above it occur in excursions of the backlog, and a run contains few of them."""
 SPREAD = 0.3
 """Half-width of the second moment of the sizes that arrive, relative to it, beyond which a run
-contains too few of the rare sizes that determine waiting times: the mean wait is proportional to it."""
+contains too few of the rare sizes that determine waits: the mean wait is proportional to it."""
 MARGIN = 1.2
 """Safety factor on the estimated number of jobs that suffice, as the estimate is rough."""
 PIECES = 16
@@ -267,7 +267,7 @@ class Evidence:
 
     @cached_property
     def rarest_tail(self) -> float:
-        """Probability of the farthest tail that the run has seen often enough."""
+        """Smallest tail probability whose percentile has an interval."""
         worst = max(self.offered / FAR_OFFERED, self.used.half_width / FAR_USED)
         room = self.known.room
         return (worst / room) ** 2 if room > 0 and math.isfinite(worst) else 1.0
@@ -347,8 +347,8 @@ def _lacks_work(evidence: Evidence) -> str | None:
     if max(offered / NEAR_OFFERED, width / NEAR_USED) > known.room:
         return (
             f"the load is {load_words(known.load)} and its limit "
-            f"{load_words(known.load + known.room)}: the run is short compared with the oscillations "
-            "of the backlog"
+            f"{load_words(known.load + known.room)}: the run is short compared with the "
+            "oscillations of the backlog"
         )
     if SPREAD < evidence.missed < math.inf:
         return (

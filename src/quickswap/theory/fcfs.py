@@ -174,9 +174,9 @@ def one_or_all_rate(servers: int, light_share: float, light: float, heavy: float
         light: mean light size in seconds; light sizes are exponential.
         heavy: mean heavy size in seconds, of any distribution.
 
-    In the saturated system G light jobs run between two heavy jobs, P(G >= j) = p^j. While j of them
-    are left, min(j, k) are in service, and the mean time to the next completion is
-    `light / min(j, k)`. A heavy job and the light jobs after it therefore take
+    In the saturated system G light jobs run between two heavy jobs, P(G >= j) = p^j. While j of
+    them are left, min(j, k) are in service, and the mean time to the next completion is `light /
+    min(j, k)`. A heavy job and the light jobs after it therefore take
 
         heavy + light sum_{j>=1} p^j / min(j, k)
         = heavy + light (sum_{j<=k} p^j / j + p^(k+1) / (k (1 - p))),

@@ -59,7 +59,7 @@ def waits(model: OneOrAll, preemptive: bool, what: str) -> Waits:
 
     if model.k > LARGEST:
         raise ModelError(
-            f"{what} is for up to {LARGEST:,} servers, not {model.k:,}.",
+            f"{what} supports up to {LARGEST:,} servers, not {model.k:,}.",
             argument="system.servers",
             given=model.k,
             allowed=f"up to {LARGEST:,}",
@@ -69,7 +69,7 @@ def waits(model: OneOrAll, preemptive: bool, what: str) -> Waits:
             return _waits(model, preemptive, what)
     except np.linalg.LinAlgError:
         raise ModelError(
-            f"{what} fails for this system, as its rates differ too much in size: simulate it.",
+            f"{what} fails, as the rates of this system differ too much: simulate it.",
             argument="system.classes",
             allowed="rates of similar size",
         ) from None

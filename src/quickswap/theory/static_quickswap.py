@@ -152,7 +152,7 @@ def _too_low(system: System, limits: list[int], worst: int, means: _Mean) -> Mod
     visit = means.visits[worst]
     waiting = max(visit.waiting(means.away(worst)), 0.0)
     return ModelError(
-        f"{WHAT} needs at least c - 1 = {visit.slots - 1} jobs of class "
+        f"{WHAT} requires at least c - 1 = {visit.slots - 1} jobs of class "
         f"{system.names[worst]!r} on average when its visit begins, not {waiting:.6g} as at an "
         f"arrival rate of {rate:.6g}: {(holds := holds_from(least, rate, rate / means.load))}; "
         "simulate the system instead.",

@@ -1,4 +1,4 @@
-//! What several policies share.
+//! Components shared by several policies.
 
 mod backfill;
 mod estimated_ends;

@@ -42,7 +42,7 @@ _NEEDS = {
 
 
 def is_sacct(text: str) -> bool:
-    """Return whether a text begins like the output of sacct: with names of fields, or as JSON."""
+    """Return whether a text begins as output of sacct does: with names of fields, or as JSON."""
     line, _, rest = text.lstrip("\r\n").partition("\n")
     second = rest.partition("\n")[0]
     if line.lstrip()[:1] in ("{", "["):
@@ -55,7 +55,8 @@ def is_sacct(text: str) -> bool:
 def delimiter_of(line: str) -> str | None:
     """Return the delimiter in a header of sacct; None if the line is not such a header.
 
-    Other tables may share names with sacct; those with a column `need` or `size` are not of sacct.
+    Other tables may share names with sacct; a header with a column `need` or `size` is not one of
+    sacct.
     """
     line = line.replace('"', "").strip()
     words = [word.lower() for word in _NAME.findall(line)]
@@ -157,7 +158,7 @@ def _layout(path: Path, line: str, options: Options) -> tuple[Layout, bool]:
 
 
 def _unique_names(names: list[str]) -> list[str]:
-    """Return unique names; of several fields for one quantity, the first keeps its name."""
+    """Return unique names: of several fields for one quantity, the first keeps its name."""
     result: list[str] = []
     for index, name in enumerate(names):
         alias = _ALIASES.get(name, name)

@@ -82,7 +82,7 @@ def explore(
             policy does not use it; for tests.
 
     Raises:
-        PolicyError: no chain describes the policy, or a custom policy made a mistake.
+        PolicyError: no chain describes the policy, or a custom policy failed.
     """
     spec = {
         "system": system.to_dict(),

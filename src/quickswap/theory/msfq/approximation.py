@@ -133,8 +133,8 @@ def _too_low(model: OneOrAll, threshold: int, rate: float, phases: _Phases) -> M
         return other.light.beyond(other.away)
 
     return ModelError(
-        f"{WHAT} needs at least k - 1 = {model.k - 1} light jobs on average when phase 2 begins, "
-        f"not {max(phases.light.waiting(phases.away), 0.0):.6g} as at an arrival rate of "
+        f"{WHAT} requires at least k - 1 = {model.k - 1} light jobs on average when phase 2 "
+        f"begins, not {max(phases.light.waiting(phases.away), 0.0):.6g} as at an arrival rate of "
         f"{rate:.6g}: {(holds := holds_from(beyond, rate, limit))}; use "
         "quickswap.theory.msfq.exact, which covers every rate.",
         argument="arrival_rate",

@@ -141,7 +141,7 @@ class MSFQSolver:
             means = cycle(equation.visits, unknowns)
         check_finite("this threshold", [means.light_area, means.heavy_area, means.length])
         light = means.light_area / (means.length * model.l1)  # Little's law
-        # The heavies: as many as in M/M/1, and as at a random instant of a vacation (see `heavy`).
+        # Heavy jobs: as many as in M/M/1, and as at a random instant of a vacation (see `heavy`).
         heavy = 1 / (model.mk - model.lk) + means.heavy_area / (means.vacation * model.lk)
         times = [means.idle, means.heavies, means.full, means.falling, means.drain]
         times = [max(time, 0.0) for time in times]  # rounding may leave them negative
@@ -171,7 +171,7 @@ def _check_solvable(system: System, model: OneOrAll) -> None:
     load = model.load
     if model.k > MOST_SLOTS:
         raise ModelError(
-            f"the exact solution of MSFQ is for systems of up to {MOST_SLOTS:,} light jobs in "
+            f"the exact solution of MSFQ supports up to {MOST_SLOTS:,} light jobs in "
             f"service at once, not {model.k:,}: simulate this one.",
             argument="system.servers",
             given=model.k,
@@ -181,7 +181,7 @@ def _check_solvable(system: System, model: OneOrAll) -> None:
     share = rare.arrival_rate / system.arrival_rate
     if share < RAREST:
         raise ModelError(
-            f"the exact solution of MSFQ needs each class to have at least {RAREST:g} of the "
+            f"the exact solution of MSFQ requires that each class has at least {RAREST:g} of the "
             f"arrivals; class {rare.name!r} has {share:.3g}: leave it out.",
             argument="arrival_rate",
             given=rare.arrival_rate,
@@ -189,7 +189,7 @@ def _check_solvable(system: System, model: OneOrAll) -> None:
         )
     if load > HIGHEST_LOAD:
         raise ModelError(
-            f"the exact solution of MSFQ is for loads up to {HIGHEST_LOAD}, not {load:.12g}: use "
+            f"the exact solution of MSFQ supports loads up to {HIGHEST_LOAD}, not {load:.12g}: use "
             "quickswap.theory.heavy_traffic for the limit at load 1.",
             argument="system.load",
             given=load,

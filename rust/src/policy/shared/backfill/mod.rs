@@ -12,7 +12,7 @@ use crate::policy::{Choice, Parameters, Sight, View};
 use distributions::ByDistributions;
 use estimates::ByEstimates;
 
-/// What a drain is for.
+/// The purpose of a drain.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Drain {
     /// Class of the job that is to start next.
@@ -53,7 +53,7 @@ impl Rule {
 pub trait Backfill: Clone + Send + Sync {
     /// Jobs may be backfilled at all.
     const ON: bool = true;
-    /// What it looks at.
+    /// What it uses of the state.
     const SIGHT: Sight = Sight::Counts;
 
     /// Which job starts while the target cannot?
