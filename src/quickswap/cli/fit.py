@@ -48,7 +48,7 @@ def fit(
     size
         best (by AIC), exponential, gamma, hyperexponential, lognormal or empirical.
     csv
-        Write the comparison of model and log to this file, one class per line (- for standard
+        Write the comparison of model and log to this file, one class per row (- for standard
         output).
     reading
         How to read the log, and which jobs to keep.

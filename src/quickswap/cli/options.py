@@ -114,7 +114,7 @@ Debug = Annotated[
 ]
 Quantities = Annotated[
     Output,
-    Parameter(help="Write all quantities to this file, one per line (- for standard output)."),
+    Parameter(help="Write all quantities to this file, one per row (- for standard output)."),
 ]
 GRID = "Options that override the grid"
 """The heading of these options in the help."""

@@ -86,7 +86,7 @@ def replay(
     outcomes
         Write the start and end of each job under each policy to this file, in Parquet.
     csv
-        Write all quantities to this file, one per line (- for standard output).
+        Write all quantities to this file, one per row (- for standard output).
     json
         Write all quantities and the report on the log to this file (- for standard output).
     parquet
