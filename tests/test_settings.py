@@ -1,7 +1,7 @@
 """Every setting of every verb and command counts: one table, which a new parameter must join.
 
 A legal value that is not the default changes the result, its inputs, or the effect documented; an
-illegal one is refused before anything runs.
+illegal one is rejected before anything runs.
 """
 
 from __future__ import annotations
@@ -313,7 +313,7 @@ ILLEGAL: dict[str, str] = {
     "--partition": "unknown",
     "--sacct-format": "bogus",
 }
-"""Per option of the command line a value that every command refuses."""
+"""Per option of the command line a value that every command rejects."""
 FILES = ("--plot", "--csv", "--json", "--parquet", "--output", "--report", "--outcomes")
 """Options that write a file."""
 SPECIAL = {("simulate", "--trajectory"), ("sweep", "--store"), ("tune", "--store")}

@@ -1,7 +1,7 @@
 """Scheduling of multiserver jobs: simulate, compare and understand policies.
 
 The public names are listed once, in the stub `__init__.pyi`, and imported when they are first
-used, so `import quickswap` and the command line start at once.
+used, so `import quickswap` and the command line start immediately.
 """
 
 import lazy_loader

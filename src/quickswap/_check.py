@@ -113,7 +113,7 @@ def boolean(value: object) -> bool:
 def check_keys(
     data: Iterable[str], owner: str, known: Collection[str], required: Iterable[str] = ()
 ) -> None:
-    """Refuse an unknown key, with its place, and then a required key that is missing."""
+    """Reject an unknown key, with its place, and then a required key that is missing."""
     for key in data:
         if key not in known:
             unknown(f"key of {owner}", key, known, where=(key,))

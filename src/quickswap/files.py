@@ -20,7 +20,7 @@ def write_text(path: str | Path, text: str) -> None:
 
 
 def write_with(path: str | Path, write: Callable[[Path], object]) -> None:
-    """Call `write` with a temporary file beside `path`, then rename that to `path`.
+    """Call `write` with a temporary file next to `path`, then rename that to `path`.
 
     Raises:
         QuickswapError: the file cannot be written.
@@ -105,7 +105,7 @@ def _write_errors(path: Path) -> Iterator[None]:
 
 
 def _temporary(path: Path) -> Path:
-    """Return a new and empty file beside `path`."""
+    """Return a new and empty file next to `path`."""
     handle, name = tempfile.mkstemp(
         prefix=f".{path.stem}-", suffix=path.suffix, dir=path.parent or "."
     )

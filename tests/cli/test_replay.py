@@ -1,4 +1,4 @@
-"""`quickswap replay`: the table, the files, what is refused, and Ctrl-C."""
+"""`quickswap replay`: the table, the files, what is rejected, and Ctrl-C."""
 
 from __future__ import annotations
 

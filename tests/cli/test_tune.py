@@ -1,4 +1,4 @@
-"""`quickswap tune`: what it prints and writes, what it refuses, and how Ctrl-C ends it."""
+"""`quickswap tune`: what it prints and writes, what it rejects, and how Ctrl-C ends it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Any file is read, with every row accounted for, or refused in one sentence."""
+"""Any file is read, with every row accounted for, or rejected in one sentence."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Arrival processes: exact rates, scaling, and what is refused."""
+"""Arrival processes: exact rates, scaling, and what is rejected."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 """The distributions: moments against SciPy and quadrature, every way to write a distribution, and
-what is refused.
+what is rejected.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Systems: names, loads, the exact capacity, and what is refused."""
+"""Systems: names, loads, the exact capacity, and what is rejected."""
 
 from __future__ import annotations
 
@@ -184,7 +184,7 @@ def test_capacity_where_needs_divide_needs_no_solver() -> None:
     )
 
 
-# What is refused
+# What is rejected
 
 BAD: list[tuple[Callable[[], object], str]] = [
     (lambda: qs.JobClass(0, 1, UNIT), "need of a job class must be a whole number of at least 1"),

@@ -1,4 +1,4 @@
-"""EASY and Conservative: schedules worked out by hand, what they promise, and what they refuse.
+"""EASY and Conservative: schedules worked out by hand, what they promise, and what they reject.
 
 Schedules are those of the core and of the twin alike. A timeline in a comment reads `time: what
 completes | what arrives | what starts`; jobs are numbered from 0.

@@ -1,4 +1,4 @@
-"""Backfilling during a drain: schedules by hand, what it equals, the exact chain, what is refused.
+"""Backfilling during a drain: schedules by hand, what it equals, the exact chain, what is rejected.
 
 A timeline in a comment reads `time: what completes | what arrives | what starts`; jobs are numbered
 from 0.

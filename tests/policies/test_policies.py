@@ -1,4 +1,4 @@
-"""Descriptions of policies: the canonical form, the spelling, and what is refused."""
+"""Descriptions of policies: the canonical form, the spelling, and what is rejected."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Bad input to a simulation: refused before it runs, in one sentence, with exit code 2."""
+"""Bad input to a simulation: rejected before it runs, in one sentence, with exit code 2."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from quickswap.cli import main
 from verification.known import FOUR
 
 JOBS = "20000"
-"""What is not refused runs, quickly, and prints something."""
+"""What is not rejected runs, quickly, and prints something."""
 
 SETTINGS: list[tuple[dict[str, Any], str]] = [
     ({"jobs": 0}, "jobs is 0; it must be a whole number from 1 to"),
@@ -309,7 +309,7 @@ class TestOutputsAreProbed:
         assert (caught.value.code, out, err.count("\n")) == (2, "", 1)
         return err
 
-    @pytest.mark.skipif(not Path("/proc/self").is_dir(), reason="a folder that refuses even root")
+    @pytest.mark.skipif(not Path("/proc/self").is_dir(), reason="a folder that rejects even root")
     def test_a_place_where_nothing_can_be_made(
         self, command: str, option: str, capsys: pytest.CaptureFixture[str]
     ) -> None:

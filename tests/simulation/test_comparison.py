@@ -172,7 +172,7 @@ class TestPoints:
         with pytest.raises(qs.PolicyError, match="policies must be a list of policies, not None"):
             qs.compare(FOUR, None)  # type: ignore[arg-type]  # wrong on purpose
         with pytest.raises(qs.PolicyError, match="MSFQ serves"):
-            qs.compare(FOUR, ["msf", "msfq"], jobs=10**12)  # refused before anything runs
+            qs.compare(FOUR, ["msf", "msfq"], jobs=10**12)  # rejected before anything runs
 
     def test_what_is_given_twice_is_refused(self) -> None:
         with pytest.raises(qs.QuickswapError, match=r"the load 0\.5 is given twice"):

@@ -181,9 +181,9 @@ def test_light_jobs_may_be_given_second() -> None:
 @pytest.mark.parametrize(("threshold", "rate"), [(31, 2.0), (31, 4.6), (5, 0.01), (20, 3.0)])
 def test_below_its_range_it_says_where_the_range_begins(threshold: int, rate: float) -> None:
     system = qs.load("one-or-all").with_rate(rate)
-    with pytest.raises(qs.ModelError, match="holds from an arrival rate") as refused:
+    with pytest.raises(qs.ModelError, match="holds from an arrival rate") as rejected:
         msfq.approximate(system, threshold)
-    start = float(re.search(r"rate of (\S+) on", str(refused.value))[1])  # type: ignore[index]  # no match fails as well
+    start = float(re.search(r"rate of (\S+) on", str(rejected.value))[1])  # type: ignore[index]  # no match fails as well
     assert rate < start < 7.805
     assert msfq.approximate(system.with_rate(start), threshold).h[1].mean >= 0
     with pytest.raises(qs.ModelError):

@@ -144,9 +144,9 @@ def test_the_variance_is_a_fixed_point_of_the_visits() -> None:
 
 def test_below_its_range_it_says_where_the_range_begins() -> None:
     four = qs.load("four-class").with_rate(1.0)
-    with pytest.raises(qs.ModelError, match="jobs of class 'need 1'") as refused:
+    with pytest.raises(qs.ModelError, match="jobs of class 'need 1'") as rejected:
         static_quickswap.approximate(four)
-    start = float(re.search(r"rate of (\S+) on", str(refused.value))[1])  # type: ignore[index]  # no match fails as well
+    start = float(re.search(r"rate of (\S+) on", str(rejected.value))[1])  # type: ignore[index]  # no match fails as well
     assert 1 < start < 5
     static_quickswap.approximate(four.with_rate(start))
     with pytest.raises(qs.ModelError):

@@ -16,7 +16,7 @@ class OneOrAll:
     """A system of one light class (need 1) and one heavy class (need k), in either order, and a
     threshold.
 
-    Corner: with k = 1 the two classes could not be distinguished; that system is refused.
+    Corner: with k = 1 the two classes could not be distinguished; that system is rejected.
     """
 
     def __init__(self, servers: int, needs: list[int], threshold: int, most: int) -> None:

@@ -219,7 +219,7 @@ impl Counters {
         self.present += 1;
     }
 
-    /// A job arrives and starts at once.
+    /// A job arrives and starts immediately.
     #[inline]
     pub fn admit(&mut self, class: u32, now: f64) {
         let record = &mut self.classes[class as usize];

@@ -18,7 +18,7 @@ pub trait Service: Clone + Send + Sync {
     fn next_class(&mut self, x: f64, rng: &mut Stream) -> u32;
     /// A job of a class arrives and waits.
     fn queue(&mut self, class: u32, now: f64);
-    /// A job of a class arrives and starts at once.
+    /// A job of a class arrives and starts immediately.
     fn admit(&mut self, class: u32, now: f64);
     /// The head of line of a class starts; returns its arrival. None if no job of the class waits.
     fn start(&mut self, class: u32, now: f64) -> Option<f64>;

@@ -1,7 +1,7 @@
 //! DivisorFilling (preemptive), for needs that divide `k`: take M, the first `k` unfinished jobs in order of arrival (all
-//! jobs if there are fewer); serve a subset of M whose needs add up to as much as is possible within `k`. That is `k` if M
-//! has `k` jobs. Of such subsets it is the one with the most jobs of the largest need, then of the next, and so on; of each
-//! need the oldest.
+//! jobs if there are fewer); serve the subset of M with the largest sum of needs up to `k`. This sum is `k` if M has `k`
+//! jobs. If there are several such subsets, take the one with the most jobs of the largest need, then of the next, and so
+//! on, and the oldest jobs of each need.
 //!
 //! Bitsets, one per level, contain the sums that the smaller needs can reach; the members of a level enter in bundles of 1, 2,
 //! 4 and so on. They are computed only if the largest needs first do not fill the servers.

@@ -17,7 +17,7 @@ impl Policy for FirstFit {
         Sight::Heads
     }
 
-    /// Two classes, of which no light job fits beside a heavy one (as where jobs need one or all servers): heavies are gated
+    /// Two classes, of which no light job fits together with a heavy job (as if jobs need one or all servers): heavies are gated
     /// by the first waiting light, lights are exhaustive. While a light is in service no heavy fits, so all waiting
     /// lights start before any heavy, and the order does not matter. Otherwise the oldest job is next, a heavy until the
     /// first light is the oldest; a light is then in service, so the order behind the first light does not matter.

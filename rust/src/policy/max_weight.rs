@@ -1,7 +1,7 @@
-//! MaxWeight (preemptive): of all ways to serve `v_i` of the `N_i` jobs of each class that fit, one that maximises
-//! `sum N_i v_i`: a knapsack. Of several, it is the one with the most jobs of the class of largest need, then of the next,
-//! and so on; with equal needs the class that is first in the system comes first. The oldest jobs of each class are
-//! served.
+//! MaxWeight (preemptive): serve `v_i <= N_i` jobs of each class such that all fit and `sum N_i v_i` is as large as
+//! possible (a knapsack problem). If there are several such choices, take the one with the most jobs of the class of
+//! largest need, then of the next, and so on; classes of equal need are in the order of the system. The oldest jobs of
+//! each class are served.
 //!
 //! Dynamic programming over servers, in units of the greatest common divisor of the needs: for each class present one row of
 //! the best values within 0, 1, ... servers, computed from the row of the class before. The jobs of a class enter in

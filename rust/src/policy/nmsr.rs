@@ -1,10 +1,10 @@
-//! nMSR, the nonpreemptive Markovian service rate policy: a cycle of schedules, each of which says how many jobs of each
-//! class may be in service, and a timer that is independent of the jobs.
+//! nMSR, the nonpreemptive Markovian service rate policy: a cycle of schedules, which are numbers of jobs of each class
+//! that may be in service, and a timer that is independent of the jobs.
 //!
-//! A schedule begins as a change: a class starts jobs only while fewer are in service than the schedule has. The change is
-//! over as soon as no class has more in service than that; then the schedule's timer starts, which expires after an
-//! exponential time, and the next schedule begins. Of several jobs that may start, the largest need that fits starts first;
-//! with equal needs the class that is first in the system.
+//! A schedule begins as a change: a class starts jobs only while fewer are in service than the schedule has. The change
+//! ends as soon as no class has more jobs in service than that; then the schedule's timer starts, which expires after an
+//! exponential time, and the next schedule begins. If several jobs may start, the job with the largest need starts
+//! first; of equal needs, the class that is first in the system.
 //!
 //! With backfilling, once the change is over, a job of any class may start beyond the schedule if it fits into the free
 //! servers beside the jobs that wait and have a place in the schedule.

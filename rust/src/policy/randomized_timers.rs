@@ -7,7 +7,7 @@
 //! 2. A job that waits takes over a dummy of its class, the one that began first.
 //! 3. Each slot that has ended is refilled with probability `1 - exp(-w)`, otherwise released. It is refilled with the head of line
 //!    of its class or, if the class has no waiting job, with a dummy, which lasts an exponential time of the class's mean size.
-//! 4. The clocks of the classes, Poisson processes, tick: if one more job of the class fits beside jobs and dummies, its head
+//! 4. The clocks of the classes, Poisson processes, tick: if one more job of the class fits together with all jobs and dummies, its head
 //!    of line starts or, if the class has no waiting job, a dummy.
 //!
 //! With `q` jobs of the class waiting and `m` of the class with the most waiting jobs, `w = max(f(q), 1e-4 f(m))`,

@@ -309,7 +309,7 @@ impl Station {
         }
     }
 
-    /// A job arrives and starts at once: it fits, and no job of its class waits.
+    /// A job arrives and starts immediately: it fits, and no job of its class waits.
     #[inline(always)]
     pub fn admit(&mut self, class: u32) {
         let cell = &mut self.cells[class as usize];

@@ -192,7 +192,7 @@ def chosen(model: str, scale: Scale | None) -> System:
 
 
 def check_writable(*paths: Path | None, sources: Iterable[str | Path | None]) -> None:
-    """Refuse files that cannot be written, before any long work.
+    """Reject files that cannot be written, before any long work.
 
     `sources` are the inputs and the store of the command: paths, which need not exist yet, or
     text, which may be the name of a preset.

@@ -83,7 +83,7 @@ def bar(
 
     Args:
         what: title of the bar.
-        words: returns the text beside the bar.
+        words: returns the text next to the bar.
     """
     with _bar(what, total=1.0) as update:
         yield update and (lambda each: update(completed=each.share, words=words(each)))

@@ -107,7 +107,7 @@ def tune(
 
 
 def _progress_words(progress: TuningProgress) -> str:
-    """Return the text beside the progress bar."""
+    """Return the text next to the progress bar."""
     left = f"round {progress.round}, {progress.left} of {progress.candidates} candidates left"
     return f"{left}, at most {duration(progress.seconds_left)}"
 

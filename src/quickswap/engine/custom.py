@@ -31,7 +31,7 @@ class CustomPolicy(Protocol):
     * `name`: a string for tables and messages; the name of the class if there is none.
     * `sees_jobs = True`: the view also has `queue` and `in_service`, the single jobs with their
       estimated sizes. Costs time in proportion to their number.
-    * `wake_at(view) -> float | None`: the time at which to be asked even if nothing happens.
+    * `wake_at(view) -> float | None`: the time of the next decision, even without an event.
     * `save() -> list[int]` and `restore(state)`: the state, for `quickswap.Scheduler` and exact
       chains.
     * `remembers_order = False`: what it does follows from the numbers of jobs, not from the order
@@ -39,7 +39,7 @@ class CustomPolicy(Protocol):
 
     Random decisions draw from `view.random`, a `random.Random` that each replication has for
     itself: its seed is that of the run with the number of the replication. A generator that the
-    policy holds or imports is refused, since all replications would draw the same numbers from it.
+    policy holds or imports is rejected, since all replications would draw the same numbers from it.
     """
 
     def start(self, view: View) -> int | ViewedJob | None:
@@ -57,7 +57,7 @@ def custom_name(policy: CustomPolicy) -> str:
 
 
 def check_custom(policy: CustomPolicy) -> None:
-    """Refuse a policy whose optional parts are not what they must be.
+    """Reject a policy whose optional attributes are of the wrong kind.
 
     Raises:
         PolicyError: the name must be a string, a flag a boolean, a method callable.
@@ -103,7 +103,7 @@ def as_policy(given: object, system: System) -> Policy | CustomPolicy:
 
 
 def check_policy(policy: object, system: System) -> None:
-    """Refuse an object that is not a policy, or a policy that does not suit the system."""
+    """Reject an object that is not a policy, or a policy that does not suit the system."""
     if isinstance(policy, Policy):
         policy.resolve(system)
     elif isinstance(policy, type) or not isinstance(policy, CustomPolicy):

@@ -137,7 +137,7 @@ def _paths(code: CodeType) -> Iterator[list[str]]:
 
 @contextmanager
 def untouched_generators(name: str) -> Iterator[None]:
-    """Refuse a run in which the custom policy `name` draws from a global generator.
+    """Reject a run in which the custom policy `name` draws from a global generator.
 
     This detects what `generator_of` cannot see, such as draws in a compiled function.
 

@@ -246,7 +246,7 @@ class Scheduler:
             _refuse(error)
 
     def _check_restorable(self) -> None:
-        """Refuse states whose future depends on more than the numbers and the order of jobs."""
+        """Reject states whose future depends on more than the numbers and the order of jobs."""
         if self._estimating is not None:
             raise PolicyError(
                 f"{self._estimating} uses estimated sizes, which a State does not contain: its "

@@ -60,14 +60,14 @@ def flag(value: object, argument: str) -> bool:
 
 
 def check_progress(progress: object) -> None:
-    """Refuse an object that cannot be called."""
+    """Reject an object that cannot be called."""
     if progress is not None and not callable(progress):
         allowed = "a function of the completions so far and those intended"
         raise QuickswapError(argument="progress", given=progress, allowed=allowed)
 
 
 def check_settings(given: Mapping[str, Any], known: type, verb: str) -> None:
-    """Refuse a name that a typed dictionary of settings does not have."""
+    """Reject a name that a typed dictionary of settings does not have."""
     names = known.__annotations__
     for name in given:
         if name not in names:

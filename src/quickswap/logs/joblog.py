@@ -129,7 +129,7 @@ class JobLog:
 
 
 def check_log(log: object) -> None:
-    """Refuse an argument `log` that is not a log."""
+    """Reject an argument `log` that is not a log."""
     if not isinstance(log, JobLog):
         raise LogError(argument="log", given=log, allowed="a log that quickswap.logs.read returned")
 

@@ -189,7 +189,7 @@ class Tally:
 
 
 def check_strictly(report: QualityReport, tally: Tally) -> None:
-    """Refuse a log with a dropped or repaired row.
+    """Reject a log with a dropped or repaired row.
 
     Raises:
         LogError: the first such row.

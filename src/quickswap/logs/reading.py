@@ -71,7 +71,7 @@ def read(
         largest_need: select jobs that need at most this number of servers.
         smallest_size: select jobs with at least this size, in seconds.
         largest_size: select jobs with at most this size, in seconds.
-        strict: refuse a log with a dropped or repaired row.
+        strict: reject a log with a dropped or repaired row.
 
     Raises:
         LogError: the file cannot be read or contains no selected jobs, required information is
@@ -133,7 +133,7 @@ def _check_format(path: Path, given: Format, error: LogError) -> None:
 
 
 def _parsed(path: Path, kind: Format, options: Options, tally: Tally) -> Parsed:
-    """Parse the file with the reader of its format; refuse options of other formats."""
+    """Parse the file with the reader of its format; reject options of other formats."""
     for name in dict.fromkeys(chain(*FORMATS.values())):
         value = getattr(options, name)
         if value is not None and name not in FORMATS[kind]:

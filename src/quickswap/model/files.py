@@ -2,8 +2,8 @@
 
 A model file is `System.to_dict` as TOML, with three shorthands: a class may give `arrival_rate` in
 place of `arrivals`; classes may give their `share` of the arrivals instead; and `arrival_rate` or
-`load` at the top scales all classes in proportion. `model.schema.json`, beside this file, describes
-every key.
+`load` at the top scales all classes in proportion. `model.schema.json`, next to this file,
+describes every key.
 """
 
 from __future__ import annotations
@@ -204,7 +204,7 @@ def _system(document: Mapping[str, Any]) -> System:
 def _rates(classes: Any) -> tuple[Any, bool]:
     """Return the classes with arrival rates instead of shares, and whether shares were given."""
     if not isinstance(classes, list) or not all(isinstance(each, dict) for each in classes):
-        return classes, False  # System.from_dict refuses them
+        return classes, False  # System.from_dict rejects them
     shared = [position for position, each in enumerate(classes) if "share" in each]
     result = []
     for position, each in enumerate(classes):

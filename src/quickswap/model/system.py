@@ -180,7 +180,7 @@ def _fitting(classes: object, servers: int) -> list[JobClass]:
 
 
 def _named(classes: list[JobClass]) -> tuple[JobClass, ...]:
-    """Return the classes, each with a name; refuse a name given twice."""
+    """Return the classes, each with a name; reject a name given twice."""
     taken: set[str] = set()
     for position, each in enumerate(classes):
         if each.name in taken:

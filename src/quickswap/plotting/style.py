@@ -60,7 +60,7 @@ def look_of(number: int) -> dict[str, Any]:
 
 
 def check_format(path: str | Path) -> None:
-    """Refuse a file whose ending is not a format of figures.
+    """Reject a file whose ending is not a format of figures.
 
     Raises:
         QuickswapError: lists the endings that are.

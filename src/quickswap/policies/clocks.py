@@ -1,7 +1,7 @@
-"""Policies with clocks of their own, which draw random numbers.
+"""Policies with clocks, which draw random numbers.
 
-Seed and replication determine the stream of these numbers, which is independent of that of the
-jobs: equal seeds give equal results, and all policies serve the same jobs.
+The seed and the replication determine the stream of these numbers. It is independent of the streams
+of the jobs: equal seeds give equal results, and all policies serve the same jobs.
 """
 
 from __future__ import annotations
@@ -21,15 +21,16 @@ from quickswap.policies.base import Policy
 class NMSR(Policy):
     """Nonpreemptive Markovian service rate: a cycle of schedules, independent of the waiting jobs.
 
-    A schedule sets how many jobs of each class may be in service. The schedules and their shares of
-    time maximise the smallest ratio, over the classes, of service to load; shares below 0.001 are
-    dropped unless that lowers the ratio by more than a thousandth. Each schedule is in force for an
-    exponential time. At its end a class starts jobs only while fewer are in service than in the
-    next schedule; the time of that one begins when no class has more. If several jobs may start,
-    the largest need goes first, and among equal needs the class that comes first in the system.
+    A schedule is a number of jobs of each class that may be in service. The schedules and their
+    shares of time maximise the smallest ratio, over the classes, of service to load; shares below
+    0.001 are dropped unless that lowers the ratio by more than a thousandth. Each schedule lasts
+    for an exponential time. At its end a class starts jobs only while fewer are in service than in
+    the next schedule; the time of the next schedule begins when no class exceeds it. If several
+    jobs may start, the job with the largest need starts first, and of equal needs the class that is
+    first in the system.
 
-    - `cycle`: mean time of one cycle, seconds, without the changes between schedules. The default
-      minimises an approximation of the mean response time, see `quickswap.policies.cycles`.
+    - `cycle`: mean time of one cycle in seconds, without the changes between schedules. The default
+      minimises an approximate mean response time; see `quickswap.policies.cycles`.
     - `backfill=True`: except during changes, a job of any class may start beyond the schedule if it
       fits into the servers that the schedule's own waiting jobs leave free.
 
@@ -75,8 +76,9 @@ class RandomizedTimers(Policy):
 
     A slot of a class holds a job in service, or a dummy that only occupies the servers. Each class
     has a Poisson clock of `rate` ticks per second, by default 1 over the mean size of all jobs. On
-    a tick, if one more job of the class fits beside jobs and dummies, its oldest waiting job starts
-    or, if none waits, a dummy, which lasts an exponential time with the mean size of the class.
+    a tick, if one more job of the class fits together with all jobs and dummies, its oldest waiting
+    job starts. If none waits, a dummy starts, which lasts an exponential time with the mean size of
+    the class.
     When a slot ends, it is refilled with probability 1 - exp(-w), with the oldest waiting job of
     the class or a dummy, otherwise released. An arriving job replaces a dummy of its class. With
     q_i jobs of class i waiting, w = max(f(q_i), 1e-4 f(max q)), f(x) = log(1 + x)^0.7.

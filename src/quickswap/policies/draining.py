@@ -1,9 +1,9 @@
-"""Backfilling during a drain: which jobs may start before the job that the drain is for.
+"""Backfilling during a drain: jobs that may start before the job for which the system drains.
 
 A drain leaves servers idle and blocks all waiting jobs, also those a thousand times shorter than
 the drain. With backfilling, while a policy drains for a job b, a waiting job of another class j may
-start if it fits now and probably ends before the drain does. If several may start, the largest need
-goes first, and among equal needs the oldest job.
+start if it fits now and is likely to complete before the end of the drain. If several jobs may
+start, the job with the largest need starts first, and of equal needs the oldest.
 
 D is the expected time until b can start. The u jobs of a class in service are expected to have left
 after H(u) r, with the harmonic number H(u) = 1 + 1/2 + ... + 1/u and the mean residual size

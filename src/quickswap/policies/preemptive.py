@@ -14,15 +14,15 @@ from quickswap.policies.base import Policy, choice
 @final
 @dataclass(frozen=True, slots=True)
 class ServerFilling(Policy):
-    """Run the largest of the first jobs that fill the servers.
+    """Among the first jobs that fill the servers, serve those with the largest needs.
 
-    After each event take the shortest prefix of all unfinished jobs, running or not, whose needs
-    add up to at least k (all of them if they do not); serve it by descending need, as long as each
-    fits. An interrupted job resumes where it was, at no cost.
+    After each event, order all unfinished jobs, running or not, and take the shortest prefix whose
+    needs add up to at least k (all jobs if their needs add up to less). Serve the prefix in
+    descending order of need, as long as each job fits. An interrupted job resumes without loss.
 
-    - `order="arrival"`: jobs are ordered by arrival; among equal needs the older goes first.
+    - `order="arrival"`: jobs are ordered by arrival; of equal needs, the older is served first.
     - `order="srpt"`, ServerFilling-SRPT: jobs are ordered by need times remaining size, which the
-      policy must know; among equal needs the job with less remaining size goes first.
+      policy uses; of equal needs, the job with the smaller remaining size is served first.
 
     Source: Grosof, Harchol-Balter, Scheller-Wolf, "WCFS: a new framework for analyzing multiserver
     systems", Queueing Systems 102 (2022); for "srpt" Grosof, Scully, Harchol-Balter,
@@ -50,13 +50,13 @@ class ServerFilling(Policy):
 @final
 @dataclass(frozen=True, slots=True)
 class DivisorFilling(Policy):
-    """Run jobs among the k oldest that fill all servers; for needs that divide k.
+    """Serve jobs among the k oldest that fill all servers; for needs that divide k.
 
-    After each event take the k oldest unfinished jobs, running or not (all of them if there are
-    fewer). Any k numbers that divide k have a subset that adds up to k: serve such a subset, and of
-    fewer jobs one that adds up to as much as possible within k. Of several such subsets take the
-    one with the most jobs of the largest need, then of the next, and so on; of each need the
-    oldest. An interrupted job resumes where it was, at no cost.
+    After each event, take the k oldest unfinished jobs, running or not (all jobs if there are
+    fewer). Any k numbers that divide k have a subset that adds up to k, and such a subset is
+    served. If there are fewer jobs, the subset with the largest sum up to k is served. If there are
+    several such subsets, take the one with the most jobs of the largest need, then of the next, and
+    so on, and the oldest jobs of each need. An interrupted job resumes without loss.
 
     Source: Grosof, Harchol-Balter, Scheller-Wolf, "WCFS: a new framework for analyzing multiserver
     systems", Queueing Systems 102 (2022), which leaves the choice of the subset open.
@@ -84,13 +84,13 @@ class DivisorFilling(Policy):
 @final
 @dataclass(frozen=True, slots=True)
 class MaxWeight(Policy):
-    """Run the set of jobs of largest weight that fits; a job weighs as much as its class has jobs.
+    """Serve the set of jobs of largest weight; the weight of a job is the number of its class.
 
-    After each event serve v_i <= N_i jobs of each class i, with sum n_i v_i <= k, such that
-    sum N_i v_i is as large as possible: a knapsack. Of several such choices take the one with the
-    most jobs of the class of largest need, then of the next, and so on; of classes of equal need
-    the earlier in the system goes first. Of each class the oldest jobs run. An interrupted job
-    resumes where it was, at no cost.
+    After each event, serve v_i <= N_i jobs of each class i, with sum n_i v_i <= k, such that
+    sum N_i v_i is as large as possible (a knapsack problem). If there are several such choices,
+    take the one with the most jobs of the class of largest need, then of the next, and so on;
+    classes of equal need are in the order of the system. The oldest jobs of each class are served.
+    An interrupted job resumes without loss.
 
     The time per event is proportional to the number of classes times k over the greatest common
     divisor of the needs: some hundred microseconds for thousands of servers and twenty classes.

@@ -28,20 +28,22 @@ from quickswap.policies.draining import Backfilling
 class MSFQ(Policy):
     """Most servers first with Quickswap, for one-or-all systems: light jobs need 1, heavy jobs k.
 
-    `threshold` is l, the number of light jobs at which the system turns to the heavy ones; by
+    `threshold` is l, the number of light jobs at which the policy switches to heavy jobs; by
     default k - 1.
 
-    - `drain="on_demand"`, 0 <= l <= k: lights start whenever a server is free, unless draining.
-      Draining begins as soon as a heavy job waits and N_1 <= l; no job starts until the last light
-      has left. Then heavies are served one after another until none is left. If no two events are
-      simultaneous, l = 0 is MSF and l = k is AdaptiveQuickswap.
-    - `drain="always"`, 0 <= l <= k - 1: a visit to the lights first starts min(N_1, k) of them. It
-      continues while N_1 > l; then the lights in service finish and none starts, whether or not a
-      heavy job waits; then heavies are served until none is left.
+    - `drain="on_demand"`, 0 <= l <= k: light jobs start whenever a server is free, unless the
+      system drains. The drain begins as soon as a heavy job waits and N_1 <= l; no job starts until
+      the last light job has completed. Then heavy jobs are served until none is left. If no two
+      events are simultaneous, l = 0 is MSF and l = k is AdaptiveQuickswap.
+    - `drain="always"`, 0 <= l <= k - 1: a visit to the light jobs begins with the start of
+      min(N_1, k) of them. It continues while N_1 > l. Then no light job starts, whether or not a
+      heavy job waits, until those in service have completed. Then heavy jobs are served until none
+      is left.
 
-    With `overrun` or `backfill`, while lights drain and a heavy job waits, a light starts if it
-    probably ends by D, the time at which the lights in service are expected to have left: if at
-    most `overrun` jobs are expected to outlast D, or if P(S > D) <= backfill.
+    With `overrun` or `backfill`, while light jobs drain and a heavy job waits, a light job
+    starts if it is likely to complete within D, the expected time until the light jobs in service
+    have completed: if at most `overrun` jobs are expected to outlast D, or if
+    P(S > D) <= backfill.
 
     Source: the paper, section "Most Servers First Quickswap (MSFQ)".
     """
@@ -92,7 +94,7 @@ class MSFQ(Policy):
 @final
 @dataclass(frozen=True, slots=True, init=False)
 class StaticQuickswap(Policy):
-    """Visit the classes in a cyclic order; on a visit start jobs of that class only, c_i at once.
+    """Visit the classes in a cyclic order; on a visit start only jobs of that class, at most c_i.
 
     The swap is due when no waiting job of class i can be started and u_i <= l_i.
 
@@ -241,9 +243,10 @@ class AdaptiveQuickswap(Policy):
     starts, the policy is working again.
 
     With `overrun` or `backfill`, while draining for a job b, a job of another class j that fits
-    starts if it probably ends by D, the time at which b is expected to fit: with P_i = P(S_i > D),
-    if P_j + D sum_i lambda_i min(P_i, P_j) <= overrun, the expected number of jobs that outlast D,
-    or if P_j <= backfill. The largest need goes first.
+    starts if it is likely to complete within D, the expected time until b fits. With
+    P_i = P(S_i > D), the condition is P_j + D sum_i lambda_i min(P_i, P_j) <= overrun, where the
+    left side is the expected number of jobs that outlast D, or P_j <= backfill. The job with the
+    largest need starts first.
 
     Source: the paper, section "Adaptive Quickswap".
     """

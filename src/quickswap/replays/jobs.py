@@ -195,6 +195,6 @@ def _groups(classes: object, known: Ints, need: Ints, work: Floats) -> list[tupl
             allowed='"need", "load", or groups of needs such as "1,2-4,5-16,17-"',
         )
     given = parse_groups(classes)
-    group_of(need, given)  # refuses groups that leave a need out
+    group_of(need, given)  # rejects groups that leave a need out
     ends = [(low, max(low, int(known[-1])) if high is None else high) for low, high in given]
     return [(a, b) for a, b in ends if ((known >= a) & (known <= b)).any()]

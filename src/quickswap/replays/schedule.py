@@ -125,9 +125,9 @@ def check_schedule(schedule: Schedule, history: History | None = None) -> None:
     """Check that a schedule is feasible.
 
     No job starts before its submission, each job is served for its size without interruption, and
-    no server serves two jobs at the same time. Jobs of size zero must fit beside the jobs that run
-    before and after their start. A preemptive schedule does not contain the interruptions, so
-    only a service time below the size is detected.
+    no server serves two jobs at the same time. Jobs of size zero must fit together with the jobs
+    that run before and after their start. A preemptive schedule does not contain the interruptions,
+    so only a service time below the size is detected.
 
     Raises:
         QuickswapError: the argument is not a schedule.

@@ -246,7 +246,7 @@ def _owners(jobs: pl.DataFrame, column: str, base: ReplayResult) -> tuple[list[s
 
 
 def check_column(column: object) -> str | None:
-    """Refuse a column that cannot be groups of users.
+    """Reject a column that cannot be groups of users.
 
     Raises:
         QuickswapError: with those that can.
@@ -258,7 +258,7 @@ def check_column(column: object) -> str | None:
 
 
 def check_filled(jobs: pl.DataFrame, column: str | None) -> None:
-    """Refuse a column that is empty in a log.
+    """Reject a column that is empty in a log.
 
     Raises:
         QuickswapError: with those that are not.

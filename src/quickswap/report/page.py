@@ -28,7 +28,7 @@ __all__ = ["write_report"]
 FORBIDDEN = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff]")
 """Characters that a document must not contain."""
 UNIT_SPACE = re.compile(r"(?<=\d) (?=%|(?:s|min|h|days)\b)")
-"""Spaces in the words of a log at which a line must not break."""
+"""Spaces at which a line must not break: those before units."""
 
 
 def write_report(
@@ -41,18 +41,19 @@ def write_report(
 ) -> None:
     """Write the results of replays of a log as one HTML page, for readers who did not run them.
 
-    The page requires no network and no other file. It is written whole or not at all, and equal
-    comparisons give equal bytes. EASY is the baseline if it is among the policies, otherwise the
-    first.
+    The page is a single file and requires no network. It is written completely or not at all, and
+    equal comparisons give equal bytes. EASY is the baseline if it is among the policies, otherwise
+    the first.
 
     Args:
         comparison: the result of `quickswap.replays.replay_all`, preferably at several loads.
-        path: the file.
+        path: the file to write.
         groups: column of the log whose values are compared as groups of users: "user", "group",
             "queue", "partition" or "class"; by default "group" where there are 2 to 30, otherwise
-            "user". Of more than 30, and of users, the twelve with most work are shown.
+            "user". If there are more than 30, or for users, the twelve with the most work
+            are shown.
         title: title of the page; by default the machine or the file.
-        command: the command that writes the report, which is shown; by default lines of Python.
+        command: the command that writes the report, for display; by default lines of Python.
 
     Raises:
         QuickswapError: an argument is invalid, or the file cannot be written.

@@ -35,7 +35,7 @@ SUMMARIES = ("response_time", "waiting_time", "slowdown", "bounded_slowdown")
 RATES = ("number_in_system", "number_waiting", "throughput")
 """Time averages, which each class has."""
 PHASES = ("idle", "1", "2", "3", "4")
-"""Phases of MSFQ: empty; heavies; lights, all servers taken; lights; the drain."""
+"""Phases of MSFQ: empty; heavy jobs; light jobs, all servers taken; light jobs; the drain."""
 _PHASE = "mean_duration_of_phase_"
 
 BatchValues = Callable[[Floats, System, int | None], Floats]

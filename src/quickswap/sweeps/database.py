@@ -4,7 +4,7 @@ Every choice serves a file that can be copied while no process writes to it, on 
 rollback journal (the write-ahead log needs shared memory, which network file systems lack, and two
 more files), no index (rows are only added, so a reader who has seen the last one has seen all
 others), and `synchronous = EXTRA` so that what was committed survives a killed process and a power
-failure. Each row has a check sum. A file whose structure is damaged is refused; a merge into
+failure. Each row has a check sum. A file whose structure is damaged is rejected; a merge into
 another store takes the rows that SQLite can still read.
 """
 
@@ -118,7 +118,7 @@ class Database:
                 run(TABLE)
 
     def _check(self) -> None:
-        """Refuse a file whose structure is damaged; warn of rows that are."""
+        """Reject a file whose structure is damaged; warn of rows that are."""
         with self.lock:
             (answer,) = self.connection.execute("PRAGMA quick_check(1)").fetchone()
             if answer != "ok":
@@ -217,7 +217,7 @@ def readable(path: Path) -> Iterator[Record]:
 
 
 def check_store(given: str | Path, create: bool = False) -> Path:
-    """Return the path of a store; refuse other files, and stores of another format.
+    """Return the path of a store; reject other files, and stores of another format.
 
     An empty file is a new store, and so is a file that does not exist if it may be created.
     """

@@ -245,7 +245,7 @@ def _plural(layer: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _beside(model: Any, folder: Path) -> Any:
-    """Return a model; a file beside the grid is found by its relative name."""
+    """Return a model; a file next to the grid is found by its relative name."""
     if isinstance(model, str) and (folder / model).is_file():
         return folder / model
     return model

@@ -289,7 +289,7 @@ def run_points(
 
 
 def check_where(executor: object, threads: int | None) -> int | None:
-    """Return the number of threads; refuse a value that is not valid.
+    """Return the number of threads; reject a value that is not valid.
 
     A caller that creates a store for `run_points` checks this first, so no file is left
     behind.

@@ -31,7 +31,7 @@ class Store:
     decoded on demand, and contain all that `difference` needs.
 
     Rows whose check sum does not match are skipped with a warning, and their points run again. A
-    file whose structure is damaged is refused; `merge` takes its rows that can still be read.
+    file whose structure is damaged is rejected; `merge` takes its rows that can still be read.
 
     Args:
         path: a file, created if it does not exist; None for a store in memory.

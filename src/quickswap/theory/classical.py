@@ -24,7 +24,7 @@ class Queue:
 
     Attributes:
         arrival_rate: jobs per second.
-        waiting_probability: share of the jobs that do not start at once.
+        waiting_probability: share of the jobs that do not start immediately.
         mean_waiting_time: from arrival to start, in seconds; infinite if the sizes' variance is.
         mean_response_time: from arrival to completion, in seconds.
     """

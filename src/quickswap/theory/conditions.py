@@ -26,7 +26,8 @@ class OneOrAll:
     """A one-or-all system in the paper's notation; rates per second.
 
     Attributes:
-        k: slots, the most light jobs in service at once; the number of servers if lights need 1.
+        k: slots, the most light jobs in service at once; the number of servers if the light need
+            is 1.
         l1: arrival rate of light jobs.
         lk: arrival rate of heavy jobs.
         m1: rate at which a light job in service completes.
@@ -125,9 +126,9 @@ def one_or_all(system: System, what: str) -> OneOrAll:
 
 
 def exclusive(system: System, what: str) -> OneOrAll:
-    """Return the rates of a system in which c lights run at a time, or one heavy alone.
+    """Return the rates of a system in which c light jobs run at a time, or one heavy job alone.
 
-    It behaves as a one-or-all system of c = floor(k / need of a light) servers.
+    It behaves as a one-or-all system of c = floor(k / need of a light job) servers.
 
     Raises:
         ModelError: the system is not of this kind; the message begins with `what`.
@@ -137,8 +138,8 @@ def exclusive(system: System, what: str) -> OneOrAll:
         given = ", ".join(str(need) for need in system.needs)
         raise ModelError(
             f"{what} requires two classes, of which a job of the larger need runs alone on the {k} "
-            f"servers, as it fits neither twice nor beside a smaller job; this system has needs "
-            f"{given}.",
+            "servers, as it fits neither twice nor together with a smaller job; this system has "
+            f"needs {given}.",
             argument="system.needs",
             given=system.needs,
             allowed=f"two, of which the sum and twice the larger are above {k}",

@@ -65,7 +65,7 @@ def waits(model: OneOrAll, preemptive: bool, what: str) -> Waits:
             allowed=f"up to {LARGEST:,}",
         )
     try:
-        with np.errstate(all="ignore"):  # the checks refuse nan and infinity
+        with np.errstate(all="ignore"):  # the checks reject nan and infinity
             return _waits(model, preemptive, what)
     except np.linalg.LinAlgError:
         raise ModelError(
@@ -92,8 +92,8 @@ def _waits(model: OneOrAll, preemptive: bool, what: str) -> Waits:
     heavies = float(total[:k].sum() if preemptive else total[0]) / time
     gap = max(abs(lights * model.m1 / model.l1 - 1), abs(heavies * model.mk / model.lk - 1))
     check_residual(what, "the balance of arrivals and completions", gap, RESIDUAL)
-    # Little's law, for the jobs not inspected; then for lights that an inspected heavy overtakes
-    # (ServerFilling), and for inspected heavies that wait for j > 0 lights (FCFS).
+    # Little's law, for the jobs not inspected; then for light jobs that an inspected heavy job
+    # overtakes (ServerFilling), and for inspected heavy jobs that wait for j > 0 light jobs (FCFS).
     unsampled = float(level.sum()) / time / rate
     if preemptive:
         overtaken = float((total[:k] * np.arange(k)).sum()) / time

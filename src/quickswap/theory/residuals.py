@@ -8,7 +8,7 @@ __all__ = ["check_residual"]
 
 
 def check_residual(what: str, equation: str, size: float, allowed: float) -> None:
-    """Refuse a solution with a large residual, which would be wrong.
+    """Reject a solution with a large residual, which would be wrong.
 
     Args:
         what: name of the solver.

@@ -149,16 +149,18 @@ def _one_or_all(system: System, policy: Policy, capacity: float) -> Limit | None
 
 
 def _backfill(system: System, policy: Policy, capacity: float) -> Limit | None:
-    """Backfilling on one-or-all systems is MSFQ with a lower threshold if lights drain on demand.
+    """Return the limit with backfilling on demand on a one-or-all system: that of MSFQ.
 
-    With u lights in service the expected drain is D = H(u) E[S_1], H(u) = 1 + 1/2 + ... + 1/u. Let
-    m be the least u for which D is at least the horizon of lights. While u_1 >= m lights are
-    backfilled: they start as before the drain, and none waits while a server is free. Once u_1 < m
-    none starts, and u_1 decreases to 0. This is MSFQ(min(l, m - 1)). If m is k or more no light is
-    backfilled, as k lights in service leave no server free.
+    Backfilling there is MSFQ with a lower threshold.
 
-    Under the other drains lights are backfilled only if a heavy waits, which is MSFQ with no
-    threshold. On other systems nothing is proven: jobs of other classes are backfilled too.
+    With u light jobs in service the expected drain is D = H(u) E[S_1], H(u) = 1 + 1/2 + ... + 1/u.
+    Let m be the smallest u for which D is at least the horizon of light jobs. While u_1 >= m, light
+    jobs are backfilled: they start as before the drain, and none waits while a server is free. Once
+    u_1 < m, none starts, and u_1 decreases to 0. This is MSFQ(min(l, m - 1)). If m is k or more, no
+    light job is backfilled, as k light jobs in service leave no server free.
+
+    Under the other drains light jobs are backfilled only if a heavy job waits, which is MSFQ with
+    no threshold. On other systems nothing is proven: jobs of other classes are backfilled too.
     """
     if getattr(policy, "drain", "on_demand") in ("always", "exclusive"):
         return None

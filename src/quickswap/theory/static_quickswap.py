@@ -217,7 +217,7 @@ def _variances(means: _Mean, cyclic: list[int]) -> tuple[list[float], list[float
         covariance, turn = covariance + more, turn @ turn
     gap = np.abs(_turn(covariance, means, cyclic, before, after) - covariance).max()
     scale = covariance.max()
-    if scale < math.inf:  # else check_finite refuses the result
+    if scale < math.inf:  # else check_finite rejects the result
         what = "the covariance of the visits"
         check_residual(WHAT, what, float(gap / scale) if scale > 0 else 0.0, RESIDUAL)
     return [float(each) for each in before], [float(each) for each in after]

@@ -119,7 +119,7 @@ def _search(value: Callable[[int], float], levels: range | list[int]) -> None:
     pool = ThreadPoolExecutor()
     try:
         values = list(pool.map(value, levels))
-    finally:  # Ctrl-C returns at once
+    finally:  # Ctrl-C returns immediately
         pool.shutdown(cancel_futures=True)
     for i, here in enumerate(values):
         low, high = max(i - 1, 0), min(i + 1, len(values) - 1)

@@ -152,9 +152,9 @@ class Visit:
     def _wait_away(self, away: float, spread: float) -> float:
         """Return the mean wait of jobs that arrive in Y: lemma thm:excess, corrected.
 
-        A job waits for the rest of Y, E[Y^2] / (2 E[Y]) on average. Then c jobs start at once, and
-        the m-th of N, m > c, waits for m - c completions of rate c mu, not m - 1 as in the lemma.
-        These are (N - c)(N - c + 1) / 2 for all N together, and a job has the mean
+        A job waits for the rest of Y, E[Y^2] / (2 E[Y]) on average. Then c jobs start immediately,
+        and the m-th of N, m > c, waits for m - c completions of rate c mu, not m - 1 as in the
+        lemma. These are (N - c)(N - c + 1) / 2 for all N together, and a job has the mean
 
             E[(N - c)(N - c + 1)] / (2 c mu E[N]).
 

@@ -275,7 +275,7 @@ def _midway(name: str, value: float, neighbour: float) -> float | None:
 
 
 def check_suits(policies: Iterable[Policy], system: System) -> None:
-    """Refuse policies that do not suit a system."""
+    """Reject policies that do not suit a system."""
     for policy in policies:
         try:
             policy.resolve(system)

@@ -171,7 +171,7 @@ def tune(
 
 
 def _check_start(race: Race, budget: int) -> None:
-    """Refuse a race without stable candidates, or with too many for the budget."""
+    """Reject a race without stable candidates, or with too many for the budget."""
     if not race.left:
         (first, *_) = race.entries.values()
         raise UnstableError(

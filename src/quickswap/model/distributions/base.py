@@ -140,7 +140,7 @@ class Distribution(ABC):
             return number(value, f"{name} of {cls.__name__}", low)
 
     def _store(self, **values: object) -> None:
-        """Set the fields of a frozen distribution; refuse a mean that overflows or underflows."""
+        """Set the fields of a frozen distribution; reject a mean that overflows or underflows."""
         for name, value in values.items():
             object.__setattr__(self, name, value)
         if not 0 < self.mean < math.inf:

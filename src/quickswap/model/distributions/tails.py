@@ -113,7 +113,7 @@ class Weibull(Distribution):
 class Pareto(Distribution):
     """Pareto with P(S > x) = (scale/x)^shape for x >= scale, the minimum. Also `(shape, mean)`.
 
-    The mean needs a shape above 1 (else refused), the variance a shape above 2 (else `inf`).
+    A finite mean requires a shape above 1 (others are rejected), a finite variance a shape above 2.
     """
 
     kind: ClassVar[str] = "pareto"

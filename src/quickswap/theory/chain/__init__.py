@@ -111,7 +111,7 @@ def exact(
     Every nonpreemptive policy is covered whose decisions depend on the numbers of jobs, or on the
     order of arrival. If the order matters there are many states, and the system must be very small,
     except for: FCFS, and Smash with a finite window, on any system; First-Fit on systems of two
-    classes whose jobs do not fit beside each other; policies in which the order matters only among
+    classes whose jobs do not fit together; policies in which the order matters only among
     classes with the same need, if there are few of them. Custom policies are covered if they use
     numbers only (`remembers_order = False`), or else on very small systems; they must expose any
     state of their own by `save` and `restore`. A million states take about 4 seconds to explore and

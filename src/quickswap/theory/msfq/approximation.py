@@ -77,7 +77,7 @@ def approximate(
         system: Poisson arrivals, exponential sizes, needs 1 and k, in any order.
         threshold: l, from 0 to k - 1.
         form: "printed" uses lemma thm:excess for light jobs as printed: a light job with m others
-            ahead of it waits for all m. In "corrected" the first k of them start at once.
+            ahead of it waits for all m. In "corrected" the first k of them start immediately.
 
     Raises:
         ModelError: another system, an unknown form, or a mean of less than k - 1 light jobs when
@@ -111,7 +111,7 @@ class _Phases(NamedTuple):
 def _phases(model: OneOrAll, threshold: int) -> _Phases:
     """Return the visits and the mean cycle.
 
-    A cycle is H_1 and a visit to the lights. Heavies are served for a share rho_H of the time
+    A cycle is H_1 and a visit to the light jobs. Heavies are served for a share rho_H of the time
     (lemma lem:fraction), so E[H_1] = rho_H C. By `Visit.lost`, the visit takes rho_L C + W(l) on
     average, hence C = W(l) / (1 - rho), with
     W(l) = E[H_4] + (1 - rho_L) E[H_3] - (k - 1) / (k mu_1). The paper's means of lemmas

@@ -1,8 +1,8 @@
-"""Means over a cycle, from one start of a visit to the lights to the next.
+"""Means over a cycle, from one start of a visit to the light jobs to the next.
 
-For n >= k the descent from n to k - 1 lights consists of n - k + 1 independent passages of the same
-distribution. Given N = n the means below are hence polynomials in n of degree at most 2, and the
-distribution of N enters through P(N = n) for n < k, E[N] and E[N(N-1)] alone.
+For n >= k the descent from n to k - 1 light jobs consists of n - k + 1 independent passages of the
+same distribution. Given N = n the means below are hence polynomials in n of degree at most 2, and
+the distribution of N enters through P(N = n) for n < k, E[N] and E[N(N-1)] alone.
 """
 
 from __future__ import annotations
@@ -28,12 +28,12 @@ class Cycle:
     Attributes:
         length: from start to start.
         idle: the system is empty (with drain="always"; otherwise part of `falling`).
-        heavies: phase 1, heavies in service.
-        full: phase 2, from N >= k lights down to k - 1.
+        heavies: phase 1, heavy jobs in service.
+        full: phase 2, from N >= k light jobs down to k - 1.
         falling: phase 3, until the drain begins.
         drain: phase 4.
-        light_area: integral of the number of lights present over the cycle.
-        heavy_area: integral of the number of waiting heavies, over the time when none is served.
+        light_area: integral of the number of light jobs present over the cycle.
+        heavy_area: integral of the number of waiting heavy jobs, over the time when none is served.
     """
 
     length: float
@@ -47,18 +47,18 @@ class Cycle:
 
     @property
     def vacation(self) -> float:
-        """Time in which no heavy is served, seconds: the vacation of the server of heavies."""
+        """Time in which no heavy job is served, seconds: the vacation of their server."""
         return self.idle + self.full + self.falling + self.drain
 
 
 @dataclass(frozen=True)
 class Descent:
-    """Moments of the time until the number of lights has fallen, by the level j at its start.
+    """Moments of the time until the number of light jobs has fallen, by the level j at its start.
 
     Attributes, each an array with index j from 0 to k:
         mean: seconds.
         variance: seconds squared.
-        area: mean integral of the number of lights present.
+        area: mean integral of the number of light jobs present.
     """
 
     mean: Floats
@@ -86,7 +86,7 @@ class Descent:
 
 
 def passages(model: OneOrAll, level: int) -> Descent:
-    """Return the passages j -> j-1 of an M/M/k queue of lights, for `level` < j <= k.
+    """Return the passages j -> j-1 of an M/M/k queue of light jobs, for `level` < j <= k.
 
     The passage from k is a busy period of M/M/1(l1, k m1): mean b = 1 / (k m1 - l1), second moment
     2 k m1 b^3, and area k m1 b^2 for its own jobs, plus (k - 1) b for the k - 1 below. For j < k
@@ -110,9 +110,9 @@ def passages(model: OneOrAll, level: int) -> Descent:
 
 
 def drains(model: OneOrAll, threshold: int) -> Descent:
-    """Return the drain of u lights, for 0 <= u <= l: the last j of them take 1 / (j m1) on average.
+    """Return the drain of u light jobs, 0 <= u <= l: j of them take 1 / (j m1) on average.
 
-    The area is u / m1, as each light is present for its size.
+    The area is u / m1, as each light job is present for its size.
     """
     lights = np.arange(threshold + 1)
     each = np.append(0.0, 1 / (lights[1:] * model.m1))
@@ -168,10 +168,10 @@ class Start:
 def cycle(visits: LightVisits, unknowns: Unknowns) -> Cycle:
     """Return the means over a cycle in which N has the distribution `unknowns`.
 
-    The lights that wait for the next visit arrive at rate l1 over a time Y. The integral of their
-    number over Y is l1 Y^2 / 2 on average, and N given Y is Poisson(l1 Y), so
-    E[N(N-1)] = l1^2 E[Y^2] and the mean integral is E[N(N-1)] / (2 l1). Likewise the heavies that
-    wait in a vacation X have the mean integral lk E[X^2] / 2.
+    The light jobs that wait for the next visit arrive at rate l1 over a time Y. The integral of
+    their number over Y is l1 Y^2 / 2 on average, and N given Y is Poisson(l1 Y), so E[N(N-1)] =
+    l1^2 E[Y^2] and the mean integral is E[N(N-1)] / (2 l1). Likewise the heavy jobs that wait in a
+    vacation X have the mean integral lk E[X^2] / 2.
     """
     if isinstance(visits, OnDemand):
         return _on_demand(visits, unknowns)
@@ -181,15 +181,15 @@ def cycle(visits: LightVisits, unknowns: Unknowns) -> Cycle:
 def _always(visits: LightVisits, unknowns: Unknowns) -> Cycle:
     """drain="always": the vacation X is the descent from n to min(n, l) and the drain of the rest.
 
-    For n >= k its mean is base + b i and its variance spread + vb i, i = n - k + 1, so E[X^2]
-    is base^2 + spread + (2 base b + vb) i + b^2 i^2. lk X heavies arrive in it on average, and each
+    For n >= k its mean is base + b i and its variance spread + vb i, i = n - k + 1, so E[X^2] is
+    base^2 + spread + (2 base b + vb) i + b^2 i^2. lk X heavy jobs arrive in it on average, and each
     leads to a busy period of mean 1 / (mk - lk); if the system is empty at the start (n = 0) and a
-    heavy arrives first, so does that one.
+    heavy job arrives first, so does that job.
     """
     model, ell, k = visits.model, visits.threshold, visits.model.k
     each, drain = passages(model, ell), drains(model, ell)
     fall, start = each.down_to(ell), Start.of(unknowns, k)
-    left = np.minimum(np.arange(k + 1), ell)  # lights that the drain finishes
+    left = np.minimum(np.arange(k + 1), ell)  # light jobs that the drain finishes
     total = Descent(
         fall.mean + drain.mean[left],
         fall.variance + drain.variance[left],
@@ -198,7 +198,7 @@ def _always(visits: LightVisits, unknowns: Unknowns) -> Cycle:
     light_first = model.l1 / (model.l1 + model.lk)
     mean, square, area = total.mean, total.square, total.area
     drained = drain.mean[left]
-    for row in (mean, square, area, drained):  # n = 0: X is that of n = 1 if a light arrives first
+    for row in (mean, square, area, drained):  # n = 0: as n = 1 if a light job arrives first
         row[0] = light_first * row[1]
     base, spread, base_area = total.base(each)
     b, vb = float(each.mean[k]), float(each.variance[k])
@@ -224,14 +224,14 @@ def _always(visits: LightVisits, unknowns: Unknowns) -> Cycle:
 
 
 def _on_demand(visits: OnDemand, unknowns: Unknowns) -> Cycle:
-    """drain="on_demand": a cycle is 1 / lk until the first heavy, its wait V, and the heavies.
+    """drain="on_demand": a cycle is 1 / lk until a heavy job, its wait V, and the heavy jobs.
 
-    The first heavy waits for all of V, and those that arrive during V for lk V^2 / 2 in sum: the
-    heavy area is E[V] + lk E[V^2] / 2. Together they lead to 1 + lk E[V] busy periods.
+    The first heavy job waits for all of V, and those that arrive during V for lk V^2 / 2 in sum:
+    the heavy area is E[V] + lk E[V^2] / 2. Together they lead to 1 + lk E[V] busy periods.
 
-    Given N = n, V is the drain if the first heavy arrives at a level j <= l; first-step analysis
-    of the level until then is `until_met`. If it arrives on the descent H from n > l to l, V is
-    what remains of H, and the drain from l. With T ~ Exp(lk), independent of H, integration by
+    Given N = n, V is the drain if the first heavy job arrives at a level j <= l; first-step
+    analysis of the level until then is `until_met`. If it arrives on the descent H from n > l to l,
+    V is what remains of H, and the drain from l. With T ~ Exp(lk), independent of H, integration by
     parts gives, where p = P(T < H) is `met`,
 
         E[(H - T)^+] = E[H] - p / lk,   E[((H - T)^+)^2] = E[H^2] - 2 E[H] / lk + 2 p / lk^2.
@@ -249,10 +249,11 @@ def _on_demand(visits: OnDemand, unknowns: Unknowns) -> Cycle:
     end, end_square, end_area = drain.mean[ell], drain.square[ell], drain.area[ell]
 
     def mean(rates: Floats, met: Floats, above: float) -> float:
-        """Return the mean over N of a quantity x, gathered until the first heavy and by it.
+        """Return the mean over N of a quantity x, gathered until the first heavy job and by it.
 
         Args:
-            rates: for j <= l, gathered per second at level j, lk times that of a heavy included.
+            rates: for j <= l, gathered per second at level j, including lk times that of a heavy
+                job.
             met: for l < n < k, gathered on the descent to l.
             above: the same for n >= k, times pi_n and summed.
         """
@@ -265,7 +266,7 @@ def _on_demand(visits: OnDemand, unknowns: Unknowns) -> Cycle:
     falls = base * start.above + b * start.first
     squares = (base**2 + spread) * start.above + (2 * base * b + vb) * start.first
     squares += b * b * start.second
-    met = start.above - unknowns.unmet  # n >= k, and a heavy arrives on the way down to l
+    met = start.above - unknowns.unmet  # n >= k, and a heavy job arrives on the way down to l
     rest = falls - met / lk
     rest_square = squares - 2 * falls / lk + 2 * met / lk**2
     wait = mean(lk * drain.mean, heavy.first + heavy.met * end, rest + met * end)
@@ -283,9 +284,9 @@ def _on_demand(visits: OnDemand, unknowns: Unknowns) -> Cycle:
     heavies = (1 + lk * wait) / (model.mk - lk)
     full = b * start.first
     if ell == k:
-        # If a heavy waits, phase 2 ends at level k, after i - 1 passages instead of i. Otherwise it
-        # ends with the passage k -> k-1 or, at level k, with the first heavy: from level k on it
-        # takes F, (l1 + k m1 + lk) F = 1 + l1 (b + h_k(lk) F).
+        # If a heavy job waits, phase 2 ends at level k, after i - 1 passages instead of i.
+        # Otherwise it ends with the passage k -> k-1 or, at level k, with the first heavy job:
+        # from level k on it takes F, (l1 + k m1 + lk) F = 1 + l1 (b + h_k(lk) F).
         leave = lk + k * model.m1 + model.l1 * float(visits.met[k])
         full += unknowns.unmet * (1 + model.l1 * b) / leave - b * start.above
     return Cycle(
@@ -302,7 +303,7 @@ def _on_demand(visits: OnDemand, unknowns: Unknowns) -> Cycle:
 
 @dataclass(frozen=True)
 class _FirstHeavy:
-    """The first heavy on the descent from n > l to l: what remains of the descent when it arrives.
+    """The first heavy job on the descent from n > l to l: the rest of the descent at its arrival.
 
     At index n from 0 to k; for l = k the descent is from k + 1, at index k.
 
@@ -320,8 +321,9 @@ class _FirstHeavy:
     def of(cls, visits: OnDemand, each: Descent) -> _FirstHeavy:
         """Return it by first-step analysis of each passage, then of the descents.
 
-        At level j a heavy arrives (lk), and a passage remains, as they have no memory; or a light
-        arrives (l1), and the heavy does in the passage j+1 -> j, with probability p_{j+1}, or not:
+        At level j a heavy job arrives (lk), and a passage remains, as they have no memory; or a
+        light job arrives (l1), and the heavy job does in the passage j+1 -> j, with probability
+        p_{j+1}, or not:
 
             (l1 + j m1 + lk) f_j = lk m_j + l1 (f_{j+1} + p_{j+1} m_j + (1 - p_{j+1}) f_j),
 

@@ -1,4 +1,4 @@
-"""The functional equation for N, the number of lights at the start of a visit.
+"""The functional equation for N, the number of light jobs at the start of a visit.
 
 Let pi_n = P(N = n) and Pi(z) = E[z^N]. N has the same distribution at the next visit, so
 Pi(z) = sum_n pi_n g_n(z). For n >= k, g_n = upper w^(n-k+1), by `transforms`; and
@@ -10,11 +10,11 @@ Hence
     Pi(z) = f(z) Pi(w(z)) + sum_{n<k} pi_n r_n(z) + Q e(z),
     f = upper w^(1-k),   r_n = g_n - f w^n,   e = unmet.
 
-One step z -> w(z) replaces lights by those that arrive in the busy periods of heavies they lead to,
-fewer on average: w'(1) = R_H R_L < 1 at a load below 1, with R_H = lk / (mk - lk) and
-R_L = l1 / (k m1 - l1). So the orbit z, w(z), w(w(z)), ... converges to 1, where Pi is 1, and Pi(z)
-is a constant plus a sum of known functions times the unknowns pi_0 ... pi_{k-1} (and Q). With
-rest = sum_{n<k} pi_n r_n + Q e,
+One step z -> w(z) replaces light jobs by those that arrive in the busy periods of heavy jobs they
+lead to, fewer on average: w'(1) = R_H R_L < 1 at a load below 1, with R_H = lk / (mk - lk) and R_L
+= l1 / (k m1 - l1). So the orbit z, w(z), w(w(z)), ... converges to 1, where Pi is 1, and Pi(z) is a
+constant plus a sum of known functions times the unknowns pi_0 ... pi_{k-1} (and Q). With rest =
+sum_{n<k} pi_n r_n + Q e,
 
     Pi(z_0) = f(z_0) ... f(z_i) Pi(z_{i+1}) + sum_{j<=i} f(z_0) ... f(z_{j-1}) rest(z_j).
 
@@ -25,9 +25,9 @@ Near 1 all functions are power series in t = (1 - z) / radius, computed from val
 circle. Once the orbit is in that circle only powers of t are summed; once it shrinks in proportion,
 the rest of the sum is a power series too.
 
-If heavies are so short that many are served while one light leaves, |w| is small on the circle, and
-w^(1-k) would amplify rounding. There sum_{n>=k} pi_n w^(n-k+1) is summed directly, with as many
-more unknowns pi_n as that takes.
+If heavy jobs are so short that many are served while one light job leaves, |w| is small on the
+circle, and w^(1-k) would amplify rounding. There sum_{n>=k} pi_n w^(n-k+1) is summed directly, with
+as many more unknowns pi_n as that takes.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ DIGITS = 14
 SOLVER = "the exact solution of MSFQ"
 RESIDUAL = 1e-7
 """Largest error of the generating function; rounding leaves 1e-12 as a rule, and 1e-9 if a heavy
-job is a million times as long as a light one."""
+job is a million times as long as a light job."""
 
 
 @dataclass(frozen=True)
@@ -140,7 +140,7 @@ class Equation:
 
         They are built from generating functions, whose coefficients are positive: by Pringsheim's
         theorem the nearest singularity is at a real z > 1. The search starts halfway to that of
-        beta, the branch point of busy periods of heavies.
+        beta, the branch point of busy periods of heavy jobs.
         """
         model = self.visits.model
         radius = (math.sqrt(model.mk) - math.sqrt(model.lk)) ** 2 / (2 * model.l1)
@@ -303,9 +303,9 @@ class Equation:
     def _unmet_row(self, visits: OnDemand, columns: int, least: float) -> tuple[Floats, float]:
         """Return the equation of Q: factors of the unknowns, and the constant.
 
-        Q is the probability that N >= k and no heavy arrives until the level is l. Each passage is
-        free of heavies with probability h = h_k(lk): Q = unmet_above sum_{n>=k} pi_n h^(n-k+1), and
-        the sum is h^(1-k) (Pi(h) - sum_{n<k} pi_n h^n).
+        Q is the probability that N >= k and no heavy job arrives until the level is l. Each passage
+        is free of heavy jobs with probability h = h_k(lk): Q = unmet_above sum_{n>=k} pi_n
+        h^(n-k+1), and the sum is h^(1-k) (Pi(h) - sum_{n<k} pi_n h^n).
         """
         k, start = self.k, float(1 - visits.met[self.k])
         row = np.zeros(columns + 1)

@@ -1,9 +1,9 @@
 """The distribution of the response time of the heavy jobs under MSFQ.
 
-Heavies are served one at a time, in order of arrival, until none is left: an M/M/1 queue whose
-server takes vacations. The number of heavies at a random instant is the sum of two independent
+Heavy jobs are served one at a time, in order of arrival, until none is left: an M/M/1 queue whose
+server takes vacations. The number of heavy jobs at a random instant is the sum of two independent
 numbers, that in an M/M/1 queue and that at a random instant of a vacation (Fuhrmann, Cooper,
-Operations Research 33, 1985). A departing job leaves behind the heavies that arrived during its
+Operations Research 33, 1985). A departing job leaves behind the heavy jobs that arrived during its
 response time T, so the number it leaves has the generating function E[exp(-lk (1 - z) T)]
 (distributional form of Little's law). With s = lk (1 - z):
 
@@ -119,9 +119,9 @@ class ResponseTimes:
     def transform(self, s: NDArray[Any]) -> Complex:
         """Return E[exp(-s T)] at an array of points, of real part at least 0.
 
-        At a random instant of a time X over which heavies arrive at rate lk, E[z^number] is
-        (1 - E[exp(-s X)]) / (s E[X]). On demand, the vacation is 1 / lk without heavies, and then X
-        with the first heavy on top, a factor z = 1 - s / lk.
+        At a random instant of a time X over which heavy jobs arrive at rate lk, E[z^number] is
+        (1 - E[exp(-s X)]) / (s E[X]). With drain="on_demand" the vacation is 1 / lk without heavy
+        jobs, followed by X with one heavy job more, a factor z = 1 - s / lk.
         """
         spare, lk = self._model.mk - self._model.lk, self._model.lk
         missing = self._missing(s)
@@ -133,9 +133,10 @@ class ResponseTimes:
         return np.asarray(spare / (spare + s) * vacation)
 
     def _missing(self, s: NDArray[Any]) -> Complex:
-        """Return 1 - E[exp(-s X)], where X ends when the first heavy starts.
+        """Return 1 - E[exp(-s X)], where X ends when the first heavy job starts.
 
-        X begins with the visit to lights or, on demand, with the arrival of the first heavy.
+        X begins with the visit to light jobs or, on demand, with the arrival of the first heavy
+        job.
         """
         visits = self._equation.visits
         if isinstance(visits, OnDemand):
@@ -155,9 +156,9 @@ class ResponseTimes:
         return np.asarray(low @ visit.low + above)
 
     def _on_demand(self, visits: OnDemand, s: NDArray[Any]) -> Complex:
-        """Return 1 - E[exp(-s X)] for X from the first heavy on; see `transforms.OnDemand`.
+        """Return 1 - E[exp(-s X)] for X from the first heavy job on; see `transforms.OnDemand`.
 
-        For n >= k the descent H to l does not depend on the first heavy, which arrives at
+        For n >= k the descent H to l does not depend on the first heavy job, which arrives at
         T ~ Exp(lk). What remains of H then has
 
             E[exp(-s (H - T)); T < H] = lk / (lk - s) (E[exp(-s H)] - E[exp(-lk H)]),

@@ -1,8 +1,8 @@
 """The exact mean response times of MSFQ, which the paper leaves open.
 
-The number N of lights at the starts of visits is a Markov chain. `transforms` describes one step of
-it, `equation` computes its stationary distribution, and `cycle` the means of a cycle given that
-distribution. Response times follow by Little's law.
+The number N of light jobs at the starts of visits is a Markov chain. `transforms` describes one
+step of it, `equation` computes its stationary distribution, and `cycle` the means of a cycle given
+that distribution. Response times follow by Little's law.
 """
 
 from __future__ import annotations
@@ -42,7 +42,8 @@ class PhaseShare:
     """One phase of MSFQ.
 
     Attributes:
-        name: "idle", "1" (heavies), "2" (lights, all servers busy), "3" (lights), "4" (drain).
+        name: "idle", "1" (heavy jobs), "2" (light jobs, all servers busy), "3" (light jobs) or "4"
+            (drain).
         share: of time.
         duration: mean time in a cycle, seconds; 0 in the cycles that skip it.
     """
@@ -59,9 +60,9 @@ class ExactMSFQ(Means):
     Attributes:
         threshold: l.
         drain: "on_demand" or "always".
-        cycle: mean time from one start of a visit to the lights to the next, seconds.
+        cycle: mean time from one start of a visit to the light jobs to the next, seconds.
         phases: idle, and the paper's phases 1 to 4.
-        lights_at_start: mean number of lights at the start of a visit.
+        lights_at_start: mean number of light jobs at the start of a visit.
     """
 
     threshold: int
@@ -73,7 +74,7 @@ class ExactMSFQ(Means):
 
     @cached_property
     def heavy_response_time(self) -> ResponseTimes:
-        """The whole distribution of the response time of heavies."""
+        """The whole distribution of the response time of heavy jobs."""
         return ResponseTimes(*self._parts)
 
 
@@ -137,7 +138,7 @@ class MSFQSolver:
         kind = OnDemand if self.drain == "on_demand" else Always
         model, equation = self._model, Equation(kind(self._model, threshold))
         unknowns = equation.solve()
-        with np.errstate(over="ignore", invalid="ignore"):  # check_finite refuses the result
+        with np.errstate(over="ignore", invalid="ignore"):  # check_finite rejects the result
             means = cycle(equation.visits, unknowns)
         check_finite("this threshold", [means.light_area, means.heavy_area, means.length])
         light = means.light_area / (means.length * model.l1)  # Little's law
@@ -162,7 +163,7 @@ class MSFQSolver:
 
 
 def _check_solvable(system: System, model: OneOrAll) -> None:
-    """Refuse a system on which the solution loses its digits, or takes minutes.
+    """Reject a system on which the solution loses its digits, or takes minutes.
 
     Raises:
         ModelError: a class with a tiny share of the arrivals, a load close to 1, or too many

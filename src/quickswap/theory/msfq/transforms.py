@@ -1,19 +1,19 @@
-"""The transforms of a cycle, from the start of one visit to the lights to the start of the next.
+"""The transforms of a cycle, from the start of a visit to the light jobs to that of the next.
 
 At the start of a visit no heavy job is present, and N light jobs are. Given N = n, the number N' at
-the start of the next visit has the generating function g_n(z). The number of lights present is the
-*level*. A *passage* is the time in which the level first falls from j to j - 1; h_j(s) is its
-transform. Every heavy that arrives in a passage or in the drain leads to a busy period of heavies
-at the end of the cycle, with the transform B_H. All lights that arrive in the drain and in these
-busy periods wait, and are the N' lights of the next visit; lights that arrive in a passage are
-served in it. With
+the start of the next visit has the generating function g_n(z). The number of light jobs present is
+the *level*. A *passage* is the time in which the level first falls from j to j - 1; h_j(s) is its
+transform. Every heavy job that arrives in a passage or in the drain leads to a busy period of heavy
+jobs at the end of the cycle, with the transform B_H. All light jobs that arrive in the drain and in
+these busy periods wait, and are the N' light jobs of the next visit; light jobs that arrive in a
+passage are served in it. With
 
     beta(z) = B_H(l1 (1 - z)),   theta = lk (1 - beta),   sigma = theta + l1 (1 - z),
 
-E[z^(lights that arrive in one busy period)] = beta. A passage of length t contributes Poisson(lk t)
-busy periods, and hence the factor exp(-lk t (1 - beta)) = exp(-theta t). A drain of length t
-contributes its own arrivals of lights as well: exp(-sigma t). This is the argument of the paper's
-lemma lem:ztrans, here for each n instead of n >= k only.
+E[z^(light jobs that arrive in one busy period)] = beta. A passage of length t contributes
+Poisson(lk t) busy periods, and hence the factor exp(-lk t (1 - beta)) = exp(-theta t). A drain of
+length t contributes its own arrivals of light jobs as well: exp(-sigma t). This is the argument of
+the paper's lemma lem:ztrans, here for each n instead of n >= k only.
 
 All functions are functions of delta = 1 - z. A value x near 1 is stored as 1 - x, its *complement*:
 under high load N is large, the solution depends on values near z = 1, and 1 - x would cancel there.
@@ -94,7 +94,7 @@ class Transforms(NamedTuple):
         upper: of the rest of the cycle from the level k - 1 on.
         low: g_0 ... g_{k-1}, one per row.
         unmet: factor of Q, the probability that N >= k and the level falls to l before any heavy
-            arrives; None if Q does not occur.
+            job arrives; None if Q does not occur.
     """
 
     w: Array
@@ -104,7 +104,7 @@ class Transforms(NamedTuple):
 
 
 class LightVisits(ABC):
-    """The visits to lights of a one-or-all system under MSFQ.
+    """The visits to light jobs of a one-or-all system under MSFQ.
 
     Attributes:
         model: the system, of k slots.
@@ -137,7 +137,7 @@ class LightVisits(ABC):
     def regular(self, theta: float, sigma: float) -> bool:
         """Return whether passages and drains are regular from 0 to `theta` < 0 and `sigma`.
 
-        The first pole of a drain is that of its last light, s = -m1. As s decreases from 0, the
+        The first pole of a drain is that of its last light job, s = -m1. As s decreases from 0, the
         denominator of h_j decreases, and h_j grows up to its pole. Beyond it h_j is negative, at
         least until the pole of h_{j+1}. So all h_j are positive only if none has passed a pole.
         """
@@ -156,9 +156,10 @@ class LightVisits(ABC):
     def passages(self, s: Any) -> Array:
         """Return the complements of h_j(s), passage j -> j-1: row j, for l < j <= k; others 0.
 
-        The first event at level j < k is an arrival of a light, which adds a passage j+1 -> j and
-        starts again, or a completion: h_j = j m1 / (l1 + j m1 + s - l1 h_{j+1}) (the paper, lemma
-        lem:h3). For complements x_j this reads x_j = (s + l1 x_{j+1}) / (j m1 + s + l1 x_{j+1}).
+        The first event at level j < k is an arrival of a light job, which adds a passage j+1 -> j
+        and starts again, or a completion: h_j = j m1 / (l1 + j m1 + s - l1 h_{j+1}) (the paper,
+        lemma lem:h3). For complements x_j this reads x_j = (s + l1 x_{j+1}) / (j m1 + s + l1
+        x_{j+1}).
         """
         model = self.model
         rows = np.zeros((model.k + 1, *np.shape(s)), dtype=np.result_type(s, float))
@@ -169,7 +170,7 @@ class LightVisits(ABC):
         return rows
 
     def drains(self, s: Any) -> Array:
-        """Return the complements of d_u(s), the drain of u lights: row u, for 0 <= u <= l.
+        """Return the complements of d_u(s), the drain of u light jobs: row u, for 0 <= u <= l.
 
         d_u(s) is the product over j <= u of j m1 / (j m1 + s) (the paper, lemma lem:h4).
         """
@@ -201,7 +202,7 @@ class LightVisits(ABC):
 
 
 class Always(LightVisits):
-    """drain="always": phases 2, 3 and 4 follow each other whether or not a heavy waits.
+    """drain="always": phases 2, 3 and 4 follow each other whether or not a heavy job waits.
 
     g_n = prod_{j=l+1}^{min(n, k-1)} h_j(theta) w^((n-k+1)^+) d_{min(n, l)}(sigma) for n >= 1.
     """
@@ -213,10 +214,10 @@ class Always(LightVisits):
         return self._visit(self.passages(theta), self.drains(sigma), beta)
 
     def until_heavies(self, s: Array) -> Transforms:
-        """Return the transforms of X, the time until heavies are served, idle time excluded.
+        """Return the transforms of X, the time until heavy jobs are served, idle time excluded.
 
         X consists of the same passages and drain, with s instead of theta and sigma. X is 0 if the
-        system is empty and a heavy arrives first.
+        system is empty and a heavy job arrives first.
         """
         return self._visit(self.passages(s), self.drains(s), np.zeros_like(s))
 
@@ -231,18 +232,19 @@ class Always(LightVisits):
 
 
 class OnDemand(LightVisits):
-    """drain="on_demand": the drain begins once a heavy is present and at most l lights are.
+    """drain="on_demand": the drain begins once a heavy job is present and at most l light jobs are.
 
-    Until the first heavy arrives the lights are an M/M/k queue. R_j is g given that j lights and no
-    heavy are present. At j <= l the first event is a heavy, which starts the drain and brings a
-    busy period (beta), a completion or an arrival. At n > l a heavy changes nothing until the level
-    reaches l; whether one arrives on the way decides what happens there. In a passage of length t
-    none arrives with probability exp(-lk t), hence
+    Until the first heavy job arrives the light jobs are an M/M/k queue. R_j is g given that j light
+    jobs and no heavy job are present. At j <= l the first event is the arrival of a heavy job,
+    which starts the drain and adds a busy period (beta), a completion, or the arrival of a light
+    job. At n > l a heavy job changes
+    nothing until the level reaches l; whether one arrives on the way decides what happens there. In
+    a passage of length t none arrives with probability exp(-lk t), hence
 
         (l1 + j m1 + lk) R_j = lk beta d_j(sigma) + j m1 R_{j-1} + l1 R_{j+1},   j <= l,
         R_{l+1} = (h_{l+1}(theta) - h_{l+1}(lk)) d_l(sigma) + h_{l+1}(lk) R_l.
 
-    Here h(theta) covers both cases, and h(lk) the part without a heavy, in which theta plays no
+    Here h(theta) covers both cases, and h(lk) the part without a heavy job, in which theta plays no
     role. The first l + 1 equations are a tridiagonal system for R_0 ... R_l. With H_n the product
     of the passages from n down to l, the same argument gives, for n > l,
 
@@ -252,10 +254,11 @@ class OnDemand(LightVisits):
     Summed over pi_n, n >= k, the second term is Q (R_l - d_l), Q = sum_{n >= k} pi_n H_n(lk).
 
     Attributes:
-        met: probability that a heavy arrives during passage j -> j-1, 1 - h_j(lk), at index j.
+        met: probability that a heavy job arrives during passage j -> j-1, 1 - h_j(lk), at index j.
         met_above: the same for the descent from n to l, at index n - l, for l <= n < k.
-        unmet_above: H_{k-1}(lk), the probability that no heavy arrives on the descent from k - 1 to
-            l. For l = k it is 1 / h_k(lk): the n - k + 1 passages from n to k - 1 are one too many.
+        unmet_above: H_{k-1}(lk), the probability that no heavy job arrives on the descent from
+            k - 1 to l. For l = k it is 1 / h_k(lk): the n - k + 1 passages from n to k - 1 are one
+            too many.
         next: the level whose passage has the transform of the passage from l + 1; k if l = k.
     """
 
@@ -288,16 +291,16 @@ class OnDemand(LightVisits):
         return np.asarray(solve_banded((1, 1), self._band, rates, check_finite=False))
 
     def until_end(self, passages: Array, end: Array) -> Array:
-        """Return P(A) - E[exp(-s t); A], where A: a heavy arrives on the descent from n to l.
+        """Return P(A) - E[exp(-s t); A], where A: a heavy job arrives on the descent from n to l.
 
         For one passage, F_j = E[exp(-s t); A] solves
 
             (l1 + j m1 + lk) F_j = lk h_j + l1 (F_{j+1} h_j + h_{j+1}(lk) F_j):
 
-        a heavy arrives, and the passage begins anew without memory; or a light does, and the heavy
-        arrives in the passage j+1 -> j that it adds, or not. At s = 0 this is the equation of
-        p_j = P(A_j) = 1 - h_j(lk). The difference of the two, with c_j = 1 - h_j(s), is one of
-        positive terms for x_j = p_j - F_j:
+        a heavy job arrives, and the passage begins anew without memory; or a light job does, and
+        the heavy job arrives in the passage j+1 -> j that it adds, or not. At s = 0 this is the
+        equation of p_j = P(A_j) = 1 - h_j(lk). The difference of the two, with c_j = 1 - h_j(s), is
+        one of positive terms for x_j = p_j - F_j:
 
             (lk + l1 p_{j+1} + j m1) x_j = lk c_j + l1 (x_{j+1} + c_j (p_{j+1} - x_{j+1})).
 
@@ -347,7 +350,7 @@ class OnDemand(LightVisits):
         above = self.met[self.next] * last + passages[self.next] * (1 - last)
         low = self.until_met(self.model.lk * both(drains, beta), above)
         unmet = last - low[ell]
-        if ell == k:  # n - k passages, and the drain of k lights: upper = d_k / w
+        if ell == k:  # n - k passages, and the drain of k light jobs: upper = d_k / w
             upper = (last - passages[k]) / (1 - passages[k])
             return Transforms(passages[k], upper, low[:k], unmet)
         descents = self.descents(passages, np.zeros_like(last))

@@ -234,7 +234,7 @@ mod tests {
                 target: target.index(rows.len()) as u32,
                 leaving: leaving.map(|class| class.index(rows.len()) as u32),
             };
-            // no backfilling if the target can start at once
+            // no backfilling if the target can start immediately
             let blocked = station.need(drain.target) > station.free() || drain.leaving.is_some();
             prop_assume!(blocked);
             let permitted: Vec<u32> = (0..rows.len() as u32)
