@@ -134,14 +134,14 @@ Found = TypeVar("Found")
 
 
 class Interrupted(KeyboardInterrupt, Generic[Found]):
-    """Ctrl-C during long work; `result` contains what was measured until then, or None.
+    """Ctrl-C during long work; `result` contains the results so far, or None.
 
     It is a `Result` from `simulate`, a `Comparison` whose last result is the interrupted one from
     `compare`, and the complete part of the results from `replay_all`, `sweep` and `tune`.
     """
 
     def __init__(self, result: Found | None) -> None:
-        super().__init__("interrupted; .result contains what was measured until then")
+        super().__init__("interrupted; .result contains the results so far")
         self.result = result
 
 

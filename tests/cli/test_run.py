@@ -287,7 +287,7 @@ main(["show", "four-class"])
         [sys.executable, "-c", program], capture_output=True, text=True, check=False
     )
     assert (done.returncode, done.stdout) == (130, "")
-    assert done.stderr == "quickswap: interrupted: nothing more is shown\n"
+    assert done.stderr == "quickswap: interrupted: there are no results\n"
 
 
 @pytest.mark.parametrize("nth", [1, 3], ids=["first check", "third check"])

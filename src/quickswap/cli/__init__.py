@@ -37,7 +37,7 @@ def main(tokens: Sequence[str] | None = None) -> NoReturn:
             shown = getattr(interrupted, "result", None) is not None
             _say(
                 "interrupted",
-                "what had been measured until then is shown" if shown else "nothing more is shown",
+                "the results so far are shown" if shown else "there are no results",
             )
             # Python records Ctrl-C in code compiled from text (attrs does so) and would end by the
             # signal in spite of the exit code; running such code once more resets the record

@@ -68,7 +68,7 @@ def progress(what: str) -> Iterator[Callable[[int, int], None] | None]:
 
 
 def points_done(progress: SweepProgress) -> str:
-    """Return the progress of a sweep in words."""
+    """Return the text of the progress of a sweep."""
     from quickswap._words import counted
 
     left = duration(progress.seconds_left)
@@ -113,7 +113,7 @@ def _bar(what: str, total: float | None) -> Iterator[Callable[..., None] | None]
 
 
 def duration(seconds: float) -> str:
-    """Return the time left in words."""
+    """Return the text of the time left."""
     if not seconds >= 0:
         return "time left unknown"
     minutes, rest = divmod(round(seconds), 60)

@@ -15,7 +15,7 @@ __all__ = ["CustomPolicy", "View", "ViewedJob", "as_policy", "check_policy", "la
 
 FLAGS = ("sees_jobs", "remembers_order")
 METHODS = ("start", "wake_at", "save", "restore")
-"""What the core calls, where it is there."""
+"""Optional methods that the core calls."""
 
 
 @runtime_checkable

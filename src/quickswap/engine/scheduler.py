@@ -267,7 +267,7 @@ def _refuse(error: Exception, kind: type[QuickswapError] = QuickswapError) -> No
 
 
 def _listed(given: object) -> list[object]:
-    """Return a list of what was given, which may be one thing or several."""
+    """Return a list of the argument, which is one item or several."""
     several = items(given)
     return [given] if several is None else several
 

@@ -128,7 +128,7 @@ def _arrivals(rate: object, arrivals: object) -> Arrivals:
     """Return the arrival process from the one of the two arguments that is given."""
     if (rate is None) == (arrivals is None):
         raise ModelError(
-            "a job class takes arrival_rate or arrivals, one of the two.",
+            "a job class takes either arrival_rate or arrivals.",
             argument="arrivals",
             given=arrivals,
             advice="give arrival_rate or arrivals",

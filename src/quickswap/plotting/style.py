@@ -106,7 +106,7 @@ def own_settings(changes: Mapping[str, Any]) -> Iterator[None]:
 
 
 def save(figure: Figure, path: Path) -> None:
-    """Write a figure in the format of the file's extension; no date, so files can be compared."""
+    """Write a figure in the format of the extension, without a date: equal figures, equal files."""
     dates = {".svg": {"Date": None}, ".pdf": {"CreationDate": None}}
     figure.savefig(path, dpi=200, metadata=dates.get(path.suffix.lower()))
 

@@ -53,10 +53,10 @@ _EXPLANATIONS = {
     Stop.PRECISE: "the requested precision is reached",
     Stop.BUDGET: "the jobs allowed have completed before the requested precision was reached: "
     "allow more",
-    Stop.UNSTABLE: "the backlog grows without end, so more jobs would add nothing",
+    Stop.UNSTABLE: "the backlog grows without bound; more jobs would not help",
     Stop.CROWDED: "more jobs were in the system than allowed: raise the limit, or the system is "
     "unstable",
-    Stop.INTERRUPTED: "interrupted: this is what had been measured until then",
+    Stop.INTERRUPTED: "interrupted: these are the results so far",
 }
 
 

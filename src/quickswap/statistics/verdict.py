@@ -81,8 +81,8 @@ class Status(StrEnum):
 
 
 _EXPLANATIONS = {
-    Status.STABLE: "The number in system does not grow without end; the estimates can be used.",
-    Status.UNSTABLE: "The number in system grows without end and no mean exists: lower the rate.",
+    Status.STABLE: "The number in system does not grow without bound; the estimates can be used.",
+    Status.UNSTABLE: "The number in system grows without bound and no mean exists: lower the rate.",
     Status.TOO_SHORT: "The run cannot show it, and its estimates are unreliable: simulate more "
     "jobs.",
 }

@@ -32,7 +32,7 @@ MAX_SHARDS = 100_000
 
 
 Kind = tuple[str, str, int]
-"""Policy, engine and number of classes: what the run time of a job depends on most."""
+"""Policy, engine and number of classes: the main factors of the run time of a job."""
 
 
 @dataclass

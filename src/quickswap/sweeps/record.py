@@ -1,4 +1,4 @@
-"""What a store contains of a point, as bytes that do not depend on the executor."""
+"""The record of a point in a store, as bytes that do not depend on the executor."""
 
 from __future__ import annotations
 

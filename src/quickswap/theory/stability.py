@@ -47,7 +47,7 @@ SRPT = "Grosof, Scully, Harchol-Balter, Scheller-Wolf, Proc. ACM Meas. Anal. Com
 
 @dataclass(frozen=True, slots=True)
 class Stability:
-    """What is known about the stability of a policy on a system.
+    """The proven limits of the stability of a policy on a system.
 
     Rates are total arrivals per second, with the classes in the proportions of the system. Stable
     means positive recurrent: the system empties again and again, in finite mean time.

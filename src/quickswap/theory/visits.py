@@ -1,13 +1,13 @@
-"""A visit to one class: up to c jobs run at once until l are left, then none starts (the drain).
+"""A visit to one class: up to c jobs are in service until l jobs are left; then the class drains.
 
-MSFQ visits the light jobs in this way (phases 2, 3 and 4) and the heavy jobs (phase 1: c = 1,
-l = 0); Static Quickswap with the exclusive drain visits every class so. Everything here uses
-the approximation of the paper's section "Approximations in Response Time Analysis": at least c jobs
-are present when the visit begins.
+MSFQ visits the light jobs in this way (phases 2, 3 and 4) and the heavy jobs (phase 1, with c = 1
+and l = 0). Static Quickswap with the exclusive drain visits every class in this way. This module
+uses the approximation of the paper's section "Approximations in Response Time Analysis": at least c
+jobs are present when the visit begins.
 
-H_2, H_3 and H_4 denote the time until fewer than c jobs are present, the time from c - 1 jobs to l,
-and the drain. Y is the time between the start of a drain and the next visit, and N the number of
-jobs at the start of that visit, Poisson(lambda Y) given Y.
+H_2 denotes the time until fewer than c jobs are present, H_3 the time from c - 1 jobs to l jobs,
+and H_4 the drain. Y is the time from the start of a drain to the next visit, and N the number of
+jobs at the start of that visit. Given Y, N is Poisson(lambda Y).
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ __all__ = ["Times", "Visit", "check_finite", "holds_from", "too_long", "visits_o
 
 @dataclass(frozen=True, slots=True)
 class Times:
-    """Mean response times of a class by the time of arrival, in seconds.
+    """Mean response times of a class by the phase of the arrival, in seconds.
 
     Attributes:
-        away: of jobs that arrive in Y: in the drain, or while other classes are visited.
-        full: of jobs that arrive in H_2, while c or more are present.
-        thin: of jobs that arrive in H_3, while fewer are present; nan if H_3 is 0.
-        mean: of all jobs.
+        away: mean over jobs that arrive in Y: in the drain, or while other classes are visited.
+        full: mean over jobs that arrive in H_2, while c or more jobs are present.
+        thin: mean over jobs that arrive in H_3, while fewer jobs are present; nan if H_3 is 0.
+        mean: mean over all jobs.
     """
 
     away: float
@@ -45,7 +45,7 @@ class Visit:
     """The class and the part of its visits that does not depend on the other classes.
 
     Attributes:
-        slots: c, the jobs that can run at once.
+        slots: c, the maximum number of jobs in service.
         arrival: lambda, jobs per second.
         service: mu, the rate at which a job in service completes, per second.
         threshold: l, the number of jobs at which the drain begins, 0 to c - 1.
@@ -79,16 +79,16 @@ class Visit:
 
     @property
     def lost(self) -> float:
-        """W, the time in seconds with all slots idle that equals the capacity lost in a visit.
+        """W, the capacity lost in a visit, as the equivalent time in seconds with all slots idle.
 
         H_2 consists of N - c + 1 busy periods of mean b = 1 / (c mu (1 - rho)) (lemma
-        lemma:cycle-length), and N has the mean lambda E[Y] = lambda (C - E[H_2] - E[H_3]). Solving
-        for the working phase,
+        lemma:cycle-length), and E[N] = lambda E[Y] = lambda (C - E[H_2] - E[H_3]). The solution for
+        the working phase is
 
             E[H_2 + H_3] = (b (lambda C - c + 1) + E[H_3]) / (1 + lambda b)
                          = rho C - (c - 1) / (c mu) + (1 - rho) E[H_3],
 
-        as 1 + lambda b = 1 / (1 - rho). So a visit takes rho C + W seconds on average, with
+        as 1 + lambda b = 1 / (1 - rho). Hence the mean duration of a visit is rho C + W, with
         W = E[H_4] + (1 - rho) E[H_3] - (c - 1) / (c mu).
         """
         idle = (self.slots - 1) / (self.slots * self.service)
@@ -98,13 +98,13 @@ class Visit:
         """Return H_3, and the mean integral over it of (n - c + 1)^+, n the jobs present.
 
         H_3 is the sum of the independent passages from j to j - 1 jobs, j from c - 1 down to l + 1.
-        The first event is a completion or an arrival, which adds a passage from j + 1:
+        The first event is a completion, or an arrival, which adds a passage from j + 1. Hence
 
             m_j = (1 + lambda m_{j+1}) / (j mu),   E_j = 2 m_j^2 + lambda E_{j+1} / (j mu)
 
         for the mean and the second moment (lemma lem:h3, differentiated). The integral replaces the
-        numbers of visits C_j of lemma thm:absorption. It is w_c = b / (1 - rho) for the passage
-        from c, a busy period of M/M/1(lambda, c mu). In a passage from j < c the number of
+        numbers of visits C_j of lemma thm:absorption. For the passage from c, a busy period of
+        M/M/1(lambda, c mu), it is w_c = b / (1 - rho). In a passage from j < c the number of
         excursions above j is geometric with mean lambda / (j mu): w_j = w_{j+1} lambda / (j mu).
         """
         above, queued = busy, busy.mean / (1 - self.load)
@@ -119,7 +119,7 @@ class Visit:
         return Moments(mean, variance), integral
 
     def waiting(self, away: float) -> float:
-        """Return E[N], the jobs at the start of a visit, from the mean time `away` before it."""
+        """Return E[N], the mean number of jobs at the start of a visit, for E[Y] = `away`."""
         return self.arrival * away
 
     def beyond(self, away: float) -> float:
@@ -130,12 +130,12 @@ class Visit:
         """Return the mean response times.
 
         By PASTA, the share of jobs that arrive in a phase is the share of time in it (equation
-        eq:er, lemma lem:fraction). In H_3 a job with n others ahead responds in
-        1 / mu + (n - c + 1)^+ / (c mu) (lemma thm:absorption); the mean of (n - c + 1)^+ is the
-        integral of `_passages` over E[H_3].
+        eq:er, lemma lem:fraction). In H_3 a job that arrives when n jobs are present has the
+        mean response time 1 / mu + (n - c + 1)^+ / (c mu) (lemma thm:absorption); the mean of
+        (n - c + 1)^+ is the integral of `_passages` over E[H_3].
 
         Args:
-            cycle: mean time C from visit to visit, in seconds; 0 if no visit loses any.
+            cycle: mean time C from visit to visit, in seconds; 0 if no capacity is lost.
             away: mean of Y, in seconds.
             spread: Var Y / E[Y], in seconds.
             share: E[Y] / C.
@@ -152,9 +152,10 @@ class Visit:
     def _wait_away(self, away: float, spread: float) -> float:
         """Return the mean wait of jobs that arrive in Y: lemma thm:excess, corrected.
 
-        A job waits for the rest of Y, E[Y^2] / (2 E[Y]) on average. Then c jobs start immediately,
-        and the m-th of N, m > c, waits for m - c completions of rate c mu, not m - 1 as in the
-        lemma. These are (N - c)(N - c + 1) / 2 for all N together, and a job has the mean
+        A job first waits for the rest of Y, E[Y^2] / (2 E[Y]) on average. Then c jobs start
+        immediately, and the m-th of N, m > c, waits for m - c completions of rate c mu, not m - 1
+        as in the lemma. Summed over all N jobs these are (N - c)(N - c + 1) / 2 completions, so the mean
+        of this second part of the wait is
 
             E[(N - c)(N - c + 1)] / (2 c mu E[N]).
 
@@ -168,8 +169,8 @@ class Visit:
     def _wait_full(self, away: float, spread: float) -> float:
         """Return the mean wait of jobs that arrive in H_2: lemma thm:exceptional-first.
 
-        H_2 is a busy period of M/M/1(lambda, c mu) that begins with M = N - c + 1 jobs, whose sizes
-        add up to the exceptional size S'. The lemma's quotient W / (1 - p) simplifies to
+        H_2 is a busy period of M/M/1(lambda, c mu) that begins with M = N - c + 1 jobs, whose total
+        size is the exceptional size S'. The lemma's quotient W / (1 - p) simplifies to
 
             lambda E[S^2] / (2 (1 - rho)) + E[S'^2] / (2 E[S'])
             = rho b + (E[M^2] + E[M]) / (2 c mu E[M]),
@@ -183,7 +184,7 @@ class Visit:
 
 
 def visits_of(system: System, thresholds: Iterable[int]) -> list[Visit]:
-    """Return the visits to the classes of a system, with these thresholds in jobs."""
+    """Return the visits to the classes of a system with the given thresholds, in jobs."""
     return [
         Visit(system.servers // each.need, each.arrival_rate, 1 / each.size.mean, threshold)
         for each, threshold in zip(system.classes, thresholds, strict=True)
@@ -191,10 +192,11 @@ def visits_of(system: System, thresholds: Iterable[int]) -> list[Visit]:
 
 
 def holds_from(excess: Callable[[float], float], rate: float, limit: float) -> str:
-    """Return the clause with the arrival rate, from `rate` to `limit`, above which `excess` > 0.
+    """Return a clause with the arrival rate, from `rate` to `limit`, above which `excess` > 0.
 
-    If it is positive anywhere it increases without bound towards `limit`, as cycles do: halving the
-    distance to the limit brackets its zero. It is clipped, as the search interpolates.
+    If `excess` is positive anywhere, it increases without bound towards `limit`, as cycles do:
+    halving the distance to the limit brackets its zero. It is clipped because the search
+    interpolates.
     """
     from scipy.optimize import brentq
 
@@ -215,14 +217,14 @@ def check_finite(what: str, times: list[float]) -> None:
     """Check that the results are finite.
 
     Raises:
-        ModelError: one is too large for a float.
+        ModelError: a result is too large for a float.
     """
     if not all(math.isfinite(time) for time in times):
         raise too_long(what)
 
 
 def too_long(what: str) -> ModelError:
-    """Return the error about visits that are too long to compute."""
+    """Return the error for visits that are too long to compute."""
     return ModelError(
         f"{what} leads to visits of more than 1e150 seconds, too long to compute: raise the "
         "threshold or lower the arrival rate.",

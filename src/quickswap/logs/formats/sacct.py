@@ -1,4 +1,4 @@
-"""Parses the output of Slurm's `sacct`: with any delimiter, with fixed widths, or as JSON."""
+"""Parses the output of Slurm's `sacct` with any delimiter, with fixed widths, or as JSON."""
 
 from __future__ import annotations
 
@@ -120,7 +120,7 @@ def _parse_json(path: Path, unit: str, zone: str | None, tally: Tally) -> Parsed
 
 
 def _layout(path: Path, line: str, options: Options) -> tuple[Layout, bool]:
-    """Return the layout of a file by its first line, and whether that is a header."""
+    """Return the layout of a file by its first line, and whether this line is a header."""
     sacct_format, mark = options.sacct_format, options.delimiter or delimiter_of(line)
     words = [] if mark is None else line.replace('"', "").lower().split(mark)
     headed = not {"jobid", "jobidraw", "submit"}.isdisjoint(word.strip() for word in words)
@@ -197,7 +197,7 @@ def _without_headers(frame: pl.DataFrame, tally: Tally) -> pl.DataFrame:
 
 
 def _jobs(frame: pl.DataFrame, unit: str, zone: str | None, tally: Tally) -> pl.DataFrame:
-    """Return the columns of `job_rows.complete`, given texts."""
+    """Return the columns of `job_rows.complete` from columns of text."""
     if DROP in frame.columns:
         return frame
     frame = frame.select(

@@ -15,7 +15,7 @@ from quickswap.model.distributions.base import Distribution, power
 @final
 @dataclass(frozen=True, slots=True, init=False)
 class Deterministic(Distribution):
-    """Always `value` seconds. Also `Deterministic(mean=...)`."""
+    """Constant `value`, in seconds. Also `Deterministic(mean=...)`."""
 
     kind: ClassVar[str] = "deterministic"
     forms: ClassVar[tuple[tuple[str, ...], ...]] = (("value",), ("mean",))
@@ -113,10 +113,10 @@ class Uniform(Distribution):
 @final
 @dataclass(frozen=True, slots=True, init=False)
 class Empirical(Distribution):
-    """One of `values` (seconds, 0 allowed), drawn with probability proportional to `weights`.
+    """One of `values` (seconds, 0 allowed), with probability proportional to its weight.
 
-    Both are sequences of the same length n, kept as tuples. Weights are equal by default; they are
-    at least 0 and need not add up to 1.
+    `values` and `weights` have the same length. Weights are equal by default; they are at least 0
+    and need not add up to 1.
     """
 
     kind: ClassVar[str] = "empirical"
@@ -124,7 +124,7 @@ class Empirical(Distribution):
 
     values: tuple[float, ...]
     weights: tuple[float, ...]
-    # These moments require a pass over the values and are computed once.
+    # These moments are computed once, as they require a pass over the values.
     _mean: float = field(init=False, repr=False, compare=False)
     _var: float = field(init=False, repr=False, compare=False)
 
@@ -182,7 +182,7 @@ class Empirical(Distribution):
 
 
 def _sum(values: Iterable[float]) -> float:
-    """Return the sum, correctly rounded, or `inf` where a float overflows."""
+    """Return the sum, correctly rounded, or `inf` if it overflows."""
     try:
         return math.fsum(values)
     except OverflowError:
