@@ -17,10 +17,10 @@ impl Policy for FirstFit {
         Sight::Heads
     }
 
-    /// Two classes, of which no light job fits together with a heavy job (as if jobs need one or all servers): heavies are gated
-    /// by the first waiting light, lights are exhaustive. While a light is in service no heavy fits, so all waiting
-    /// lights start before any heavy, and the order does not matter. Otherwise the oldest job is next, a heavy until the
-    /// first light is the oldest; a light is then in service, so the order behind the first light does not matter.
+    /// Applies to two classes, of which no light job fits together with a heavy job (as on one-or-all systems). While a
+    /// light job is in service no heavy job fits, so all waiting light jobs start before any heavy job, and the order does
+    /// not matter. Otherwise the oldest job is next: heavy jobs, until a light job is the oldest. That light job is then in
+    /// service, so the order behind the first light job does not matter.
     fn forget_order(&self, station: &Station, order: &mut [u32]) {
         const LIGHT: u32 = 0;
         const HEAVY: u32 = 1;

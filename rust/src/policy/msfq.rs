@@ -1,16 +1,16 @@
-//! MSFQ on a one-or-all system: light jobs need 1 server, heavy jobs need all `k`; `N` is the number of lights in the
-//! system, `l` the threshold.
+//! MSFQ on a one-or-all system: light jobs need one server, heavy jobs need all `k`; `N` is the number of light jobs in
+//! the system, `l` the threshold.
 //!
-//! `drain = on_demand`: lights start whenever a server is free, unless draining. Once no light can start, draining begins
-//! as soon as a heavy job waits and `N <= l`; no job starts then. After the last light completes, heavies are served one
-//! after another until none is left; then lights may start again.
+//! `drain = on_demand`: light jobs start whenever a server is free, unless the system drains. After all light jobs that
+//! can start have started, the drain begins as soon as a heavy job waits and `N <= l`; then no job starts. After the last
+//! light job has completed, heavy jobs are served until none is left; then light jobs may start again.
 //!
-//! `drain = always`, the paper's four phases: a light visit starts a batch of `min(n, k)` of the `n` waiting lights, and
-//! admits lights while `N > l` (phase 2 while `N >= k`, then phase 3). Once `N <= l` it finishes the lights in service and
-//! starts none (phase 4), whether or not a heavy waits; then heavies until none is left (phase 1), and so on. In an
-//! empty system the next arrival begins its own phase.
+//! `drain = always`, the paper's four phases: a visit to the light jobs starts `min(n, k)` of the `n` waiting ones, and
+//! further ones while `N > l` (phase 2 while `N >= k`, then phase 3). Once `N <= l` no light job starts, whether or not a
+//! heavy job waits, until those in service have completed (phase 4). Then heavy jobs are served until none is left (phase
+//! 1), and the cycle repeats. In an empty system the next arrival begins the phase of its class.
 //!
-//! With backfilling, lights start while they drain and a heavy waits, if they are unlikely to delay it.
+//! With backfilling, light jobs start while they drain and a heavy job waits, if they are unlikely to delay it.
 
 use super::shared::{Backfill, Drain, Never, Rule};
 use super::{Choice, Parameters, Policy, PolicyVisitor, Sight, View};
@@ -113,7 +113,7 @@ impl<B: Backfill> Msfq<B> {
                         self.batch -= 1;
                         return Choice::Head(LIGHT);
                     }
-                    // on demand the lights that can start do so before the threshold is checked
+                    // on demand, the light jobs that can start do so before the threshold is checked
                     if can_start && (!self.always || lights > self.threshold) {
                         return Choice::Head(LIGHT);
                     }
@@ -159,7 +159,7 @@ impl<B: Backfill> Policy for Msfq<B> {
         self.within_phase(view.station).unwrap_or_else(|| self.change_phase(view))
     }
 
-    /// The job belongs to the phase, or is backfilled while the lights drain.
+    /// The job belongs to the phase, or is backfilled while the light jobs drain.
     fn permits(&self, view: View<'_>, class: u32, slot: Slot) -> bool {
         match self.phases.current() {
             DRAIN => self.backfill.permits(view, Drain::of(HEAVY), class, slot),
@@ -186,7 +186,7 @@ impl<B: Backfill> Policy for Msfq<B> {
         Some(&mut self.phases)
     }
 
-    /// The phase and the lights left of the batch. No decision differs between phases 2 and 3, so both are saved as 3.
+    /// The phase and the light jobs left of the batch. No decision differs between phases 2 and 3, so both are saved as 3.
     fn save(&self) -> Vec<i64> {
         let phase = if self.phases.current() == LIGHTS_FULL { LIGHTS } else { self.phases.current() };
         vec![phase as i64, i64::from(self.batch)]

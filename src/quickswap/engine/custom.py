@@ -25,20 +25,20 @@ class CustomPolicy(Protocol):
     `simulate`, `compare`, `replay` and `Scheduler` accept it. Sweeps, `tune` and `stability` do
     not: they keep policies by their spelling, and it has none.
 
-    After every instant with events `start` is called again and again until it answers None. It may
-    keep a state in its attributes; each replication works on a deep copy. Optional:
+    After every instant with events `start` is called until it returns None. The policy may keep
+    state in its attributes; each replication uses a deep copy. Optional:
 
     * `name`: a string for tables and messages; the name of the class if there is none.
-    * `sees_jobs = True`: the view also has `queue` and `in_service`, the single jobs with their
-      estimated sizes. Costs time in proportion to their number.
+    * `sees_jobs = True`: the view also has `queue` and `in_service`, the individual jobs with
+      their estimated sizes. The time of an event is then proportional to their number.
     * `wake_at(view) -> float | None`: the time of the next decision, even without an event.
     * `save() -> list[int]` and `restore(state)`: the state, for `quickswap.Scheduler` and exact
       chains.
-    * `remembers_order = False`: what it does follows from the numbers of jobs, not from the order
-      of their arrival, so the order is not part of the state of an exact chain.
+    * `remembers_order = False`: its decisions depend on the numbers of jobs, not on the order of
+      their arrival, so the order is not part of the state of an exact chain.
 
-    Random decisions draw from `view.random`, a `random.Random` that each replication has for
-    itself: its seed is that of the run with the number of the replication. A generator that the
+    Random decisions draw from `view.random`, a separate `random.Random` for each replication,
+    seeded by the seed of the run and the number of the replication. A generator that the
     policy holds or imports is rejected, since all replications would draw the same numbers from it.
     """
 

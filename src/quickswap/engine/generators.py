@@ -95,7 +95,7 @@ def _attributes(value: object) -> Iterator[tuple[str, object]]:
 
 
 def _used(function: FunctionType) -> Iterator[tuple[str, object]]:
-    """Yield what a function reaches: what it encloses, its globals, the modules it imports."""
+    """Yield the objects that a function reaches: closures, globals and imported modules."""
     for name, cell in zip(function.__code__.co_freevars, function.__closure__ or (), strict=True):
         try:
             yield f": {name}", cell.cell_contents

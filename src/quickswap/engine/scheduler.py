@@ -54,7 +54,7 @@ class Scheduler:
     Args:
         system: servers and classes, or the name of a preset or model file.
         policy: a policy, its spelling, or a custom policy.
-        seed: of the `view.random` of a custom policy, which `restore` begins anew.
+        seed: seed of the `view.random` of a custom policy, which `restore` resets.
 
     Raises:
         PolicyError: the policy does not suit the system, is preemptive, or draws random numbers.
@@ -145,7 +145,7 @@ class Scheduler:
         if len(sizes) != len(each):
             raise QuickswapError(
                 f"{counted(len(each), 'job')} {'arrives' if len(each) == 1 else 'arrive'} with "
-                f"{counted(len(sizes), 'estimate')}: give one each.",
+                f"{counted(len(sizes), 'estimate')}: give one for each job.",
                 argument="estimates",
                 given=estimates,
                 allowed="one for each job that arrives",

@@ -278,7 +278,7 @@ class PointSettings(TypedDict, total=False):
 
 
 class SimulationSettings(PointSettings, total=False):
-    """What `simulate` and `compare` take besides what determines the result."""
+    """The settings of `simulate` and `compare`, including those that do not affect the result."""
 
     threads: int | None
     debug: bool

@@ -125,7 +125,7 @@ class JobClass:
 
 
 def _arrivals(rate: object, arrivals: object) -> Arrivals:
-    """Return the arrival process from the one of the two arguments that is given."""
+    """Return the arrival process from either argument."""
     if (rate is None) == (arrivals is None):
         raise ModelError(
             "a job class takes either arrival_rate or arrivals.",

@@ -44,7 +44,7 @@ class Conservative(Policy):
     of the job, given the jobs in service (until their estimated ends) and all earlier reservations.
     When a job ends before its estimate, each waiting job, oldest first, exchanges its reservation
     for the earliest one, which is never later. If a job in service exceeds its estimate and a
-    reservation cannot be kept, all reservations are made anew at the next event, oldest first.
+    reservation cannot be kept, all reservations are made again at the next event, oldest job first.
 
     No job starts after its first reservation if no job exceeds its estimate. In `simulate` the
     estimates are exact: the size of a job is known when it arrives.

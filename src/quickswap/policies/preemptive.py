@@ -1,4 +1,4 @@
-"""Preemptive policies: after every event they choose anew which jobs run."""
+"""Preemptive policies: after every event they choose again which jobs to serve."""
 
 from __future__ import annotations
 

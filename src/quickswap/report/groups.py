@@ -77,7 +77,7 @@ class Grouping:
 
     @property
     def label(self) -> str:
-        """What a group is."""
+        """The name of the kind of groups."""
         return "server need" if self.column == "need" else self.column
 
     def largest(self, policy: str, kind: str) -> GroupChange | None:

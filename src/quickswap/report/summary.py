@@ -44,7 +44,7 @@ class LongestWait:
 
 @dataclass(frozen=True)
 class Replacement:
-    """What changes if the best policy replaces the baseline.
+    """The changes if the best policy replaces the baseline.
 
     Attributes:
         shorter, longer: the groups with the largest significant changes, with their groupings.

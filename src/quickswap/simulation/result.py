@@ -44,7 +44,7 @@ class Stop(StrEnum):
 
     @property
     def explanation(self) -> str:
-        """What it means, and what to do."""
+        """The meaning of the value, and the remedy."""
         return _EXPLANATIONS[self]
 
 

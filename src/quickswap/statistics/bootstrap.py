@@ -37,11 +37,11 @@ class Pieces:
     """A span of time in equal pieces, and the draws from them.
 
     Attributes:
-        edges: where pieces begin, and the end of the last, seconds: (pieces + 1,).
-        unit: what a piece is about as long as: "week", "day", "hour"; "stretch", if weeks would be
-            too many; or "whole", where the span is too short for any interval.
-        weights: how often each draw holds each piece; the first one is the whole: (1 + draws,
-            pieces).
+        edges: starts of the pieces and the end of the last, in seconds: (pieces + 1,).
+        unit: approximate length of a piece: "week", "day", "hour"; "stretch", if there would be
+            too many weeks; or "whole", if the span is too short for any interval.
+        weights: how often each draw contains each piece; the first row is the whole span:
+            (1 + draws, pieces).
     """
 
     edges: Floats

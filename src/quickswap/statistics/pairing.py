@@ -1,4 +1,4 @@
-"""What two results are compared by, in a form that is short enough to be kept."""
+"""The totals by which two results are compared, in a form short enough to store."""
 
 from __future__ import annotations
 

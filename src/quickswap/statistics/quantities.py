@@ -56,12 +56,12 @@ class Summary(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class ClassResult(Struct, frozen=True, forbid_unknown_fields=True):
-    """What was found for one class, or for all jobs together.
+    """The estimates for one class, or for all jobs together.
 
     Times are in seconds. Under a preemptive policy the waiting time is all time not in service.
 
     Attributes:
-        name: of the class; "all" for all jobs.
+        name: name of the class; "all" for all jobs.
         need: servers; 0 for all jobs.
         jobs: completions that the estimates use.
         response_time: from arrival to completion.

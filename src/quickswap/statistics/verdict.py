@@ -1,4 +1,4 @@
-"""Stable or not: what theorems say, and what a run shows."""
+"""The verdict on stability, from theorems and from the evidence of a run."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ class Status(StrEnum):
 
     @property
     def explanation(self) -> str:
-        """What it means for the estimates, and what to do."""
+        """The meaning for the estimates, and the remedy."""
         return _EXPLANATIONS[self]
 
 
@@ -107,12 +107,12 @@ class Verdict:
 
 @dataclass(frozen=True)
 class Known:
-    """What is known without simulation.
+    """The known results about stability, without simulation.
 
     Attributes:
         capacity: arrival rate at and above which no policy is stable.
-        verdict: of the theorem for this policy: "stable", "unstable" or "unknown".
-        reason: of the theorem.
+        verdict: "stable", "unstable" or "unknown", by the theorem for this policy.
+        reason: the reason that the theorem gives.
         limit: arrival rate at which the policy is known to be unstable.
     """
 

@@ -233,10 +233,10 @@ RULES: dict[type[Policy], Callable[[System, Policy, float], Limit | None]] = {
     DivisorFilling: _divisor_filling,
     MaxWeight: _max_weight,
 }
-"""The known results for each policy, in addition to plain queues; nothing is known for the others.
+"""The known results for each policy, in addition to plain queues; none are known for the others.
 
-For policies with clocks of their own (`random`) nothing is known even on a plain queue, as they
-leave servers idle. Both come close to the capacity: nMSR with a long cycle, and Randomized Timers
+For policies with clocks (`random`) no result is known even on a plain queue, as they leave servers
+idle. Both come close to the capacity: nMSR with a long cycle, and Randomized Timers
 if the weight given to the longest queue in other classes (1e-4 here) is small compared with the
 distance to the capacity.
 """

@@ -154,8 +154,8 @@ class Visit:
 
         A job first waits for the rest of Y, E[Y^2] / (2 E[Y]) on average. Then c jobs start
         immediately, and the m-th of N, m > c, waits for m - c completions of rate c mu, not m - 1
-        as in the lemma. Summed over all N jobs these are (N - c)(N - c + 1) / 2 completions, so the mean
-        of this second part of the wait is
+        as in the lemma. Summed over all N jobs these are (N - c)(N - c + 1) / 2 completions, so the
+        mean of this second part of the wait is
 
             E[(N - c)(N - c + 1)] / (2 c mu E[N]).
 

@@ -1,4 +1,4 @@
-//! The random numbers of a policy: a stream of its own, so the jobs stay the same whatever it draws.
+//! The random numbers of a policy, from a separate stream: the jobs do not depend on what the policy draws.
 
 use crate::error::Error;
 use crate::policy::Parameters;
