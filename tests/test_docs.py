@@ -1,7 +1,7 @@
 """The code in the documentation runs, and no name, policy, key or option is missing.
 
-Python blocks of a page run in order. Of shell blocks the lines that call quickswap run, with few
-jobs; only their exit code is checked. A TOML block whose first line is a comment with a file name
+Python blocks of a page run in order. In shell blocks, lines that call quickswap run with few jobs,
+and only their exit code is checked. A TOML block whose first line is a comment with a file name
 becomes that file. `<!-- skip: next "reason" -->` skips a block.
 """
 

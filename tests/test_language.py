@@ -56,13 +56,34 @@ PHRASES = {
     r"\bthe house\b": "data flows one way",
     r"\bput to work\b|\bemployer\b|\bemploy\b": "visitor",
     r"\b(?:hire|desk|rescued?)\b": "the name of the thing",
+    r"\bswings?\b": "oscillations",
+    # one word, one thing
+    r"\bin place of\b": "instead of",
+    r"\basked for\b": "requested",
+    r"\brefus(?:e|es|ed|ing)\b": "reject",
+    r"\b(?:its|the|file's) ending\b": "extension",
+    r"\bleast (?:size|need|weighted|mean)\b": "smallest",
+    r"\bwithout end\b": "without bound",
+    r"\bcarr(?:y|ies) (?:an? |no |95 |the )?(?:intervals?|estimates?|half-width|what)\b": "has",
+    # a policy serves jobs, and uses estimates
+    r"\bsees? the same\b": "serves the same",
+    r"\blooks? at (?:estimat|single|individual|sizes|jobs|them\b|it\b)": "uses",
+    r"\bmakes? a mistake\b|\bmade a mistake\b": "fails, returns an invalid answer",
+    r"\bgo(?:es)? first\b": "starts first, is first",
+    r"\bfits? beside\b": "fits together with",
     # sentences
     r"\bthat of which\b": "a relative clause",
+    r",\s+so that\b": ", so for a result; so that, without a comma, for a purpose",
+    r"[,;] else\b": "otherwise",
+    r"\. of (?:several|such|equal|these|those|users|runs|each|more|shell)\b": "subject first",
+    r"\bone an? (?:line|row|point|simulation|replication|class|level|job)\b": "one per line",
+    r"\b(?:at least|at most|after|of|to|with|in) so many\b": "this many",
     r"\b\w+n't\b|\b(?:it|that|there|what|here|let)'s\b|\b\w+'(?:re|ve|ll)\b": "no contraction",
 }
 SPELLING = {
     r"\b(?:behavior|color|favor|neighbor|center|labeled|modeling|gray)\w*": "British spelling",
     r"(?<!## )\b(?:utiliz|normaliz|optimiz|minimiz|maximiz|summariz|analyz)\w+": "British spelling",
+    r"(?<!_)\b(?:lights|heavies)\b(?!\s*=)": "light jobs, heavy jobs",
     r"(?<![\w.)\]/:])(?<!\(overrun )(?<!\(backfill )\.\d": "0.9, not .9; labels are the program's",
 }
 """Searched in prose only: code contains names of libraries and format specifications."""
@@ -126,6 +147,8 @@ def test_no_phrase_of_the_glossary(place: str) -> None:
         ("a load of .9, not 0.9", 1),
         ("It isn't stable.", 1),
         ("```text\nnot told\n```\nand `not told`\n", 0),
+        ("It starts, so that jobs wait. Of several jobs the oldest goes first, else none.", 4),
+        ("Keep the heap small so that it fits the cache.", 0),
         ("The run converges; differences are significant at load 0.9.", 0),
     ],
 )

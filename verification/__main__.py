@@ -10,7 +10,7 @@ from verification.suites import SUITES
 
 
 def main() -> int:
-    """Run the suites asked for, print a line for each check, return the exit code."""
+    """Run the requested suites, print a line for each check, return the exit code."""
     parser = argparse.ArgumentParser(prog="python -m verification", description=__doc__)
     parser.add_argument("--only", choices=SUITES, action="append", help="a suite; may be repeated")
     chosen = parser.parse_args().only or list(SUITES)

@@ -107,7 +107,7 @@ class TestDecisions:
 
     def test_a_policy_may_ask_to_be_woken(self) -> None:
         jobs = [(0.25, 0, 0.5), (0.5, 0, 0.5), (3.0, 0, 0.5), (3.5, 1, 2.0), (3.75, 0, 0.25)]
-        # two servers, needs 1 and 2; class 0 goes first; at 5 the big one
+        # two servers, needs 1 and 2; class 0 starts first; at 5 the big one
         assert replayed([1, 2], WholeSeconds(), jobs) == [1.0, 1.0, 3.0, 5.0, 4.0]
 
 

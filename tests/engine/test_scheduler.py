@@ -250,7 +250,7 @@ class TestState:
         scheduler = qs.Scheduler(PAIR, "fcfs")
         scheduler.arrive([1, 1, 0])
         assert scheduler.state == qs.State((1, 1), (0, 1), (1, 0), ())
-        assert qs.Scheduler(PAIR, "msf").state.order is None  # MSF does not look at it
+        assert qs.Scheduler(PAIR, "msf").state.order is None  # MSF does not use it
 
     def test_the_order_of_classes_that_share_a_need_belongs_to_it(self) -> None:
         """MSF takes the older of two jobs of the same need, so the future depends on it."""

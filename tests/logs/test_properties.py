@@ -129,7 +129,7 @@ def test_damage_costs_few_rows(tmp_path: Path, at: int, bytes_: bytes, cut: int)
 
 
 def test_a_million_rows(tmp_path: Path) -> None:
-    """About a second and 300 bytes a job are asked for; a slow machine gets ten."""
+    """About a second and 300 bytes a job are the limits; a slow machine gets ten."""
     rng = np.random.default_rng(1)
     count = 1_000_000
     numbers = np.empty((count, 18), np.int64)

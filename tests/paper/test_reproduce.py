@@ -168,7 +168,7 @@ def test_a_changed_record_is_not_judged_as_the_papers(tmp_path: Path) -> None:
 def test_damaged_records_are_refused(change: dict[str, object], place: str, tmp_path: Path) -> None:
     data = json.loads(Saved(experiment=TRAJECTORIES).to_json())
     data["experiment"] |= change
-    refuse(data, place, tmp_path)
+    reject(data, place, tmp_path)
 
 
 @pytest.mark.parametrize(
@@ -176,10 +176,10 @@ def test_damaged_records_are_refused(change: dict[str, object], place: str, tmp_
     [({"effort": {"foo": 1}}, "effort"), ({"quickswap_experiment": 1}, "quickswap_experiment")],
 )
 def test_damaged_files_are_refused(data: dict[str, object], place: str, tmp_path: Path) -> None:
-    refuse(json.loads(Saved(experiment=TRAJECTORIES).to_json()) | data, place, tmp_path)
+    reject(json.loads(Saved(experiment=TRAJECTORIES).to_json()) | data, place, tmp_path)
 
 
-def refuse(data: object, place: str, folder: Path) -> None:
+def reject(data: object, place: str, folder: Path) -> None:
     path = folder / "damaged.json"
     path.write_text(json.dumps(data))
     with pytest.raises(qs.QuickswapError, match=r"damaged\.json: not a quickswap exp.*" + place):

@@ -300,7 +300,7 @@ OUTPUTS = [
 class TestOutputsAreProbed:
     """A simulation that is begun would not end: `--jobs` is beyond reach."""
 
-    def refused(
+    def rejected(
         self, command: str, option: str, path: Path, capsys: pytest.CaptureFixture[str]
     ) -> str:
         with pytest.raises(SystemExit) as caught:
@@ -313,7 +313,7 @@ class TestOutputsAreProbed:
     def test_a_place_where_nothing_can_be_made(
         self, command: str, option: str, capsys: pytest.CaptureFixture[str]
     ) -> None:
-        err = self.refused(command, option, Path("/proc/x.svg"), capsys)
+        err = self.rejected(command, option, Path("/proc/x.svg"), capsys)
         assert "/proc/x.svg cannot be written (" in err
 
     def test_a_folder_that_is_not_ones_own(
@@ -323,7 +323,7 @@ class TestOutputsAreProbed:
         folder.mkdir(mode=0o500)
         if os.access(folder, os.W_OK):
             pytest.skip("the superuser may write everywhere")
-        err = self.refused(command, option, folder / "x.svg", capsys)
+        err = self.rejected(command, option, folder / "x.svg", capsys)
         assert "x.svg cannot be written (Permission denied)" in err
 
     @pytest.mark.skipif(not Path("/dev/full").exists(), reason="a device that is full")
@@ -332,7 +332,7 @@ class TestOutputsAreProbed:
     ) -> None:
         path = tmp_path / "full.svg"
         path.symlink_to("/dev/full")
-        err = self.refused(command, option, path, capsys)
+        err = self.rejected(command, option, path, capsys)
         assert "full.svg cannot be written (No space left on device)" in err
         assert list(tmp_path.iterdir()) == [path]
 
@@ -341,7 +341,7 @@ class TestOutputsAreProbed:
     ) -> None:
         path = tmp_path / "x.svg"
         path.mkdir()
-        assert "x.svg is a folder: give a file." in self.refused(command, option, path, capsys)
+        assert "x.svg is a folder: give a file." in self.rejected(command, option, path, capsys)
 
 
 def test_an_old_file_survives_a_run_that_fails(

@@ -57,10 +57,10 @@ class TestJSON:
         assert again == result
 
     def test_it_is_strict_json(self, make: Maker) -> None:
-        def refuse(constant: str) -> None:
+        def reject(constant: str) -> None:
             raise AssertionError(f"{constant} is not JSON")
 
-        json.loads(make().to_json(), parse_constant=refuse)
+        json.loads(make().to_json(), parse_constant=reject)
 
     def test_rerun_gives_the_same(self, make: Maker) -> None:
         result = make()

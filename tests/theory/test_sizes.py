@@ -136,7 +136,7 @@ def test_with_one_slot_msf_is_no_threshold() -> None:
 
 
 def with_priority(system: qs.System) -> list[float]:
-    """M/M/1 in which the second class goes first, without interruptions (Cobham 1954)."""
+    """M/M/1 in which the second class starts first, without interruptions (Cobham 1954)."""
     rates = [each.arrival_rate for each in system.classes]
     means = [each.size.mean for each in system.classes]
     residual = sum(rate * mean**2 for rate, mean in zip(rates, means, strict=True))

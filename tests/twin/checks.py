@@ -54,8 +54,8 @@ def sizes_kept(schedule: Schedule) -> None:
 
 
 def no_server_over_used(schedule: Schedule) -> None:
-    """Never more than k servers are held; jobs of size zero fit beside those that run through their
-    instant.
+    """Never more than k servers are held; jobs of size zero fit together with the jobs in service
+    at their instant.
     """
     needs = [schedule.needs[cls] for _, cls, _ in schedule.jobs]
     for job, at, until in schedule.segments:

@@ -19,8 +19,8 @@ class NMSR:
 
     Corner: the first schedule begins with the first event. A single schedule has no clock.
 
-    Corner: of several jobs that may start and fit, the one of the largest need goes first; of equal
-    needs that of the class that is first in the system.
+    Corner: of several jobs that may start and fit, the one of the largest need starts first; of
+    equal needs that of the class that is first in the system.
 
     Corner: what is left are the free servers but for those that the jobs need which wait and have a
     place in the schedule (they may have to wait for jobs beyond it to end). So a class that always
@@ -87,7 +87,7 @@ class RandomizedTimers:
 
     Corner: in an instant first dummies end, then arrivals take over dummies, then it is decided on
     the slots that have ended, then clocks tick. In each of these, the class of the largest need
-    goes first; of equal needs the one that is first in the system.
+    starts first; of equal needs the one that is first in the system.
 
     Corner: an arrival takes over the dummy that began first: any choice that does not look at the
     time left is the same in distribution.

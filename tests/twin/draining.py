@@ -1,6 +1,6 @@
 """Backfilling during a drain, from its definition alone: which waiting job of another class than
 the target starts, although the target cannot yet? One that fits now and is not likely to be there
-still when the target can start, D seconds from now; the largest need goes first, the oldest of
+still when the target can start, D seconds from now; the largest need starts first, the oldest of
 equals.
 
 Corner: D is when the target *can* start. If a class has to leave completely before (Static

@@ -42,7 +42,7 @@ class ServerFilling:
     The reference values decide: on four classes at k = 15 and rate 4 they put the weighted mean
     response time at .9455 of the mean; it is .946 with passing over and .937 with stopping.
 
-    Corner: with "srpt", of equal needs the job with less to do goes first, as its place in the
+    Corner: with "srpt", of equal needs the job with less to do starts first, as its place in the
     prefix is the earlier one; where that is equal too, the older.
     """
 

@@ -57,7 +57,7 @@ def custom_name(policy: CustomPolicy) -> str:
 
 
 def check_custom(policy: CustomPolicy) -> None:
-    """Reject a policy whose optional attributes are of the wrong kind.
+    """Reject a policy whose optional attributes have the wrong type.
 
     Raises:
         PolicyError: the name must be a string, a flag a boolean, a method callable.
