@@ -78,7 +78,7 @@ def reading(count: int, repeats: int) -> Iterator[Row]:
             detail = {name: median(run[name] for run in runs) for name in runs[0]}
             what = f"an SWF log of {count:,} jobs{f' ({ending})' if ending else ''}"
             yield Row(f"reading {what}", detail["seconds"], "s", SECONDS, detail)
-            yield Row(f"peak memory a job of {what}", detail["bytes"], "B", BYTES, detail)
+            yield Row(f"peak memory per job of {what}", detail["bytes"], "B", BYTES, detail)
 
 
 def _run(folder: Path, ending: str) -> dict[str, float]:

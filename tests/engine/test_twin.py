@@ -261,7 +261,7 @@ def test_server_filling_preempts_and_resumes() -> None:
 
 
 def test_server_filling_passes_over_what_does_not_fit() -> None:
-    # k = 5, needs 1, 3, 4.  0: | 0, 1, 2 (needs 1, 3, 4: all in M) | 2, 0 (1 and 2 do not fit together)
+    # k = 5, needs 1, 3, 4.  0: | 0, 1, 2 (needs 1, 3, 4: all in M) | 2, 0 (1 does not fit with 2)
     # 1: 0, 2 | | 1
     jobs: Jobs = [(0, 0, 1), (0, 1, 1), (0, 2, 1)]
     assert served(5, [1, 3, 4], SERVER_FILLING, jobs).start == [0, 1, 0]

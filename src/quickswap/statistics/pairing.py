@@ -61,7 +61,7 @@ class Totals:
             classes, replications = struct.unpack_from("<2I", plain)
             sizes = struct.unpack_from(f"<{replications}I", plain, 8)
         except (zlib.error, struct.error) as error:
-            raise ValueError(f"these are no totals of batches: {error}") from None
+            raise ValueError(f"not the totals of batches: {error}") from None
         rest = np.frombuffer(plain, np.uint8, offset=8 + 4 * replications)
         floats = np.frombuffer(rest.reshape(8, -1).T.tobytes(), "<f8").astype(np.float64)
         return cls(floats.reshape(sum(sizes), classes, len(COLUMNS)), list(sizes))
