@@ -52,7 +52,7 @@ AGAINST_LOAD = tuple(
 )
 
 CELLS = (
-    ("borg-a", "Borg's cell A at load .7", load("borg-a:load=.7"), "need 2998"),
+    ("borg-a", "Borg's cell A at load 0.7", load("borg-a:load=.7"), "need 2998"),
     ("borg-b", "Borg's cell B at rate 4", load("borg-b:rate=4"), "need 2000"),
 )
 
