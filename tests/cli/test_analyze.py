@@ -68,7 +68,7 @@ def test_what_cannot_be_solved_leaves_the_page_and_says_why(
     assert "--plot has no curve to draw" in err
     code, out, _ = run(capsys, "analyze", "one-or-all:k=4", "--load", ".9999999")
     assert code == 0
-    assert "for loads up to 0.999999" in out
+    assert "loads up to 0.999999" in out
     code, out, err = run(capsys, "analyze", "one-or-all:k=1000000")
     assert (code, err) == (0, "")
     assert "up to 4,096 light jobs" in out

@@ -175,7 +175,7 @@ def test_a_visit_too_long_to_compute_is_refused() -> None:
         (one_or_all(4, 1.0, 0.3), {"threshold": 4, "drain": "always"}, "from 0 to 3, not 4"),
         (one_or_all(4, 1.0, 0.3), {"threshold": 1.5}, "a whole number from 0 to 4, not 1.5"),
         (one_or_all(4, 1.0, 1e-12), {}, "at least 1e-10 of the arrivals; class 'heavy' has 1e-12"),
-        (one_or_all(4, 1.0, 0.7499999), {}, "for loads up to 0.999999, not 0.9999999"),
+        (one_or_all(4, 1.0, 0.7499999), {}, "loads up to 0.999999, not 0.9999999"),
         (one_or_all(4097, 1.0, 0.3), {}, "up to 4,096 light jobs in service at once, not 4,097"),
         (one_or_all(2**24, 1.0, 0.3), {}, "at once, not 16,777,216"),
         (None, {}, "None is not a system: pass a System"),

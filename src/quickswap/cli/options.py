@@ -116,7 +116,7 @@ Quantities = Annotated[
     Output,
     Parameter(help="Write all quantities to this file, one per row (- for standard output)."),
 ]
-GRID = "Options that override the grid"
+GRID = "Options that override the grid; by default its values apply"
 """The heading of these options in the help."""
 
 
