@@ -86,7 +86,7 @@ def groups_by_load(
     Raises:
         LogError: `at_most` is not a whole number of at least 1.
     """
-    count = whole(at_most, "at_most", 1, error=LogError, argument="at_most")
+    count = whole(at_most, "at_most", 1, error=LogError)
     needs, where = np.unique(np.asarray(need, np.int64), return_inverse=True)
     if len(needs) <= count:
         return needs_as_groups(needs)
