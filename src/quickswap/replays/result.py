@@ -44,7 +44,7 @@ class ReplayInputs:
 
     Attributes:
         source: the file of the log.
-        policy: the policy as text.
+        policy: the policy as text; empty until the jobs are served.
         servers: servers of the machine.
         load_factor: factor of the load; interarrival times are divided by it.
         estimate: "logged", "exact", or a factor of the size.
@@ -60,7 +60,7 @@ class ReplayInputs:
     """
 
     source: str
-    policy: str
+    policy: str = ""
     servers: int
     load_factor: float = 1.0
     estimate: str | float = "logged"
@@ -73,10 +73,10 @@ class ReplayInputs:
 
     def __post_init__(self) -> None:
         checked: dict[str, object] = {
-            "servers": whole(self.servers, "servers", 1, 2**24, argument="servers"),
+            "servers": whole(self.servers, "servers", 1, 2**24),
             "load_factor": factor(self.load_factor, "load_factor", QuickswapError),
             "slowdown_bound": between(self.slowdown_bound, "slowdown_bound", 0, math.inf),
-            "seed": whole(self.seed, "seed", 0, 2**64 - 1, argument="seed"),
+            "seed": whole(self.seed, "seed", 0, 2**64 - 1),
         }
         for name in ("warmup", "cooldown"):
             share = checked[name] = real(getattr(self, name))
@@ -90,11 +90,11 @@ class ReplayInputs:
             object.__setattr__(self, name, value)
 
     @classmethod
-    def of(cls, log: JobLog, policy: str, servers: int | None, **settings: Any) -> ReplayInputs:
+    def of(cls, log: JobLog, *, servers: int | None = None, **settings: Any) -> ReplayInputs:
         """Return the inputs of a replay of a log, by default on its own number of servers."""
         check_log(log)
         machine = log.servers if servers is None else servers
-        return cls(source=log.source, policy=policy, servers=machine, **settings)
+        return cls(source=log.source, servers=machine, **settings)
 
 
 @dataclass(frozen=True)
