@@ -16,7 +16,8 @@ from quickswap.engine._core import VERSION
 from quickswap.engine.settings import between
 from quickswap.errors import QuickswapError, unknown
 from quickswap.logs.joblog import check_log
-from quickswap.replays.backlog import Backlog, large_backlog, verdict_of
+from quickswap.model.system import MOST_SERVERS
+from quickswap.replays.backlog import Backlog, ReplayVerdict, large_backlog, verdict_of
 from quickswap.replays.measurement import MomentTable, tabulate
 from quickswap.replays.schedule import Ints, Schedule
 from quickswap.simulation.result import plain
@@ -73,7 +74,7 @@ class ReplayInputs:
 
     def __post_init__(self) -> None:
         checked: dict[str, object] = {
-            "servers": whole(self.servers, "servers", 1, 2**24),
+            "servers": whole(self.servers, "servers", 1, MOST_SERVERS),
             "load_factor": factor(self.load_factor, "load_factor", QuickswapError),
             "slowdown_bound": between(self.slowdown_bound, "slowdown_bound", 0, math.inf),
             "seed": whole(self.seed, "seed", 0, 2**64 - 1),
@@ -134,7 +135,7 @@ class ReplayResult(Value, Quantities):
     table: MomentTable = field(compare=False, repr=False)
 
     @property
-    def verdict(self) -> str:
+    def verdict(self) -> ReplayVerdict:
         """Whether the policy keeps up with the submitted work.
 
         - "falls behind": more than 5 % of all work waits at the last submission, or the load is 1
@@ -147,7 +148,7 @@ class ReplayResult(Value, Quantities):
         - "unknown": no job was measured, or all jobs were submitted at the same time.
         """
         if not self.jobs or self._span == 0:
-            return "unknown"
+            return ReplayVerdict.UNKNOWN
         return verdict_of(self.backlog, self.load, self._span)
 
     @property
@@ -198,7 +199,7 @@ class ReplayResult(Value, Quantities):
             pl.lit(self.inputs.load_factor).alias("load_factor"),
             pl.lit(self.load).alias("load"),
             pl.all(),
-            pl.lit(self.verdict).alias("verdict"),
+            pl.lit(str(self.verdict)).alias("verdict"),
         )
 
     def difference(
@@ -313,7 +314,7 @@ class ReplayComparison:
             "quickswap_replays": FORMAT,
             "log": self.results[0].log.report.to_dict(),
             "results": [
-                {name: plain(getattr(each, name)) for name in kept} | {"verdict": each.verdict}
+                {name: plain(getattr(each, name)) for name in kept} | {"verdict": str(each.verdict)}
                 for each in self.results
             ],
         }
