@@ -14,7 +14,7 @@ from typing import Unpack
 
 import quickswap as qs
 from quickswap.engine._core import Simulation
-from quickswap.engine.settings import Inputs, PointSettings, Settings
+from quickswap.engine.settings import Inputs, PointSettings
 from quickswap.simulation.simulate import _Session
 from quickswap.statistics.estimates import jackknife
 from quickswap.statistics.measure import measure
@@ -90,7 +90,7 @@ def without_theorem(
     system: qs.System, policy: qs.Policy, **settings: Unpack[PointSettings]
 ) -> qs.Result:
     """Simulate, and judge by the run alone, as if no theorem were known."""
-    session = _Session(system, policy, Inputs.of(system, policy, Settings(**settings)))
+    session = _Session(system, policy, Inputs.of(system, policy, **settings))
     session.known = replace(session.known, verdict="unknown")
     return session.run()
 
@@ -119,7 +119,7 @@ def mean_again(result: qs.Result, seed: int) -> qs.Estimate:
 def _again(result: qs.Result, seed: int) -> tuple[_Session, Simulation]:
     """Return the same simulation with a seed, at its end."""
     inputs = replace(result.inputs, seed=seed)
-    session = _Session(result.system, qs.parse(inputs.policy), inputs)
+    session = _Session(result.system, qs.parse(inputs.spelling), inputs)
     core = session.core()
     core.advance(session.rounds()[-1], 1)
     return session, core

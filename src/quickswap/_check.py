@@ -69,7 +69,6 @@ def whole(
     low: int,
     high: int | None = None,
     error: type[QuickswapError] = ModelError,
-    argument: str = "",
 ) -> int:
     """Return `value` as an int from `low` to `high`.
 
@@ -78,7 +77,7 @@ def whole(
     result = integer(value)
     if result is None or result < low or (high is not None and result > high):
         upper = f" from {low} to {high}" if high is not None else f" of at least {low}"
-        raise invalid(argument or what, value, f"a whole number{upper}", error)
+        raise invalid(what, value, f"a whole number{upper}", error)
     return result
 
 

@@ -46,7 +46,7 @@ class TestDrawn:
             for each in store:
                 p99 = each.overall.response_time.p99
                 if each.policy_label.startswith("Static"):
-                    level = int(each.inputs.policy.partition("=")[2])
+                    level = int(each.inputs.spelling.partition("=")[2])
                     x, y, low, high = bars(axes)["Static Quickswap"]
                     place = x.index(level)
                     assert y[place] == p99.value

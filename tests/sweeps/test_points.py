@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import pickle
 from typing import Any
 
 import pytest
@@ -61,6 +62,22 @@ def test_equal_points_have_one_key_however_they_are_given() -> None:
     assert hash(one) == hash(other)
     assert qs.Point.from_json(one.to_json()) == one
     assert one != "msf"
+
+
+def test_a_point_travels_as_text() -> None:
+    point = qs.Point.of(FOUR, "msfq:threshold=3" if FOUR.one_or_all else "msf", jobs=2000)
+    sent = pickle.dumps(point)
+    assert point.to_json().encode() in sent
+    assert pickle.loads(sent) == point
+
+
+def test_inputs_hold_the_system_and_the_policy_as_objects() -> None:
+    policy = qs.AdaptiveQuickswap()
+    result = qs.Point.of(FOUR, policy, jobs=2000).run()
+    assert result.system is result.inputs.system is FOUR
+    assert result.policy is policy
+    again = qs.Result.from_json(result.to_json())
+    assert (again.system, again.policy, again.inputs) == (FOUR, policy, result.inputs)
 
 
 def test_the_key_knows_the_version() -> None:

@@ -105,13 +105,12 @@ class Failing(Executor):
 def test_what_is_not_the_fault_of_a_point_is_tried_again() -> None:
     store, executor = qs.Store(), Failing()
     outcomes = run_points(grid(), store, executor=executor)
-    assert all(isinstance(text, str) for (text,) in executor.sent)  # plain data
     assert [each.kind for each in outcomes.failures.values()] == ["MemoryError"]
     assert (outcomes.ran, len(store)) == (6, 5)
     assert run_points(grid(), store).ran == 1
 
 
-def _die(text: str) -> None:
+def _die(point: qs.Point) -> None:
     import os
 
     os._exit(1)
@@ -130,7 +129,7 @@ def test_heavy_points_first() -> None:
     executor = Failing()
     points = [qs.Point.of(FOUR, "msf", jobs=jobs) for jobs in (400, 5000, 100, 30_000, 2000)]
     run_points(points, executor=executor)
-    sent = [qs.Point.from_json(text).inputs.jobs for (text,) in executor.sent]
+    sent = [point.inputs.jobs for (point,) in executor.sent]
     assert sent == [30_000, 5000, 2000, 400, 100]
 
 
@@ -192,7 +191,7 @@ def test_ctrl_c_keeps_what_is_done() -> None:
 
 
 def test_compute_returns_failures() -> None:
-    assert compute(qs.Point.of(FOUR.with_load(2), "msf").to_json()).failure
+    assert compute(qs.Point.of(FOUR.with_load(2), "msf")).failure
 
 
 def test_a_worker_of_another_version_is_reported() -> None:

@@ -169,11 +169,11 @@ class TestRace:
         fresh = [each for each in store if each.inputs.seed == 6]
         assert {each.inputs.seed for each in store} == {5, 6}
         assert all(each.inputs.jobs == 50_000 for each in fresh)
-        values = {each.inputs.policy: each.weighted_mean_response_time for each in fresh}
+        values = {each.inputs.spelling: each.weighted_mean_response_time for each in fresh}
         assert found.winner is not None
         assert found.value.value == values[found.winner].value
         assert found.value.half_width == pytest.approx(values[found.winner].half_width)
-        others = {each.inputs.policy: each for each in fresh}
+        others = {each.inputs.spelling: each for each in fresh}
         if found.default != found.winner:
             gap = qs.difference(
                 others[found.default], others[found.winner], "weighted_mean_response_time"

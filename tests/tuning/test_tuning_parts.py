@@ -274,7 +274,7 @@ def test_a_point_that_fails_is_handed_on() -> None:
 def test_what_looks_unstable_runs_to_the_end_before_it_counts() -> None:
     store = qs.Store()
     found = qs.tune(FOUR.with_rate(4.4), ["smash:window=2", "msf"], jobs=1_000_000, store=store)
-    smash = [point for point in store.points() if "smash" in point.inputs.policy]
+    smash = [point for point in store.points() if "smash" in point.inputs.spelling]
     allowed = [point.inputs.allow_unstable for point in smash]
     assert allowed == [*[False] * (len(allowed) - 1), True]
     first, second = (store[point] for point in smash[-2:])

@@ -189,6 +189,7 @@ def _keywords(serving: Serving | None) -> dict[str, Any]:
 def _print(comparison: ReplayComparison, note: str) -> None:
     from quickswap._words import counted
     from quickswap.cli.output import print_table
+    from quickswap.replays.backlog import ReplayVerdict
     from quickswap.report.text import common_unit
 
     first = comparison.results[0]
@@ -232,13 +233,10 @@ def _print(comparison: ReplayComparison, note: str) -> None:
     print("best: smallest mean bounded slowdown; tied: not significantly different")
     if any("± ?" in cell for cell in chain(*rows)):
         print("± ?: the log is too short, or the jobs too few, to estimate the half-width")
-    if any(row[-1] == "falls behind" for row in rows):
-        print("falls behind: the queue grows, so waits depend on the length of the log")
-    if any(row[-1] == "persistent backlog" for row in rows):
-        print(
-            "persistent backlog: at least a day's work of the whole machine waited for more than a "
-            "quarter of the log, or two months, without a break"
-        )
+    shown = {row[-1] for row in rows}
+    for verdict in ReplayVerdict:
+        if verdict.lagging and verdict in shown:
+            print(f"{verdict}: {verdict.explanation}")
     print(f"{counted(len(comparison.results), 'replay')} in {comparison.seconds:.1f} s")
     if note:
         print(note)

@@ -200,7 +200,7 @@ def _planned(
             allowed = f"a policy of the grid: {', '.join(known)}"
             raise QuickswapError(argument="against", given=against, allowed=allowed)
         grid_points = grid_points_of(grids, where.budget, where.shard)
-        labels = {each.point.inputs.policy: each.label for each in grid_points}
+        labels = {each.point.inputs.spelling: each.label for each in grid_points}
         return grid_points, models, labels.get(spelling or "", spelling)
     except QuickswapError as error:
         if error.argument == "seed" and "seeds" in changes:

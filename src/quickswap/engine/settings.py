@@ -8,19 +8,22 @@ and types, and a test compares the two.
 
 from __future__ import annotations
 
+import json
 import math
+import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields
-from typing import Any, Self, TypedDict
+from functools import lru_cache
+from typing import Any, Self, TypedDict, Unpack
 
 from quickswap._check import boolean, integer, real
 from quickswap.engine._core import VERSION
 from quickswap.engine.custom import CustomPolicy, custom_name
-from quickswap.errors import QuickswapError, unknown
+from quickswap.errors import InfiniteVarianceWarning, QuickswapError, unknown
 from quickswap.model.arrivals import Poisson
 from quickswap.model.distributions import Exponential
 from quickswap.model.system import System
-from quickswap.policies import Policy, Smash, spell
+from quickswap.policies import Policy, Smash, parse, spell
 
 __all__ = [
     *("CUSTOM", "SETTINGS", "Inputs", "PointSettings", "ReplaySettings", "Settings"),
@@ -30,7 +33,9 @@ __all__ = [
 MOST_JOBS = 10**15
 """Jobs of a run: a year at thirty million a second."""
 CUSTOM = "custom:"
-"""Prefix of the name of a custom policy in the inputs of a result."""
+"""Prefix of the name of a custom policy, instead of a spelling."""
+SYSTEMS = 256
+"""Systems kept as objects while many results of a store are read."""
 
 
 def whole(value: object, argument: str, least: int, most: int = MOST_JOBS) -> int:
@@ -186,9 +191,9 @@ class Settings:
     )
 
     def __post_init__(self) -> None:
-        for each in fields(self):
+        for each in fields(Settings):
             value = getattr(self, each.name)
-            if "check" in each.metadata and not (value is None and each.default is None):
+            if not (value is None and each.default is None):
                 object.__setattr__(self, each.name, each.metadata["check"](value, each.name))
         if self.precision_of != "mean" and self.precision is None:
             raise QuickswapError(
@@ -214,28 +219,72 @@ SETTINGS = tuple(each.name for each in fields(Settings))
 class Inputs(Settings):
     """Everything that determines a result; equal inputs give equal results, byte by byte.
 
+    The defaults that depend on others are worked out: `jobs` is a number, and `engine` not "auto".
+
     Attributes:
-        system: in the form of `System.to_dict`.
-        policy: as it is spelled; a custom one by `CUSTOM` and its name.
+        system: servers and classes.
+        policy: a policy of quickswap, or the name of a custom policy.
         version: of quickswap.
+        spelling: the policy as text; a custom one by `CUSTOM` and its name.
     """
 
-    jobs: int = field(metadata={"check": _whole(1)})
-    system: dict[str, Any]
-    policy: str
+    jobs: int = _setting(None, _whole(1), "")
+    system: System
+    policy: Policy | str
     version: str = VERSION
+    spelling: str = field(init=False, compare=False, repr=False)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        policy = self.policy
+        for name, value in (
+            ("jobs", self.most_jobs),
+            ("engine", _loop(self.engine, self.system, policy)),
+            ("spelling", CUSTOM + policy if isinstance(policy, str) else spell(policy)),
+        ):
+            object.__setattr__(self, name, value)
 
     @classmethod
-    def of(cls, system: System, policy: Policy | CustomPolicy, settings: Settings) -> Self:
-        """Return the inputs of a run, with the defaults that depend on others worked out."""
-        given = {each.name: getattr(settings, each.name) for each in fields(settings)}
-        given["jobs"] = settings.most_jobs
-        given["engine"] = _loop(settings.engine, system, policy)
-        name = spell(policy) if isinstance(policy, Policy) else CUSTOM + custom_name(policy)
-        return cls(system=system.to_dict(), policy=name, **given)
+    def of(
+        cls,
+        system: System,
+        policy: Policy | CustomPolicy,
+        **settings: Unpack[PointSettings],
+    ) -> Self:
+        """Return the inputs of a run; a setting that is not given has its default."""
+        known = policy if isinstance(policy, Policy) else custom_name(policy)
+        build: Callable[..., Self] = cls
+        return build(system=system, policy=known, **settings)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the form of JSON, with the system as `System.to_dict`, the policy as its text."""
+        settings = {name: getattr(self, name) for name in SETTINGS}
+        rest = {"policy": self.spelling, "version": self.version}
+        return {**settings, "system": self.system.to_dict(), **rest}
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> Self:
+        """Build inputs from the form of `to_dict`.
+
+        Raises:
+            KeyError, TypeError, QuickswapError: a key too few or too many, or an invalid value.
+        """
+        text = data["policy"]
+        custom = isinstance(text, str) and text.startswith(CUSTOM)
+        policy = text.removeprefix(CUSTOM) if custom else parse(text)
+        system = _read_system(json.dumps(data["system"]))
+        return cls(**{**data, "system": system, "policy": policy})
 
 
-def _loop(engine: str, system: System, policy: Policy | CustomPolicy) -> str:
+@lru_cache(maxsize=SYSTEMS)
+def _read_system(text: str) -> System:
+    """Return the system of a JSON text; most points of a store have one of few systems."""
+    with warnings.catch_warnings():  # the warning was given when the system was first built
+        warnings.simplefilter("ignore", InfiniteVarianceWarning)
+        return System.from_dict(json.loads(text))
+
+
+def _loop(engine: str, system: System, policy: Policy | str) -> str:
     """Return the loop to use; raise if the requested loop does not apply."""
     obstacle = _no_jumps(system, policy)
     if engine == "jumps" and obstacle:
@@ -247,7 +296,7 @@ def _loop(engine: str, system: System, policy: Policy | CustomPolicy) -> str:
     return "events" if obstacle else "jumps"
 
 
-def _no_jumps(system: System, policy: Policy | CustomPolicy) -> str | None:
+def _no_jumps(system: System, policy: Policy | str) -> str | None:
     """Return why the loop over jumps does not apply, or None if it does."""
     for each in system.classes:
         if not isinstance(each.size, Exponential):

@@ -15,14 +15,12 @@ import numpy.typing as npt
 
 from quickswap._check import whole
 from quickswap.errors import LogError, shown
+from quickswap.model.system import MOST_SERVERS
 
 __all__ = ["Group", "group_name", "group_of", "groups_by_load", "needs_as_groups", "parse_groups"]
 
 Group = tuple[int, int | None]
 """Smallest and largest need, in servers; None is no upper end."""
-
-MOST_SERVERS = 2**24
-"""Largest number of servers of a system."""
 
 _GROUP = re.compile(r"\s*([0-9]+)\s*(-\s*([0-9]*)\s*)?")
 
@@ -86,7 +84,7 @@ def groups_by_load(
     Raises:
         LogError: `at_most` is not a whole number of at least 1.
     """
-    count = whole(at_most, "at_most", 1, error=LogError, argument="at_most")
+    count = whole(at_most, "at_most", 1, error=LogError)
     needs, where = np.unique(np.asarray(need, np.int64), return_inverse=True)
     if len(needs) <= count:
         return needs_as_groups(needs)

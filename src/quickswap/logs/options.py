@@ -71,7 +71,7 @@ class Options:
                 unknown(name, value, filter(None, known), LogError, argument=name)
         for name in ("servers", "smallest_need", "largest_need"):
             if getattr(self, name) is not None:
-                whole(getattr(self, name), name, 1, error=LogError, argument=name)
+                whole(getattr(self, name), name, 1, error=LogError)
         for name in ("smallest_size", "largest_size"):
             if getattr(self, name) is not None:
                 positive(getattr(self, name), name, LogError)

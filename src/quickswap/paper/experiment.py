@@ -138,7 +138,7 @@ class Experiment(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
         for x in self.values if simulated else ():
             policies = {each: self.policy_at(each, x) for each in simulated}
             grid = Grid(self.system_at(x), list(policies.values()), **settings)
-            points = {each.inputs.policy: each for each in grid.points()}
+            points = {each.inputs.spelling: each for each in grid.points()}
             for each, policy in policies.items():
                 named[each, x] = points[spell(parse(policy))]
         return named

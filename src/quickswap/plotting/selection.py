@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -10,7 +9,7 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, fields
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from quickswap._check import items, real
 from quickswap._words import load_words
@@ -20,9 +19,8 @@ from quickswap.errors import QuickswapError
 from quickswap.files import checked_path
 from quickswap.model.system import System
 from quickswap.plotting.families import chosen_model, loads_of, model_names, shape
-from quickswap.policies import POLICIES, Policy, parse, spell
+from quickswap.policies import POLICIES, Policy, spell
 from quickswap.sweeps.parameters import expand_parameters
-from quickswap.sweeps.point import Point
 from quickswap.sweeps.record import Failure
 from quickswap.sweeps.store import Store
 
@@ -46,9 +44,17 @@ class StoredPoint:
 
     key: str
     inputs: Inputs
-    system: System
-    policy: Policy
-    failure: Failure | None
+    failure: Failure | None = None
+
+    @property
+    def system(self) -> System:
+        """The system simulated."""
+        return self.inputs.system
+
+    @property
+    def policy(self) -> Policy:
+        """The policy."""
+        return cast("Policy", self.inputs.policy)  # points have no custom ones
 
     @property
     def load(self) -> float:
@@ -132,15 +138,11 @@ def select(
     Raises:
         QuickswapError: the store is empty, or contains none of the requested points.
     """
-    systems = cache(lambda text: System.from_dict(json.loads(text)))
-    parsed = cache(parse)
-
-    def stored(key: str, point: Point, failure: Failure | None = None) -> StoredPoint:
-        system = systems(json.dumps(point.inputs.system))
-        return StoredPoint(key, point.inputs, system, parsed(point.inputs.policy), failure)
-
-    results = [stored(*each) for each in zip(store.keys(), store.points(), strict=False)]
-    failures = [stored(each.point.key, each.point, each) for each in store.failures()]
+    results = [
+        StoredPoint(key, point.inputs)
+        for key, point in zip(store.keys(), store.points(), strict=False)
+    ]
+    failures = [StoredPoint(each.point.key, each.point.inputs, each) for each in store.failures()]
     found = Selection(results + failures)
     if not found.points:
         what = "the store is" if store.path is None else f"{store.path} is"
@@ -160,8 +162,8 @@ def select(
     if loads is not None:
         _keep_loads(found, list(loads))
     ranks = _ranks(found.points, policies, every)
-    found.keep(lambda each: spell(each.policy) in ranks, "of a policy that was not requested")
-    found.points.sort(key=lambda each: (ranks[spell(each.policy)], each.rate, each.key))
+    found.keep(lambda each: each.inputs.spelling in ranks, "of a policy that was not requested")
+    found.points.sort(key=lambda each: (ranks[each.inputs.spelling], each.rate, each.key))
     return found
 
 
@@ -181,7 +183,7 @@ def _keep_loads(found: Selection, loads: Sequence[float]) -> None:
 
 def _ranks(points: Sequence[StoredPoint], asked: object, every: bool) -> dict[str, int]:
     """Return the spellings to draw, each with its rank in the order of the lines."""
-    there = {spell(each.policy): each.policy for each in points}
+    there = {each.inputs.spelling: each.policy for each in points}
     in_order = sorted(there, key=lambda spelling: _rank(there[spelling]))
     if asked is None:
         return {spelling: rank for rank, spelling in enumerate(in_order)}

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from quickswap._check import items
 from quickswap._words import counted, load_words
+from quickswap.engine.settings import Inputs
 from quickswap.errors import QuickswapError
 from quickswap.model.system import System
 from quickswap.plotting.axes import Variable, is_parameter, variable_of
@@ -208,7 +209,7 @@ def _mark(
     left_out: Counter[str],
 ) -> Mark | None:
     """Average the seeds at one value; of runs with different settings take the longest."""
-    variants: dict[str, list[tuple[int, Mark]]] = {}
+    variants: dict[Inputs, list[tuple[int, Mark]]] = {}
     for point in points:
         if point.failure is None:
             result = store[point.key]
@@ -219,8 +220,7 @@ def _mark(
             left_out["whose simulation failed"] += 1
             continue
         # seeds are averaged where all else is the same
-        variant = repr((spell(point.policy), replace(point.inputs, seed=0)))
-        variants.setdefault(variant, []).append(part)
+        variants.setdefault(replace(point.inputs, seed=0), []).append(part)
     if not variants:
         return None
     longest = max(variants.values(), key=lambda parts: sum(completed for completed, _ in parts))

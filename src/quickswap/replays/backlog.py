@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from enum import StrEnum
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,7 +13,7 @@ from quickswap._values import Value
 from quickswap.logs.times import DAY
 from quickswap.replays.schedule import Schedule
 
-__all__ = ["Backlog", "large_backlog", "verdict_of"]
+__all__ = ["Backlog", "ReplayVerdict", "large_backlog", "verdict_of"]
 
 SHARE = 1 / 30
 """Share of the duration of the log that replaces a day in short logs; see `large_backlog`."""
@@ -20,6 +21,34 @@ LONGEST_SHARE, LONGEST = 0.25, 60 * DAY
 """Share of the duration of the log, and seconds, above which a backlog is persistent."""
 LEFT = 0.05
 """Share of all work waiting at the last submission above which a policy falls behind."""
+
+
+class ReplayVerdict(StrEnum):
+    """Whether a policy keeps up with the work submitted in a log."""
+
+    KEEPS_UP = "keeps up"
+    FALLS_BEHIND = "falls behind"
+    PERSISTENT = "persistent backlog"
+    UNKNOWN = "unknown"
+
+    @property
+    def explanation(self) -> str:
+        """What it means for the waits."""
+        return _EXPLANATIONS[self]
+
+    @property
+    def lagging(self) -> bool:
+        """Whether the policy does not keep up."""
+        return self in (ReplayVerdict.PERSISTENT, ReplayVerdict.FALLS_BEHIND)
+
+
+_EXPLANATIONS = {
+    ReplayVerdict.KEEPS_UP: "no backlog is large for long",
+    ReplayVerdict.PERSISTENT: "at least a day's work of the whole machine waited for more than a "
+    "quarter of the log, or two months, without a break",
+    ReplayVerdict.FALLS_BEHIND: "the queue grows, so waits depend on the length of the log",
+    ReplayVerdict.UNKNOWN: "no job was measured, or all jobs were submitted at the same time",
+}
 
 
 @dataclass(frozen=True)
@@ -71,13 +100,13 @@ def large_backlog(span: float) -> float:
     return min(DAY, SHARE * span)
 
 
-def verdict_of(backlog: Backlog, load: float, span: float) -> str:
-    """Return "falls behind", "persistent backlog" or "keeps up": see `ReplayResult.verdict`."""
+def verdict_of(backlog: Backlog, load: float, span: float) -> ReplayVerdict:
+    """Return whether a policy keeps up; see `ReplayResult.verdict`."""
     if backlog.peak == 0:  # no job waits, however short the log is
-        return "keeps up"
+        return ReplayVerdict.KEEPS_UP
     if backlog.left > LEFT or load >= 1:
-        return "falls behind"
-    return "persistent backlog" if backlog.is_long(span) else "keeps up"
+        return ReplayVerdict.FALLS_BEHIND
+    return ReplayVerdict.PERSISTENT if backlog.is_long(span) else ReplayVerdict.KEEPS_UP
 
 
 def _longest(time: NDArray[np.float64], above: NDArray[np.bool_]) -> float:

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Sequence
 from contextlib import nullcontext
 from dataclasses import fields, replace
 from itertools import pairwise
-from typing import Any, Unpack, cast
+from typing import Any, Unpack
 
 from quickswap._check import items, real
 from quickswap._words import counted
@@ -89,8 +89,7 @@ def replay(
     check_progress(progress)
     inputs = ReplayInputs.of(
         log,
-        "",
-        servers,
+        servers=servers,
         load_factor=load_factor,
         estimate=estimate,
         classes=classes,
@@ -101,13 +100,21 @@ def replay(
     )
     jobs = ReplayJobs.of(log, inputs)
     chosen = as_policy(policy, jobs.system)
-    name = spell(chosen) if isinstance(chosen, Policy) else custom_name(chosen)
-    jobs = replace(jobs, inputs=replace(inputs, policy=name))
-    spec: dict[str, Any] = {"system": jobs.system.to_dict(), "policy": jobs.resolve(chosen)}
-    own = None if isinstance(chosen, Policy) else chosen
+    return _replayed(jobs, chosen, flag(debug, "debug"), progress, begun)
+
+
+def _replayed(
+    jobs: ReplayJobs,
+    policy: Policy | CustomPolicy,
+    debug: bool,
+    progress: Callable[[int, int], object] | None,
+    begun: float,
+) -> ReplayResult:
+    """Serve jobs under a policy, and measure the schedule."""
+    spec: dict[str, Any] = {"system": jobs.system.to_dict(), "policy": jobs.resolve(policy)}
+    own = None if isinstance(policy, Policy) else policy
     if own is not None:
-        spec["seed"] = inputs.seed
-    checked = flag(debug, "debug")
+        spec["seed"] = jobs.inputs.seed
     try:
         with nullcontext() if own is None else untouched_generators(custom_name(own)):
             start, end, order = serve(
@@ -117,23 +124,23 @@ def replay(
                 jobs.size,
                 policy=own,
                 estimate=jobs.estimate,
-                debug=checked,
+                debug=debug,
                 progress=None if progress is None else lambda done: progress(done, len(jobs.rows)),
             )
     except QuickswapError:
         raise
     except ValueError as error:
-        raise PolicyError(f"{label(chosen)}: {error}.") from error.__cause__
+        raise PolicyError(f"{label(policy)}: {error}.") from error.__cause__
     if len(order) < len(jobs.rows):
         left = counted(len(jobs.rows) - len(order), "job", ",")
         raise PolicyError(
-            f"{label(chosen)} never starts {left}",
+            f"{label(policy)} never starts {left}",
             argument="policy",
             given=policy,
             advice="check that it starts any job that fits",
         )
-    schedule = jobs.schedule(start, end, isinstance(chosen, Policy) and chosen.preemptive)
-    return _measured(jobs, schedule, chosen, begun)
+    schedule = jobs.schedule(start, end, isinstance(policy, Policy) and policy.preemptive)
+    return _measured(jobs, schedule, policy, begun)
 
 
 def replay_all(
@@ -178,8 +185,10 @@ def replay_all(
                 advice="give one of them",
             )
     begun = time.perf_counter()
-    system = ReplayJobs.of(log, ReplayInputs.of(log, "", settings.get("servers"))).system
-    chosen = [as_policy(each, system) for each in listed]
+    debug = flag(settings.pop("debug", False), "debug")
+    points = [ReplayInputs.of(log, load_factor=factor, **settings) for factor in factors]
+    served = ReplayJobs.of(log, points[0])
+    chosen = [as_policy(each, served.system) for each in listed]
     for name, times in Counter(map(label, chosen)).items():
         if times > 1:
             raise PolicyError(
@@ -197,16 +206,17 @@ def replay_all(
             progress(before * intended + done, runs * intended)
 
     measured: dict[str, Any] = {
-        name: value for name, value in settings.items() if name not in ("estimate", "debug")
+        name: value for name, value in settings.items() if name != "estimate"
     }
+    waits_known = log.jobs["wait"].count() >= KNOWN * len(log)
     try:
-        for factor in cast("list[float]", factors):
-            if real(factor) == log.load_factor == 1.0 and log.jobs["wait"].count() >= KNOWN * len(
-                log
-            ):
+        for inputs in points:
+            if inputs.load_factor == log.load_factor == 1.0 and waits_known:
                 results.append(as_logged(log, **measured))
+            if inputs is not points[0]:
+                served = ReplayJobs.of(log, inputs)
             for policy in chosen:
-                result = replay(log, policy, load_factor=factor, progress=report, **settings)
+                result = _replayed(served, policy, debug, report, time.perf_counter())
                 results.append(result)
     except KeyboardInterrupt:
         partly = ReplayComparison(tuple(results), time.perf_counter() - begun)
@@ -240,8 +250,7 @@ def as_logged(
     begun = time.perf_counter()
     inputs = ReplayInputs.of(
         log,
-        AS_LOGGED,
-        servers,
+        servers=servers,
         classes=classes,
         warmup=warmup,
         cooldown=cooldown,
@@ -258,7 +267,11 @@ def as_logged(
 def _measured(
     jobs: ReplayJobs, schedule: Schedule, policy: Policy | CustomPolicy | None, begun: float
 ) -> ReplayResult:
-    inputs = jobs.inputs
+    if policy is None:
+        text = AS_LOGGED
+    else:
+        text = spell(policy) if isinstance(policy, Policy) else custom_name(policy)
+    inputs = replace(jobs.inputs, policy=text)
     history = None if schedule.preemptive else History.of(schedule)
     name = AS_LOGGED if policy is None else label(policy)
     if policy is not None:  # the real machine may have had other servers

@@ -16,7 +16,8 @@ from quickswap.engine._core import VERSION
 from quickswap.engine.settings import between
 from quickswap.errors import QuickswapError, unknown
 from quickswap.logs.joblog import check_log
-from quickswap.replays.backlog import Backlog, large_backlog, verdict_of
+from quickswap.model.system import MOST_SERVERS
+from quickswap.replays.backlog import Backlog, ReplayVerdict, large_backlog, verdict_of
 from quickswap.replays.measurement import MomentTable, tabulate
 from quickswap.replays.schedule import Ints, Schedule
 from quickswap.simulation.result import plain
@@ -44,7 +45,7 @@ class ReplayInputs:
 
     Attributes:
         source: the file of the log.
-        policy: the policy as text.
+        policy: the policy as text; empty until the jobs are served.
         servers: servers of the machine.
         load_factor: factor of the load; interarrival times are divided by it.
         estimate: "logged", "exact", or a factor of the size.
@@ -60,7 +61,7 @@ class ReplayInputs:
     """
 
     source: str
-    policy: str
+    policy: str = ""
     servers: int
     load_factor: float = 1.0
     estimate: str | float = "logged"
@@ -73,10 +74,10 @@ class ReplayInputs:
 
     def __post_init__(self) -> None:
         checked: dict[str, object] = {
-            "servers": whole(self.servers, "servers", 1, 2**24, argument="servers"),
+            "servers": whole(self.servers, "servers", 1, MOST_SERVERS),
             "load_factor": factor(self.load_factor, "load_factor", QuickswapError),
             "slowdown_bound": between(self.slowdown_bound, "slowdown_bound", 0, math.inf),
-            "seed": whole(self.seed, "seed", 0, 2**64 - 1, argument="seed"),
+            "seed": whole(self.seed, "seed", 0, 2**64 - 1),
         }
         for name in ("warmup", "cooldown"):
             share = checked[name] = real(getattr(self, name))
@@ -90,11 +91,11 @@ class ReplayInputs:
             object.__setattr__(self, name, value)
 
     @classmethod
-    def of(cls, log: JobLog, policy: str, servers: int | None, **settings: Any) -> ReplayInputs:
+    def of(cls, log: JobLog, *, servers: int | None = None, **settings: Any) -> ReplayInputs:
         """Return the inputs of a replay of a log, by default on its own number of servers."""
         check_log(log)
         machine = log.servers if servers is None else servers
-        return cls(source=log.source, policy=policy, servers=machine, **settings)
+        return cls(source=log.source, servers=machine, **settings)
 
 
 @dataclass(frozen=True)
@@ -134,7 +135,7 @@ class ReplayResult(Value, Quantities):
     table: MomentTable = field(compare=False, repr=False)
 
     @property
-    def verdict(self) -> str:
+    def verdict(self) -> ReplayVerdict:
         """Whether the policy keeps up with the submitted work.
 
         - "falls behind": more than 5 % of all work waits at the last submission, or the load is 1
@@ -147,7 +148,7 @@ class ReplayResult(Value, Quantities):
         - "unknown": no job was measured, or all jobs were submitted at the same time.
         """
         if not self.jobs or self._span == 0:
-            return "unknown"
+            return ReplayVerdict.UNKNOWN
         return verdict_of(self.backlog, self.load, self._span)
 
     @property
@@ -198,7 +199,7 @@ class ReplayResult(Value, Quantities):
             pl.lit(self.inputs.load_factor).alias("load_factor"),
             pl.lit(self.load).alias("load"),
             pl.all(),
-            pl.lit(self.verdict).alias("verdict"),
+            pl.lit(str(self.verdict)).alias("verdict"),
         )
 
     def difference(
@@ -313,7 +314,7 @@ class ReplayComparison:
             "quickswap_replays": FORMAT,
             "log": self.results[0].log.report.to_dict(),
             "results": [
-                {name: plain(getattr(each, name)) for name in kept} | {"verdict": each.verdict}
+                {name: plain(getattr(each, name)) for name in kept} | {"verdict": str(each.verdict)}
                 for each in self.results
             ],
         }

@@ -21,6 +21,7 @@ from quickswap.replays.measurement import area
 from quickswap.replays.schedule import Floats, Ints
 from quickswap.report.data import Level, ReportData
 from quickswap.report.text import Clock
+from quickswap.statistics.bootstrap import UNITS
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -34,7 +35,6 @@ POINTS = 400
 """Points of a curve: more than a screen resolves."""
 BINS = 24
 """Smallest number of periods in the curve of the load; otherwise shorter periods are used."""
-PERIODS = {"week": 7 * DAY, "day": DAY, "hour": HOUR}
 TICKS = {
     1.0: "1 s",
     MINUTE: "1 min",
@@ -147,7 +147,7 @@ def load(data: ReportData) -> tuple[Markup, str]:
     schedule = level.baseline.schedule
     span = max(float(schedule.arrival[-1]), 1.0)
     whole = span * factor
-    fitting = (each for each in PERIODS.items() if whole / each[1] >= BINS)
+    fitting = (each for each in UNITS.items() if whole / each[1] >= BINS)
     period, length = next(fitting, ("period", whole / BINS))
     if whole / length > POINTS:
         period, length = "period", whole / POINTS

@@ -17,7 +17,6 @@ from quickswap.statistics.estimates import Estimate
 from quickswap.statistics.paired import Outcome, outcome_of
 
 __all__ = [
-    "LAGGING",
     "METRIC",
     "NOTICEABLE",
     "Level",
@@ -33,8 +32,6 @@ METRIC = "waiting_time"
 NOTICEABLE = MINUTE
 """Smallest change of a wait that users notice; smaller changes are negligible and not counted."""
 BASELINE = "EASY"
-LAGGING = ("falls behind", "persistent backlog")
-"""Verdicts on a policy that does not keep up."""
 
 
 @dataclass(frozen=True)
@@ -82,7 +79,7 @@ class Level:
     @property
     def lagging(self) -> tuple[ReplayResult, ...]:
         """The policies that do not keep up."""
-        return tuple(each for each in self.policies if each.verdict in LAGGING)
+        return tuple(each for each in self.policies if each.verdict.lagging)
 
 
 @dataclass(frozen=True)

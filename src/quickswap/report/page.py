@@ -15,7 +15,7 @@ from quickswap.files import write_text
 from quickswap.replays import ReplayComparison
 from quickswap.report import charts, forest, table, text
 from quickswap.report.cautions import cautions
-from quickswap.report.data import LAGGING, ReportData, significant
+from quickswap.report.data import ReportData, significant
 from quickswap.report.gantt import gantt
 from quickswap.report.groups import check_column, check_filled
 from quickswap.report.summary import bounded_slowdown, summarise
@@ -112,7 +112,6 @@ def _environment() -> Environment:
     environment.tests |= {"significant": significant}
     environment.globals |= {
         "COLUMNS": table.COLUMNS,
-        "LAGGING": LAGGING,
         "asset": lambda name: Markup(_asset(name)),
         "charts": charts,
         "forest": forest.place,

@@ -274,17 +274,12 @@ def _value(result: Result, quantity: str) -> Estimate:
     return found
 
 
-def independent(first: Result, second: Result, quantity: str) -> Estimate:
-    """Return `first` minus `second` as if they were independent."""
-    return independent_difference(_value(first, quantity), _value(second, quantity))
-
-
 def gap_of(first: Result, second: Result, quantity: str) -> Estimate:
     """Return `first` minus `second`: paired if they can be, otherwise as if independent."""
     try:
         return difference(first, second, quantity)
     except QuickswapError:
-        return independent(first, second, quantity)
+        return independent_difference(_value(first, quantity), _value(second, quantity))
 
 
 def _systems(

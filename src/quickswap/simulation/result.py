@@ -4,20 +4,20 @@ from __future__ import annotations
 
 import json
 import math
-import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass, field, fields
 from enum import StrEnum
-from functools import cached_property
+from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Self, get_type_hints
 
 import msgspec
 
 from quickswap.engine.settings import Inputs
-from quickswap.errors import InfiniteVarianceWarning, QuickswapError
+from quickswap.errors import QuickswapError
 from quickswap.model.system import System
 from quickswap.model.variability import remarks
+from quickswap.policies import Policy
 from quickswap.statistics.estimates import Estimate
 from quickswap.statistics.pairing import Totals
 from quickswap.statistics.quantities import PhaseResult, Quantities
@@ -109,12 +109,15 @@ class Result(Quantities):
         """Whether the verdict is "stable"."""
         return self.verdict.status is Status.STABLE
 
-    @cached_property
+    @property
     def system(self) -> System:
         """The system simulated."""
-        with warnings.catch_warnings():  # the warning was given when the system was made
-            warnings.simplefilter("ignore", InfiniteVarianceWarning)
-            return System.from_dict(self.inputs.system)
+        return self.inputs.system
+
+    @property
+    def policy(self) -> Policy | str:
+        """The policy simulated, or the name of a custom policy."""
+        return self.inputs.policy
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -127,8 +130,8 @@ class Result(Quantities):
 
     def to_dict(self) -> dict[str, Any]:
         """Return what `to_json` writes, as values of JSON."""
-        kept = {each.name: getattr(self, each.name) for each in fields(self) if each.compare}
-        return {"quickswap_result": FORMAT, **plain(kept)}
+        found = {name: plain(getattr(self, name)) for name in _found()}
+        return {"quickswap_result": FORMAT, "inputs": self.inputs.to_dict(), **found}
 
     @classmethod
     def from_json(cls, text: str) -> Self:
@@ -146,15 +149,17 @@ class Result(Quantities):
         Raises:
             QuickswapError: a key is missing, or a value makes no sense.
         """
-        known = {"quickswap_result", *(each.name for each in fields(cls) if each.compare)}
+        kinds, own = _found(), ("quickswap_result", "inputs")
         try:
-            surplus = {*data} - known | {*data["inputs"]} - {f.name for f in fields(Inputs)}
-            if not surplus:
-                return msgspec.convert(data, cls, strict=False)  # numbers may be strings
-            error: Exception = KeyError(*surplus)
-        except (KeyError, TypeError, msgspec.ValidationError) as invalid:
-            error = invalid
-        raise QuickswapError(f"this JSON of a quickswap result is damaged: {error}.") from error
+            found = {
+                name: msgspec.convert(value, kinds[name], strict=False)  # numbers may be strings
+                for name, value in data.items()
+                if name not in own
+            }
+            return cls(inputs=Inputs.from_dict(data["inputs"]), **found)
+        except (KeyError, TypeError, QuickswapError, msgspec.ValidationError) as error:
+            message = f"this JSON of a quickswap result is damaged: {error}."
+            raise QuickswapError(message) from error
 
     def save(self, path: str | Path) -> None:
         """Write the JSON to a file; a file already there is replaced only once all is written."""
@@ -189,6 +194,14 @@ class Result(Quantities):
         columns = ["policy", "arrival_rate", "load", "class", "quantity", "value", "half_width"]
         frame = pl.DataFrame(rows, schema=columns, orient="row")
         return frame.with_columns(pl.lit(str(self.verdict.status)).alias("verdict"))
+
+
+@cache
+def _found() -> dict[str, Any]:
+    """Return the fields of a result in JSON beside its inputs, with their types."""
+    names = [each.name for each in fields(Result) if each.compare and each.name != "inputs"]
+    kinds = get_type_hints(Result)
+    return {name: kinds[name] for name in names}
 
 
 def plain(value: Any) -> Any:

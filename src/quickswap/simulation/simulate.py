@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Unpack
 
@@ -17,10 +17,9 @@ from quickswap.engine._core import Simulation
 from quickswap.engine.custom import CustomPolicy, as_policy, label
 from quickswap.engine.generators import untouched_generators
 from quickswap.engine.settings import (
-    CUSTOM,
+    SETTINGS,
     Inputs,
     PointSettings,
-    Settings,
     SimulationSettings,
     check_progress,
     check_settings,
@@ -30,7 +29,7 @@ from quickswap.engine.settings import (
 from quickswap.errors import Interrupted, PolicyError, QuickswapError, UnstableError
 from quickswap.model.files import as_system
 from quickswap.model.system import System
-from quickswap.policies import Policy, parse
+from quickswap.policies import Policy
 from quickswap.simulation.result import Result, Stop, Trajectory
 from quickswap.statistics.estimates import Batches, jackknife
 from quickswap.statistics.measure import measure
@@ -86,7 +85,7 @@ def simulate(
     threads = whole(threads if threads is not None else cores(), "threads", 1, 10_000)
     debug = flag(settings.pop("debug", False), "debug")
     determining: PointSettings = settings
-    inputs = Inputs.of(system, policy, Settings(**determining))
+    inputs = Inputs.of(system, policy, **determining)
     return _Session(system, policy, inputs, threads, debug, progress).run()
 
 
@@ -114,15 +113,14 @@ def simulate_inputs(
 ) -> Result:
     """Run the simulation that these inputs describe; see `rerun`."""
     if policy is None:
-        if inputs.policy.startswith(CUSTOM):
-            name = inputs.policy.removeprefix(CUSTOM)
+        if isinstance(inputs.policy, str):
+            name = inputs.policy
             advice = "pass it to rerun(policy=...)"
             message = f"policy {name} is a custom policy: {advice}."
             raise QuickswapError(message, argument="policy", given=name, advice=advice)
-        policy = parse(inputs.policy)
-    settings = {each.name: getattr(inputs, each.name) for each in fields(Settings)}
-    system = System.from_dict(inputs.system)
-    return simulate(system, policy, threads=threads, progress=progress, **settings)
+        policy = inputs.policy
+    settings = {name: getattr(inputs, name) for name in SETTINGS}
+    return simulate(inputs.system, policy, threads=threads, progress=progress, **settings)
 
 
 @dataclass
@@ -208,7 +206,7 @@ class _Session:
         longest = rounds[-1] if inputs.precision is None else rounds[0]
         custom = None if isinstance(self.policy, Policy) else self.policy
         spec = {
-            "system": inputs.system,
+            "system": self.system.to_dict(),
             "policy": self.policy.resolve(self.system) if isinstance(self.policy, Policy) else {},
             "engine": inputs.engine,
             "seed": inputs.seed,
@@ -286,7 +284,6 @@ class _Session:
             **vars(measured),
         )
         object.__setattr__(result, "_totals", Totals.of(evidence.batches))  # not part of its value
-        result.__dict__["system"] = self.system
         return result
 
 

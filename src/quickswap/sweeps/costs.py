@@ -72,8 +72,7 @@ def expected_work(point: Point) -> float:
 
 def kind_of(point: Point) -> Kind:
     """Return the kind of a point."""
-    inputs = point.inputs
-    return inputs.policy.partition(":")[0], inputs.engine, len(inputs.system["classes"])
+    return point.policy.name, point.inputs.engine, len(point.system.classes)
 
 
 class Clock:

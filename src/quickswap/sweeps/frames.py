@@ -70,8 +70,8 @@ def _point(result: Result) -> tuple[Any, ...]:
         *result.rate_and_load(),
         result.verdict.status,
         Point(inputs).key,
-        inputs.system["servers"],
-        inputs.policy,
+        inputs.system.servers,
+        inputs.spelling,
         result.stop.name,
         result.completed,
         *(

@@ -8,22 +8,20 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Self, Unpack, final
+from typing import Any, Self, Unpack, cast, final
 
 from quickswap.engine._core import VERSION
 from quickswap.engine.custom import as_policy
 from quickswap.engine.settings import (
-    CUSTOM,
     SETTINGS,
     Inputs,
     PointSettings,
-    Settings,
     check_settings,
 )
 from quickswap.errors import PolicyError, QuickswapError
 from quickswap.model.files import as_system
 from quickswap.model.system import System
-from quickswap.policies import Policy, parse
+from quickswap.policies import Policy
 from quickswap.simulation.result import Result
 from quickswap.simulation.simulate import simulate_inputs
 
@@ -51,8 +49,8 @@ class Point:
                 allowed="the inputs of a result",
                 advice="use Point.of(system, policy)",
             )
-        if self.inputs.policy.startswith(CUSTOM):
-            raise PolicyError(_not_custom(self.inputs.policy.removeprefix(CUSTOM)))
+        if isinstance(self.inputs.policy, str):
+            raise PolicyError(_not_custom(self.inputs.policy))
 
     @classmethod
     def of(
@@ -77,7 +75,7 @@ class Point:
         chosen = as_policy(policy, system)
         if not isinstance(chosen, Policy):
             raise PolicyError(_not_custom(type(chosen).__name__))
-        return cls(Inputs.of(system, chosen, Settings(**settings)))
+        return cls(Inputs.of(system, chosen, **settings))
 
     @classmethod
     def from_json(cls, text: str) -> Self:
@@ -87,34 +85,38 @@ class Point:
             QuickswapError: the text is not the JSON of a point.
         """
         try:
-            return cls(Inputs(**json.loads(text)))
-        except (ValueError, TypeError) as error:
+            return cls(Inputs.from_dict(json.loads(text)))
+        except (KeyError, TypeError, ValueError) as error:
             if isinstance(error, QuickswapError):
                 raise
             raise QuickswapError(f"not a quickswap point: {error}.") from None
 
     def to_json(self) -> str:
-        """Return the inputs as JSON."""
-        return json.dumps(vars(self.inputs), separators=(",", ":"), allow_nan=False)
+        """Return the inputs as JSON, with sorted keys and no blanks."""
+        return self._text
+
+    @cached_property
+    def _text(self) -> str:
+        data = self.inputs.to_dict()
+        return json.dumps(data, sort_keys=True, separators=(",", ":"), allow_nan=False)
 
     @cached_property
     def key(self) -> str:
-        """SHA-256 of the inputs as JSON with sorted keys and no blanks, in hexadecimal.
+        """SHA-256 of `to_json`, in hexadecimal.
 
         The inputs include the version of quickswap, so versions do not share results.
         """
-        text = json.dumps(vars(self.inputs), sort_keys=True, separators=(",", ":"), allow_nan=False)
-        return hashlib.sha256(text.encode()).hexdigest()
+        return hashlib.sha256(self._text.encode()).hexdigest()
 
     @property
     def system(self) -> System:
         """The system simulated."""
-        return System.from_dict(self.inputs.system)
+        return self.inputs.system
 
     @property
     def policy(self) -> Policy:
         """The policy."""
-        return parse(self.inputs.policy)
+        return cast("Policy", self.inputs.policy)  # not a custom one
 
     @property
     def settings(self) -> dict[str, Any]:
@@ -140,6 +142,10 @@ class Point:
                 "build the point again with Point.of."
             )
         return simulate_inputs(self.inputs, None, threads, progress)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Send the point to another process as text, which the version there may reject."""
+        return Point.from_json, (self._text,)
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Point) and self.key == other.key

@@ -8,6 +8,8 @@ import zlib
 from dataclasses import dataclass
 from typing import Self
 
+import msgspec
+
 from quickswap.errors import QuickswapError
 from quickswap.simulation.result import Result
 from quickswap.statistics.pairing import Totals
@@ -86,8 +88,8 @@ class Record:
         if self.failure:
             kind, message = json.loads(self.failure)
             return Failure(self.point, kind, message)
-        data = json.loads(zlib.decompress(self.result))
-        data["inputs"] = json.loads(zlib.decompress(self.inputs))
+        data = msgspec.json.decode(zlib.decompress(self.result))
+        data["inputs"] = msgspec.json.decode(zlib.decompress(self.inputs))
         result = Result.from_dict(data)
         totals = Totals.from_bytes(self.totals) if self.totals else None
         object.__setattr__(result, "_totals", totals)
@@ -106,7 +108,7 @@ class Record:
         """Whether both contain the same, apart from compression and run time."""
 
         def plain(record: Record) -> list[bytes]:
-            packed = (record.inputs, record.result, record.totals)
+            packed = (record.result, record.totals)
             return [zlib.decompress(part) if part else b"" for part in packed]
 
         return (self.key, self.failure) == (other.key, other.failure) and plain(self) == plain(

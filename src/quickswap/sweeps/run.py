@@ -200,9 +200,9 @@ def grid_points_of(
     for each in cast("list[Grid]", grids):
         for grid_point in each.grid_points():
             distinct.setdefault(grid_point.point.key, grid_point)
-            spellings.setdefault(grid_point.label, set()).add(grid_point.point.inputs.policy)
+            spellings.setdefault(grid_point.label, set()).add(grid_point.point.inputs.spelling)
     grid_points = [
-        replace(each, label=each.point.inputs.policy) if len(spellings[each.label]) > 1 else each
+        replace(each, label=each.point.inputs.spelling) if len(spellings[each.label]) > 1 else each
         for each in distinct.values()
     ]
     if budget is not None:
@@ -300,13 +300,12 @@ def check_where(executor: object, threads: int | None) -> int | None:
     return None if threads is None else whole(threads, "threads", 1, 10_000)
 
 
-def compute(text: str, watch: Callable[[int, int], object] | None = None) -> Record:
-    """Run the point of a JSON text on one thread; the task that is sent to an executor.
+def compute(point: Point, watch: Callable[[int, int], object] | None = None) -> Record:
+    """Run a point on one thread; the task that is sent to an executor.
 
     Raises:
         RuntimeError: the worker has another version of quickswap than the sender.
     """
-    point = Point.from_json(text)
     if point.inputs.version != VERSION:
         raise RuntimeError(
             f"the worker has quickswap {VERSION}, and the sweep {point.inputs.version}: install "
@@ -360,9 +359,8 @@ class _Sweep:
         try:
             self.report()
             for key in self.clock.longest_first():
-                text = self.todo[key].to_json()
                 more = (partial(self._watch, key),) if local else ()
-                futures[key] = executor.submit(compute, text, *more)
+                futures[key] = executor.submit(compute, self.todo[key], *more)
                 futures[key].add_done_callback(partial(lambda *ended: finished.put(ended), key))
             while self.left:
                 ended = _ended(finished, TICK)

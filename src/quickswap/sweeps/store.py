@@ -185,7 +185,7 @@ class Store:
                     own = "the stores before it" if self.path is None else self.path
                     raise QuickswapError(
                         f"{source} and {own} contain different results of the point "
-                        f"{record.key.hex()[:12]} ({record.point.inputs.policy}), although equal "
+                        f"{record.key.hex()[:12]} ({record.point.inputs.spelling}), although equal "
                         "inputs give equal results: a modified quickswap wrote one of them."
                     )
                 continue

@@ -20,7 +20,7 @@ from quickswap.model.files import as_system
 from quickswap.model.system import System
 from quickswap.theory.conditions import markovian, one_or_all, poisson
 from quickswap.theory.means import Means
-from quickswap.theory.qbd import waits
+from quickswap.theory.qbd import response_times
 from quickswap.theory.saturation import MOST, saturated_rate, states
 
 __all__ = [
@@ -62,8 +62,7 @@ def exact(system: System | str | Path) -> Means:
             given=system.arrival_rate,
             allowed=f"below {most:.6g}",
         )
-    wait = waits(model, False, what)
-    return Means.of(system, model.ordered(wait.light + 1 / model.m1, wait.heavy + 1 / model.mk))
+    return Means.of(system, response_times(model, preemptive=False, what=what))
 
 
 def limit(system: System | str | Path) -> float:

@@ -16,7 +16,7 @@ level by at most one.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from quickswap.errors import ModelError
 from quickswap.theory.conditions import OneOrAll
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     Array = NDArray[np.float64]
 
-__all__ = ["Waits", "waits"]
+__all__ = ["response_times"]
 
 LARGEST = 1024
 """Largest number of servers: half a minute, and half a gigabyte."""
@@ -37,18 +37,10 @@ RESIDUAL = 1e-4
 of the arrivals, and larger for a rarer class."""
 
 
-class Waits(NamedTuple):
-    """Mean waiting times, in seconds: mean response times less mean sizes."""
+def response_times(model: OneOrAll, preemptive: bool, what: str) -> tuple[float, float]:
+    """Return the mean response times under ServerFilling if `preemptive`, otherwise under FCFS.
 
-    light: float
-    heavy: float
-
-
-def waits(model: OneOrAll, preemptive: bool, what: str) -> Waits:
-    """Return the mean waiting times under ServerFilling if `preemptive`, otherwise under FCFS.
-
-    The system must be stable. All jobs wait until they are inspected; after that heavy jobs wait
-    under FCFS, and light jobs under ServerFilling.
+    The system must be stable. They are in seconds, in the order of the classes.
 
     Raises:
         ModelError: too many servers, or rates of too different size; the message begins with
@@ -66,16 +58,22 @@ def waits(model: OneOrAll, preemptive: bool, what: str) -> Waits:
         )
     try:
         with np.errstate(all="ignore"):  # the checks reject nan and infinity
-            return _waits(model, preemptive, what)
+            light, heavy = _waits(model, preemptive, what)
     except np.linalg.LinAlgError:
         raise ModelError(
             f"{what} fails, as the rates of this system differ too much: simulate it.",
             argument="system.classes",
             allowed="rates of similar size",
         ) from None
+    return model.ordered(light + 1 / model.m1, heavy + 1 / model.mk)
 
 
-def _waits(model: OneOrAll, preemptive: bool, what: str) -> Waits:
+def _waits(model: OneOrAll, preemptive: bool, what: str) -> tuple[float, float]:
+    """Return the mean waiting times of light and of heavy jobs.
+
+    All jobs wait until they are inspected; after that heavy jobs wait under FCFS, and light jobs
+    under ServerFilling.
+    """
     import numpy as np
 
     k = model.k
@@ -97,8 +95,8 @@ def _waits(model: OneOrAll, preemptive: bool, what: str) -> Waits:
     unsampled = float(level.sum()) / time / rate
     if preemptive:
         overtaken = float((total[:k] * np.arange(k)).sum()) / time
-        return Waits(unsampled + overtaken / model.l1, unsampled)
-    return Waits(unsampled, unsampled + float(total[1:k].sum()) / time / model.lk)
+        return unsampled + overtaken / model.l1, unsampled
+    return unsampled, unsampled + float(total[1:k].sum()) / time / model.lk
 
 
 def _jumps(model: OneOrAll, preemptive: bool) -> tuple[Array, Array, Array, Array]:

@@ -13,7 +13,7 @@ from quickswap.model.files import as_system
 from quickswap.model.system import System
 from quickswap.theory.conditions import check_load, one_or_all, poisson
 from quickswap.theory.means import Means
-from quickswap.theory.qbd import waits
+from quickswap.theory.qbd import response_times
 
 __all__ = ["exact", "fills", "large_load"]
 
@@ -35,8 +35,7 @@ def exact(system: System | str | Path) -> Means:
     system = as_system(system)
     model = one_or_all(system, what)
     check_load(model.load, system.arrival_rate, what)
-    wait = waits(model, True, what)
-    return Means.of(system, model.ordered(wait.light + 1 / model.m1, wait.heavy + 1 / model.mk))
+    return Means.of(system, response_times(model, preemptive=True, what=what))
 
 
 def large_load(system: System | str | Path) -> float:

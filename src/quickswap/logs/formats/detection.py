@@ -6,7 +6,7 @@ from pathlib import Path
 
 from quickswap.errors import LogError
 from quickswap.logs.formats.sacct import is_sacct
-from quickswap.logs.formats.source import first_text, head
+from quickswap.logs.formats.source import first_text
 from quickswap.logs.formats.table import find_delimiter
 from quickswap.logs.options import Format
 
@@ -21,16 +21,16 @@ def detect_format(path: Path) -> Format:
     Raises:
         LogError: the format is unknown, or the file is binary, empty, or cannot be read.
     """
-    start = head(path)
-    if start.startswith(b"PAR1"):
+    start = first_text(path)
+    if start.startswith("PAR1"):
         return "parquet"
-    if b"\0" in start:
+    if "\0" in start:
         raise LogError(
             f"{path} is binary",
             advice="give a log in SWF, of sacct, or a table in CSV or Parquet, also compressed by "
             "gzip or zstd",
         )
-    lines = [line for line in first_text(path).splitlines() if line.strip()][:_LINES]
+    lines = [line for line in start.splitlines() if line.strip()][:_LINES]
     first = lines[0]
     if first.lstrip().startswith(";") or any(_is_swf(line) for line in lines):
         return "swf"

@@ -11,7 +11,7 @@ from typing import Any, BinaryIO, TypeVar
 
 from quickswap.errors import LogError
 
-__all__ = ["BLOCK", "ahead", "blocks", "chunks", "first_text", "head", "threads"]
+__all__ = ["BLOCK", "ahead", "blocks", "chunks", "first_text", "threads"]
 
 T = TypeVar("T")
 S = TypeVar("S")
@@ -26,8 +26,8 @@ _GZIP, _ZSTD = b"\x1f\x8b", b"\x28\xb5\x2f\xfd"
 _UTF8, _UTF16 = b"\xef\xbb\xbf", (b"\xff\xfe", b"\xfe\xff")
 
 
-def head(path: Path) -> bytes:
-    """Return the first bytes of a log, decompressed; at most a block.
+def first_text(path: Path) -> str:
+    """Return the beginning of a log as text, decompressed, from the first line that is not empty.
 
     Raises:
         LogError: the file does not exist, or is unreadable, empty or damaged.
@@ -38,21 +38,13 @@ def head(path: Path) -> bytes:
         size += len(part)
         if size >= _CHUNK:
             break
-    result = b"".join(parts)
-    if result.startswith(_UTF16):
+    start = b"".join(parts)
+    if start.startswith(_UTF16):
         raise LogError(f"{path}, line 1 is UTF-16 text", advice="convert the file to UTF-8")
-    if not _decoded(result).strip():
+    text = start.removeprefix(_UTF8).decode("utf-8", "replace")
+    if not text.strip():
         raise LogError(f"{path} is empty", advice="give a log with at least one job")
-    return result
-
-
-def first_text(path: Path) -> str:
-    """Return the beginning of a log as text, from the first line that is not empty."""
-    return _decoded(head(path)).lstrip("\r\n")
-
-
-def _decoded(text: bytes) -> str:
-    return text.removeprefix(_UTF8).decode("utf-8", "replace")
+    return text.lstrip("\r\n")
 
 
 def blocks(path: Path, lone_cr: bool = False) -> Iterator[bytes]:

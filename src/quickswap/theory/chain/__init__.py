@@ -150,7 +150,7 @@ def exact(
             given=tolerance,
             allowed=f"from {LEAST:g} to below 1",
         )
-    max_states = whole(max_states, "max_states", 1, 2**31 - 1, argument="max_states")
+    max_states = whole(max_states, "max_states", 1, 2**31 - 1)
     _check_stable(system, policy)
     level = _deep_enough(system, policy, tolerance, max_states)
     shares = np.array(system.job_shares)

@@ -89,9 +89,7 @@ def approximate(
         unknown("form", form, FORMS, argument="form")
     system = as_system(system)
     model = one_or_all(system, WHAT)
-    threshold = whole(
-        threshold, f"threshold of {WHAT}", 0, model.k - 1, PolicyError, argument="threshold"
-    )
+    threshold = whole(threshold, "threshold", 0, model.k - 1, PolicyError)
     check_load(model.load, system.arrival_rate, WHAT)
     phases = _phases(model, threshold)
     if not phases.light.beyond(phases.away) > 0:

@@ -68,7 +68,7 @@ class ResponseTimes:
         Raises:
             QuickswapError: another order.
         """
-        order = whole(order, "order of a moment", 1, MOST_MOMENTS, QuickswapError, "order")
+        order = whole(order, "order", 1, MOST_MOMENTS, QuickswapError)
         if self._moments is None:
             self._moments = self._find_moments()
         return float(self._moments[order])

@@ -131,8 +131,7 @@ class MSFQSolver:
 
     def at(self, threshold: int) -> ExactMSFQ:
         """Return the solution at a threshold from 0 to `highest`, computed at the first call."""
-        what = f"threshold of MSFQ with drain {self.drain!r}"
-        threshold = whole(threshold, what, 0, self.highest, PolicyError, argument="threshold")
+        threshold = whole(threshold, "threshold", 0, self.highest, PolicyError)
         if threshold in self.solutions:
             return self.solutions[threshold]
         kind = OnDemand if self.drain == "on_demand" else Always
