@@ -26,6 +26,8 @@ __all__ = ["simulate"]
 
 POINTS = 2000
 """Points of a trajectory at most."""
+WIDTH = 27
+"""Characters of the name of a quantity of the whole system."""
 
 
 def simulate(
@@ -74,6 +76,7 @@ def simulate(
 def _print(result: Result) -> None:
     from quickswap._words import counted, load_words
     from quickswap.cli.output import explain_unknown, print_table
+    from quickswap.statistics.quantities import OVERALL
 
     system = result.system
     print(
@@ -87,12 +90,12 @@ def _print(result: Result) -> None:
     rows = [_row(each) for each in (*result.classes, result.overall)]
     print_table(columns, rows)
     lines = [
-        f"weighted mean response  {result.weighted_mean_response_time}",
-        f"Jain's index            {result.jain_index}",
-        f"utilisation             {result.utilisation}",
-        f"idle while jobs wait    {result.wasted_capacity}",
         *(
-            f"phase {phase.name:<17} {phase.mean} (mean of {phase.count:,})"
+            f"{each.label.removesuffix(' [s]'):<{WIDTH}}  {getattr(result, name)}"
+            for name, each in OVERALL.items()
+        ),
+        *(
+            f"{f'phase {phase.name}':<{WIDTH}}  {phase.mean} (mean of {phase.count:,})"
             for phase in result.phases
             if phase.count
         ),
