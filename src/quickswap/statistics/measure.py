@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from itertools import islice
+from collections.abc import Iterator
+from itertools import chain, islice
 from typing import Any
 
 import numpy as np
@@ -148,11 +149,9 @@ def measure(
     averages = iter(estimates(rate.ravel(), rate_half.ravel()))
     classes = []
     for name, need, count in zip((*system.names, "all"), (*system.needs, 0), jobs, strict=True):
-        estimated: dict[str, Any] = {
-            **{each: Summary(*islice(cells, values.shape[2])) for each in METRICS},
-            **{each: next(averages) for each in RATES},
-        }
-        classes.append(ClassResult(name, need, round(float(count)), **estimated))
+        summaries = (Summary(*islice(cells, values.shape[2])) for _ in METRICS)
+        estimated: Iterator[Any] = chain(summaries, islice(averages, len(RATES)))
+        classes.append(ClassResult(name, need, round(float(count)), *estimated))
     phases = map(
         PhaseResult,
         PHASES,  # MSFQ alone has phases

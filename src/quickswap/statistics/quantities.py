@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, fields
+from functools import cached_property
 from typing import Self
 
 import numpy as np
@@ -49,7 +50,7 @@ class Responses:
         """Return the response times of a simulation from its sums."""
         return cls(table, np.array(system.load_shares), table[:1, :, 0] > 0)
 
-    @property
+    @cached_property
     def means(self) -> Floats:
         """Mean response times: (rows, classes)."""
         with np.errstate(invalid="ignore", divide="ignore"):
