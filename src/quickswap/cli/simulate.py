@@ -26,8 +26,6 @@ __all__ = ["simulate"]
 
 POINTS = 2000
 """Points of a trajectory at most."""
-WIDTH = 27
-"""Characters of the name of a quantity of the whole system."""
 
 
 def simulate(
@@ -89,13 +87,12 @@ def _print(result: Result) -> None:
     columns += ["P99 slowdown", "in system"]
     rows = [_row(each) for each in (*result.classes, result.overall)]
     print_table(columns, rows)
+    words = {name: each.label.removesuffix(" [s]") for name, each in OVERALL.items()}
+    width = max(map(len, words.values()))
     lines = [
+        *(f"{word:<{width}}  {getattr(result, name)}" for name, word in words.items()),
         *(
-            f"{each.label.removesuffix(' [s]'):<{WIDTH}}  {getattr(result, name)}"
-            for name, each in OVERALL.items()
-        ),
-        *(
-            f"{f'phase {phase.name}':<{WIDTH}}  {phase.mean} (mean of {phase.count:,})"
+            f"{f'phase {phase.name}':<{width}}  {phase.mean} (mean of {phase.count:,})"
             for phase in result.phases
             if phase.count
         ),
