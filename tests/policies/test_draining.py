@@ -12,7 +12,7 @@ import math
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from typing import ClassVar, cast
+from typing import Any, ClassVar
 
 import numpy as np
 import pytest
