@@ -47,7 +47,8 @@ def plot(
         svg named after the store.
     metric
         Metrics to draw, one panel each, separated by commas, such as weighted, mean, p99, wait,
-        jain or utilisation; the message about an unknown one lists all. By default weighted and mean.
+        jain or utilisation; the message about an unknown one lists all. By default weighted and
+        mean.
     x
         The horizontal axis: load, rate, a parameter of policies (threshold, backfill, window ...)
         or a setting. By default the load if there are several, otherwise the parameter that varies.
