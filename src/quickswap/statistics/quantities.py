@@ -108,9 +108,9 @@ class Quantity:
         share: whether it is a number from 0 to 1.
         of_responses: how it follows from response times by class; differences of it are offered.
         of_areas: how it follows from servers summed over time.
-        near_one: whether it comes close to 1, so that its interval is that of log(1 - value).
+        near_one: whether it comes close to 1, so its interval is that of log(1 - value).
         column: of which it is the time average: a sum by class that the core counts.
-        reciprocal: whether it grows like 1 / (1 - load), so that its interval is that of 1 / value.
+        reciprocal: whether it grows like 1 / (1 - load), so its interval is that of 1 / value.
     """
 
     name: str
