@@ -34,7 +34,7 @@ napoleon_use_ivar = True
 nitpicky = True
 # References to other projects are plain text so that the build needs no network.
 nitpick_ignore = [
-    ("py:class", "quickswap.statistics.estimates.Batches"),  # in results, but not public
+    ("py:class", "quickswap.replays.measurement.MomentTable"),  # in results, but not public
     ("py:class", "quickswap.errors.Found"),  # a type variable
 ]
 nitpick_ignore_regex = [

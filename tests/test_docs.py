@@ -19,10 +19,13 @@ from sybil import Document, Example, Region, Sybil
 from sybil.parsers.myst import CodeBlockParser, PythonCodeBlockParser, SkipParser
 
 import quickswap as qs
+from quickswap import logs
 from quickswap.cli import main
+from quickswap.logs.options import FORMATS
 from quickswap.model.distributions import DISTRIBUTIONS
 from quickswap.model.files import CLASS_KEYS, OPTIONS, TOP_KEYS, read
 from quickswap.policies import POLICIES
+from quickswap.statistics.quantities import SHORT_NAMES
 
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
@@ -111,6 +114,13 @@ def test_every_policy_and_parameter_is_explained() -> None:
     assert missing("policies.md", sorted(parameters)) == []
 
 
+def test_every_format_of_a_log_is_explained(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        main(["fit", "--help"])
+    for words in (text("logs.md"), logs.read.__doc__ or "", capsys.readouterr().out):
+        assert [name for name in FORMATS if name not in words.lower()] == []
+
+
 def test_every_key_of_a_model_is_explained() -> None:
     distributions = [
         key
@@ -139,6 +149,7 @@ def test_every_reason_to_stop_and_statistic_is_explained() -> None:
     quantities = [name for name in names - {"name", "need", "seconds"} if not name.startswith("_")]
     assert missing("statistics.md", [stop.name for stop in qs.Stop]) == []
     assert missing("statistics.md", sorted(quantities)) == []
+    assert missing("sweeps.md", sorted(SHORT_NAMES)) == []
 
 
 def test_every_picture_is_shown() -> None:

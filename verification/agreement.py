@@ -83,7 +83,7 @@ def with_intervals(result: qs.Result) -> qs.Result:
     """Return a result with the intervals that one of a run too short for them withholds."""
     session, core = _again(result, result.inputs.seed)
     measured = measure(result.system, session.evidence(core), Status.STABLE, rarest=1.0)
-    return replace(result, **vars(measured))
+    return replace(result, **measured)
 
 
 def without_theorem(

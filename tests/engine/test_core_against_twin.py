@@ -60,6 +60,12 @@ FAMILIES = [
 ]
 
 
+def test_every_policy_has_a_twin() -> None:
+    from quickswap.engine._core import POLICIES
+
+    assert {each.partition("/")[0] for each in FAMILIES} == set(POLICIES)
+
+
 @st.composite
 def policies(draw: st.DrawFn, family: str, servers: int, needs: list[int]) -> dict[str, Any]:
     """A policy of the family with random parameters that suit the system, in canonical form."""

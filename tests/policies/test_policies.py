@@ -16,6 +16,7 @@ import quickswap as qs
 from quickswap.engine._core import POLICIES as NAMES_IN_CORE
 from quickswap.errors import PolicyError
 from quickswap.policies import POLICIES, Policy, parse, spell
+from quickswap.simulation.simulate import _Session
 
 UNIT = qs.Exponential(mean=1.0)
 ONE_OR_ALL = qs.load("one-or-all")
@@ -167,6 +168,22 @@ def test_every_policy_is_covered_documented_and_named_once() -> None:
         assert kind.preemptive == (kind in {qs.ServerFilling, qs.DivisorFilling, qs.MaxWeight})
         assert kind.random == (kind in {qs.NMSR, qs.RandomizedTimers})
         assert kind.estimates == (kind in {qs.EASY, qs.Conservative})
+
+
+@pytest.mark.parametrize(
+    ("policy", "system"), [each[1:3] for each in CANONICAL], ids=[each[0] for each in CANONICAL]
+)
+def test_the_loop_over_jumps_is_chosen_where_the_core_has_it(
+    policy: Policy, system: qs.System
+) -> None:
+    result = qs.simulate(system, policy, jobs=40, allow_unstable=True)
+    jumps = dataclasses.replace(result.inputs, engine="jumps")
+    try:
+        _Session(system, policy, jumps).core()
+    except qs.QuickswapError:
+        assert result.inputs.engine == "events"
+    else:
+        assert result.inputs.engine == "jumps"
 
 
 @settings(suppress_health_check=[HealthCheck.too_slow])  # the machine may be busy

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import pickle
+from dataclasses import fields
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,9 @@ import pytest
 from scipy import stats
 
 import quickswap as qs
+from quickswap.engine.columns import METRICS
 from quickswap.statistics.estimates import QUANTILES, jackknife, mser5
+from quickswap.statistics.quantities import OVERALL, RATES, SUMMARIES, ClassResult, Quantities
 from verification.agreement import coverage, mean_again, near, problems
 from verification.known import EXACT, GOLDEN, Known, one_or_all
 from verification.systems import mixed, single
@@ -23,6 +26,16 @@ BOTH = [
     for engine in ("jumps", "events")
     if engine == "events" or not known.policy.preemptive
 ]
+
+
+def test_every_estimate_of_a_result_is_defined() -> None:
+    estimates = [each.name for each in fields(Quantities) if each.type == "Estimate"]
+    assert estimates == list(OVERALL)
+    for each in OVERALL.values():
+        assert (each.of_responses is None) != (each.of_areas is None)
+    of_a_class = ClassResult.__struct_fields__[3:]  # after name, need and jobs
+    assert of_a_class == (*SUMMARIES, *RATES)
+    assert SUMMARIES == METRICS
 
 
 def jobs_for(known: Known) -> int:

@@ -46,9 +46,9 @@ def plot(
         A file to write, svg, pdf or png by its extension; the option may be repeated. By default an
         svg named after the store.
     metric
-        Metrics to draw, one panel each, separated by commas: weighted, mean, std, p50, p90, p99,
-        p999, wait, slowdown, bounded-slowdown, jain, utilisation, wasted, in-system, waiting,
-        throughput. By default weighted and mean.
+        Metrics to draw, one panel each, separated by commas, such as weighted, mean, p99, wait,
+        jain or utilisation; the message about an unknown one lists all. By default weighted and
+        mean.
     x
         The horizontal axis: load, rate, a parameter of policies (threshold, backfill, window ...)
         or a setting. By default the load if there are several, otherwise the parameter that varies.

@@ -74,6 +74,7 @@ def simulate(
 def _print(result: Result) -> None:
     from quickswap._words import counted, load_words
     from quickswap.cli.output import explain_unknown, print_table
+    from quickswap.statistics.quantities import OVERALL
 
     system = result.system
     print(
@@ -86,13 +87,12 @@ def _print(result: Result) -> None:
     columns += ["P99 slowdown", "in system"]
     rows = [_row(each) for each in (*result.classes, result.overall)]
     print_table(columns, rows)
+    words = {name: each.label.removesuffix(" [s]") for name, each in OVERALL.items()}
+    width = max(map(len, words.values()))
     lines = [
-        f"weighted mean response  {result.weighted_mean_response_time}",
-        f"Jain's index            {result.jain_index}",
-        f"utilisation             {result.utilisation}",
-        f"idle while jobs wait    {result.wasted_capacity}",
+        *(f"{word:<{width}}  {getattr(result, name)}" for name, word in words.items()),
         *(
-            f"phase {phase.name:<17} {phase.mean} (mean of {phase.count:,})"
+            f"{f'phase {phase.name}':<{width}}  {phase.mean} (mean of {phase.count:,})"
             for phase in result.phases
             if phase.count
         ),

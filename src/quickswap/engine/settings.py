@@ -23,7 +23,7 @@ from quickswap.errors import InfiniteVarianceWarning, QuickswapError, unknown
 from quickswap.model.arrivals import Poisson
 from quickswap.model.distributions import Exponential
 from quickswap.model.system import System
-from quickswap.policies import Policy, Smash, parse, spell
+from quickswap.policies import Policy, parse, spell
 
 __all__ = [
     *("CUSTOM", "SETTINGS", "Inputs", "PointSettings", "ReplaySettings", "Settings"),
@@ -305,7 +305,7 @@ def _no_jumps(system: System, policy: Policy | str) -> str | None:
             return f"the arrivals of {each.name} are not Poisson"
     if not isinstance(policy, Policy):
         return "a custom policy may use individual jobs"
-    if isinstance(policy, Smash) or policy.estimates:
+    if policy.individual:
         return f"{policy.title} uses individual jobs"
     return f"{policy.label} is preemptive" if policy.preemptive else None
 

@@ -59,9 +59,8 @@ def plot_store(
     Args:
         stores: a store, its file, or several, which are joined; files are not changed.
         paths: files to write, each in the format of its extension (svg, pdf, png).
-        metrics: one or several, a panel for each: weighted, mean, std, p50, p90, p99, p999 (of the
-            response time), wait, slowdown, bounded-slowdown, jain, utilisation, wasted, in-system,
-            waiting, throughput, or a quantity as `Result.quantities` names it. By default weighted
+        metrics: one or several, a panel for each: a short name such as weighted, mean, p99, wait,
+            jain or utilisation, or a quantity as `Result.quantities` names it. By default weighted
             and mean; with `per_class`, mean.
         x: "load", "rate" (of arrivals), a parameter of policies such as "threshold", or a setting
             that is a number. By default the load if there are several, otherwise the parameter with

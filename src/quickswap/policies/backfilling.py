@@ -33,6 +33,7 @@ class EASY(Policy):
     name: ClassVar[str] = "easy"
     title: ClassVar[str] = "EASY"
     estimates: ClassVar[bool] = True
+    individual: ClassVar[bool] = True
 
 
 @final
@@ -56,3 +57,4 @@ class Conservative(Policy):
     name: ClassVar[str] = "conservative"
     title: ClassVar[str] = "Conservative"
     estimates: ClassVar[bool] = True
+    individual: ClassVar[bool] = True

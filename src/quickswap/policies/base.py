@@ -28,6 +28,8 @@ class Policy(ABC):
     """Whether it interrupts jobs in service."""
     estimates: ClassVar[bool] = False
     """Whether it uses the estimated sizes of jobs."""
+    individual: ClassVar[bool] = False
+    """Whether it uses individual jobs, not only counts and the heads of line."""
     random: ClassVar[bool] = False
     """Whether it draws random numbers."""
     lists: ClassVar[tuple[str, ...]] = ()

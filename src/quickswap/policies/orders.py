@@ -68,6 +68,7 @@ class Smash(Policy):
 
     name: ClassVar[str] = "smash"
     title: ClassVar[str] = "Smash"
+    individual: ClassVar[bool] = True
 
     window: float | None
 

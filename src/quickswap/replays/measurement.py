@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from functools import partial
+from typing import Any
 
 import numpy as np
 
@@ -14,11 +15,19 @@ from quickswap.logs.grouping import group_name
 from quickswap.replays.schedule import Floats, History, Ints, Schedule, distinct
 from quickswap.statistics.bootstrap import Pieces
 from quickswap.statistics.estimates import QUANTILES, Estimate
-from quickswap.statistics.quantities import SUMMARIES, ClassResult, Quantities, Summary
+from quickswap.statistics.quantities import (
+    OVERALL,
+    RATES,
+    SUMMARIES,
+    Areas,
+    ClassResult,
+    Quantities,
+    Responses,
+    Summary,
+)
 
 __all__ = ["MomentTable", "area", "measure", "tabulate"]
 
-NOTHING = Estimate(math.nan, math.nan)
 MOMENTS = 3
 """Number of jobs, sum, and sum of squares of a metric."""
 LEVELS = np.unique(np.concatenate([np.linspace(0, 1, 201), 1 - np.geomspace(1e-5, 0.1, 60)]))
@@ -88,31 +97,21 @@ def measure(
     rates = _rates(schedule, groups, pieces)
     names = [*((group_name(each), each[1]) for each in groups), ("all", 0)]
     counts = np.bincount(group[jobs], minlength=len(groups))
-    results = [
-        ClassResult(
-            name=name,
-            need=servers,
-            jobs=int(counts[i]) if i < len(groups) else len(jobs),
-            **{metric: each[i] for metric, each in summaries.items()},
-            number_in_system=rates[i][0],
-            number_waiting=rates[i][1],
-            throughput=rates[i][2],
-        )
-        for i, (name, servers) in enumerate(names)
-    ]
-    drawn = _over_needs(schedule, jobs, pieces)
-    weighted, jain = pieces.estimates(drawn)
-    table = replace(table, weighted=drawn[:, 0])
-    used, wasted = _use(schedule, history, pieces)
+    results = []
+    for i, (name, servers) in enumerate(names):
+        number = int(counts[i]) if i < len(groups) else len(jobs)
+        estimated: dict[str, Any] = {metric: each[i] for metric, each in summaries.items()}
+        estimated.update(rates[i])
+        results.append(ClassResult(name, servers, number, **estimated))
+    responses, areas = _responses(schedule, jobs, pieces), _areas(schedule, history, pieces)
+    drawn = {name: each.values(responses, areas) for name, each in OVERALL.items()}
     quantities = Quantities(
         policy_label=label,
         classes=tuple(results[:-1]),
         overall=results[-1],
-        weighted_mean_response_time=weighted,
-        jain_index=jain,
-        utilisation=used,
-        wasted_capacity=wasted,
+        **dict(zip(drawn, pieces.estimates(np.stack([*drawn.values()], axis=1)), strict=True)),
     )
+    table = replace(table, weighted=drawn["weighted_mean_response_time"])
     return quantities, table
 
 
@@ -183,7 +182,7 @@ def _exact(values: Floats) -> Floats:
 def _percentile(estimate: Estimate, level: float, jobs: float) -> Estimate:
     above = jobs * (1 - level)
     if above < 1:
-        return NOTHING
+        return Estimate(math.nan, math.nan)
     return estimate if above >= ENOUGH else Estimate(estimate.value, math.nan)
 
 
@@ -235,36 +234,32 @@ def area(ups: Floats, downs: Floats, weights: Floats | None, edges: Floats) -> F
 
 def _rates(
     schedule: Schedule, groups: Sequence[tuple[int, int]], pieces: Pieces
-) -> list[tuple[Estimate, Estimate, Estimate]]:
-    """Return number in system, number waiting and throughput of each group, then of all jobs."""
+) -> list[dict[str, Estimate]]:
+    """Return the time averages of each group, then of all jobs."""
     length = np.diff(pieces.edges)
     rows = []
     for low, high in groups:
         mine = (schedule.need >= low) & (schedule.need <= high)
         arrival, start, end = (x[mine] for x in (schedule.arrival, schedule.start, schedule.end))
-        present = area(arrival, end, None, pieces.edges)
-        # a preemptive schedule does not contain the times at which a job waits
-        waiting = (
-            np.full(len(pieces), math.nan)
+        columns = {
+            "area_in_system": area(arrival, end, None, pieces.edges),
+            # a preemptive schedule does not contain the times at which a job waits
+            "area_waiting": np.full(len(pieces), math.nan)
             if schedule.preemptive
-            else area(arrival, start, None, pieces.edges)
-        )
-        left = np.histogram(end, pieces.edges)[0]
-        rows.append(np.stack([present, waiting, left], axis=1))
+            else area(arrival, start, None, pieces.edges),
+            "completions": np.histogram(end, pieces.edges)[0],
+        }
+        rows.append(np.stack([columns[each.column] for each in RATES.values()], axis=1))
     rows.append(np.sum(rows, axis=0))
     out = []
     for row in rows:
         sums = pieces.sums(np.column_stack([row, length]))
-        first, second, third = pieces.estimates(sums[:, :3] / sums[:, 3:])
-        out.append((first, second, third))
+        out.append(dict(zip(RATES, pieces.estimates(sums[:, :-1] / sums[:, -1:]), strict=True)))
     return out
 
 
-def _over_needs(schedule: Schedule, jobs: Ints, pieces: Pieces) -> Floats:
-    """Return the weighted mean response time and Jain's index, with each need as a class.
-
-    The values are for the whole log and for each draw: (1 + draws, 2).
-    """
+def _responses(schedule: Schedule, jobs: Ints, pieces: Pieces) -> Responses:
+    """Return the response times with each need as a class, of the whole log, then of each draw."""
     needs, need = distinct(schedule.need[jobs])
     size, response = schedule.size[jobs], schedule.response[jobs]
     work = np.bincount(need, size) * needs
@@ -272,26 +267,23 @@ def _over_needs(schedule: Schedule, jobs: Ints, pieces: Pieces) -> Floats:
     cells = len(pieces) * len(needs)
     tables = (np.bincount(cell, minlength=cells), np.bincount(cell, response, cells))
     count, total = (pieces.sums(t.reshape(len(pieces), -1).astype(float)) for t in tables)
-    present = count > 0
-    means = np.where(present, total / np.where(present, count, 1), 0.0)
-    share = np.where(present, work, 0.0)
-    with np.errstate(invalid="ignore", divide="ignore"):
-        weighted = (share * means).sum(axis=1) / share.sum(axis=1)
-        jain = means.sum(axis=1) ** 2 / (present.sum(axis=1) * np.square(means).sum(axis=1))
-    return np.stack([weighted, jain], axis=1)
+    share = np.where(count > 0, work, 0.0)
+    with np.errstate(invalid="ignore"):
+        weights = share / share.sum(axis=1, keepdims=True)
+    return Responses(np.stack([count, total], axis=2), weights, count > 0)
 
 
-def _use(schedule: Schedule, history: History | None, pieces: Pieces) -> tuple[Estimate, Estimate]:
-    """Return the utilisation and the wasted capacity, the servers idle while jobs wait."""
-    if history is None:
-        return NOTHING, NOTHING
-    idle = np.where(history.waiting > 0, schedule.servers - history.busy, 0)
-    gaps = np.diff(history.time)
-    areas = []
-    for rate in (history.busy, idle):
-        upto = np.concatenate([[0.0], np.cumsum(rate[:-1] * gaps)])
-        areas.append(np.diff(np.interp(pieces.edges, history.time, upto)))
+def _areas(schedule: Schedule, history: History | None, pieces: Pieces) -> Areas:
+    """Return the servers summed over time, of the whole log, then of each draw."""
     capacity = schedule.servers * np.diff(pieces.edges)
-    sums = pieces.sums(np.column_stack([*areas, capacity]))
-    used, wasted = pieces.estimates(sums[:, :2] / sums[:, 2:])
-    return used, wasted
+    busy = wasted = np.full(len(pieces), math.nan)
+    if history is not None:
+        gaps = np.diff(history.time)
+
+        def integral(servers: Floats | Ints) -> Floats:
+            upto = np.concatenate([[0.0], np.cumsum(servers[:-1] * gaps)])
+            return np.diff(np.interp(pieces.edges, history.time, upto))
+
+        busy = integral(history.busy)
+        wasted = integral(np.where(history.waiting > 0, schedule.servers - history.busy, 0))
+    return Areas(*pieces.sums(np.column_stack([busy, wasted, capacity])).T)

@@ -58,7 +58,7 @@ DEFAULT_POLICIES = (
     "adaptive-quickswap:overrun=.9",
 )
 LOADS = (0.5, 0.6, 0.7, 0.8, 0.9)
-COMPARED = tuple(each.name for each in QUANTITIES.values() if each.batch_values)
+COMPARED = tuple(each.name for each in QUANTITIES.values() if each.of_responses)
 """Quantities of which differences are offered."""
 FORMAT = 1
 

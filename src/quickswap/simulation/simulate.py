@@ -281,7 +281,7 @@ class _Session:
             completed=completed,
             events=events,
             seconds=self.seconds,
-            **vars(measured),
+            **measured,
         )
         object.__setattr__(result, "_totals", Totals.of(evidence.batches))  # not part of its value
         return result

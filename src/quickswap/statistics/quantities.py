@@ -1,4 +1,4 @@
-"""The quantities of a run, each defined once: name, unit, and how a difference of it is estimated.
+"""The quantities of a run, each defined once: name, unit, formula, and kind of interval.
 
 Results, frames, figures, comparisons and tuning take them from `QUANTITIES`.
 """
@@ -6,42 +6,130 @@ Results, frames, figures, comparisons and tuning take them from `QUANTITIES`.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field, fields
+from functools import cached_property
+from typing import Self
 
 import numpy as np
 from msgspec import Struct
+from numpy.typing import NDArray
 
 from quickswap.errors import QuickswapError, unknown
 from quickswap.model.system import System
 from quickswap.statistics.estimates import Estimate, Floats
 
 __all__ = [
-    *("OVERALL", "PHASES", "QUANTITIES", "RATES", "SHORT_NAMES", "SUMMARIES", "ClassResult"),
-    *(
-        "PhaseResult",
-        "Quantities",
-        "Quantity",
-        "Summary",
-        "batch_values",
-        "quantity_of",
-        "value_of",
-    ),
+    *("OVERALL", "PHASES", "QUANTITIES", "RATES", "SHORT_NAMES", "SUMMARIES", "Areas"),
+    *("ClassResult", "PhaseResult", "Quantities", "Quantity", "Responses", "Summary"),
+    *("batch_values", "quantity_of", "value_of"),
 ]
 
-OVERALL = ("weighted_mean_response_time", "jain_index", "utilisation", "wasted_capacity")
-"""One number for all classes."""
 SUMMARIES = ("response_time", "waiting_time", "slowdown", "bounded_slowdown")
 """Quantities of a job; each class has a `Summary` of each."""
-RATES = ("number_in_system", "number_waiting", "throughput")
-"""Time averages, which each class has."""
 PHASES = ("idle", "1", "2", "3", "4")
 """Phases of MSFQ: empty; heavy jobs; light jobs, all servers taken; light jobs; the drain."""
 _PHASE = "mean_duration_of_phase_"
 
-BatchValues = Callable[[Floats, System, int | None], Floats]
-"""From completions and summed response times, (1 + batches, classes, 2), of all batches and then
-with one left out, to the quantity: (1 + batches, 1). The last argument is the class, None for all.
-"""
+
+@dataclass(frozen=True)
+class Responses:
+    """Response times by class, in rows: those of all batches, then with one left out; or of draws.
+
+    Attributes:
+        table: completions and summed response times: (rows, classes, 2).
+        weights: shares of the classes in the load: (classes) or (rows, classes).
+        present: whether a class has jobs: (rows or 1, classes).
+    """
+
+    table: Floats
+    weights: Floats
+    present: NDArray[np.bool_]
+
+    @classmethod
+    def of(cls, table: Floats, system: System) -> Self:
+        """Return the response times of a simulation from its sums."""
+        return cls(table, np.array(system.load_shares), table[:1, :, 0] > 0)
+
+    @cached_property
+    def means(self) -> Floats:
+        """Mean response times: (rows, classes)."""
+        with np.errstate(invalid="ignore", divide="ignore"):
+            means: Floats = self.table[..., 1] / self.table[..., 0]
+        return means
+
+
+@dataclass(frozen=True)
+class Areas:
+    """Servers summed over time, in server-seconds, in the same rows.
+
+    Attributes:
+        busy: servers in use: (rows).
+        wasted: servers idle while jobs wait: (rows).
+        capacity: all servers: (rows).
+    """
+
+    busy: Floats
+    wasted: Floats
+    capacity: Floats
+
+
+def _mean(responses: Responses) -> Floats:
+    jobs, total = responses.table.sum(axis=1).T
+    with np.errstate(invalid="ignore", divide="ignore"):
+        means: Floats = total / jobs
+    return means
+
+
+def _weighted_mean(responses: Responses) -> Floats:
+    """Classes weighted by their share of the load."""
+    weights = responses.weights
+    weighted: Floats = np.where(weights > 0, weights * responses.means, 0.0).sum(axis=1)
+    return weighted
+
+
+def _jain(responses: Responses) -> Floats:
+    """Jain's index of the mean response times, over the classes present."""
+    means = np.where(responses.present, responses.means, 0.0)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        squares = responses.present.sum(axis=1) * np.square(means).sum(axis=1)
+        index: Floats = means.sum(axis=1) ** 2 / squares
+    return index
+
+
+@dataclass(frozen=True, slots=True)
+class Quantity:
+    """A number that results have.
+
+    Attributes:
+        name: as `Result.quantities` has it.
+        label: in figures, with the unit.
+        short: on the command line, if it has a short name.
+        by_class: whether each class has it.
+        share: whether it is a number from 0 to 1.
+        of_responses: how it follows from response times by class; differences of it are offered.
+        of_areas: how it follows from servers summed over time.
+        near_one: whether it comes close to 1, so its interval is that of log(1 - value).
+        column: of which it is the time average: a sum by class that the core counts.
+        reciprocal: whether it grows like 1 / (1 - load), so its interval is that of 1 / value.
+    """
+
+    name: str
+    label: str
+    short: str | None = None
+    by_class: bool = False
+    share: bool = False
+    of_responses: Callable[[Responses], Floats] | None = None
+    of_areas: Callable[[Areas], Floats] | None = None
+    near_one: bool = False
+    column: str = ""
+    reciprocal: bool = True
+
+    def values(self, responses: Responses, areas: Areas) -> Floats:
+        """Return a quantity of the whole system in each row."""
+        if self.of_responses is not None:
+            return self.of_responses(responses)
+        assert self.of_areas is not None
+        return self.of_areas(areas)
 
 
 class Summary(Struct, frozen=True, forbid_unknown_fields=True):
@@ -108,6 +196,8 @@ class PhaseResult(Struct, frozen=True, forbid_unknown_fields=True):
 class Quantities:
     """Estimates of a simulation or a replay. Estimates have 95 % intervals.
 
+    The metadata of a field define a quantity of the whole system: see `Quantity`.
+
     Attributes:
         policy_label: the policy as tables show it.
         classes: one by one.
@@ -122,10 +212,40 @@ class Quantities:
     policy_label: str
     classes: tuple[ClassResult, ...]
     overall: ClassResult
-    weighted_mean_response_time: Estimate
-    jain_index: Estimate
-    utilisation: Estimate
-    wasted_capacity: Estimate
+    weighted_mean_response_time: Estimate = field(
+        metadata={
+            "label": "weighted mean response time [s]",
+            "short": "weighted",
+            "of_responses": _weighted_mean,
+        }
+    )
+    jain_index: Estimate = field(
+        metadata={
+            "label": "Jain's fairness index",
+            "short": "jain",
+            "share": True,
+            "of_responses": _jain,
+            "near_one": True,
+        }
+    )
+    utilisation: Estimate = field(
+        metadata={
+            "label": "utilisation",
+            "short": "utilisation",
+            "share": True,
+            "of_areas": lambda areas: areas.busy / areas.capacity,
+            "reciprocal": False,
+        }
+    )
+    wasted_capacity: Estimate = field(
+        metadata={
+            "label": "wasted capacity",
+            "short": "wasted",
+            "share": True,
+            "of_areas": lambda areas: areas.wasted / areas.capacity,
+            "reciprocal": False,
+        }
+    )
 
     @property
     def mean_response_time(self) -> Estimate:
@@ -148,52 +268,6 @@ class Quantities:
                     yield each.name, f"{statistic}_{metric}", getattr(summary, statistic)
             for name in RATES:
                 yield each.name, name, getattr(each, name)
-
-
-def _mean(table: Floats, system: System, cls: int | None) -> Floats:
-    chosen = table.sum(axis=1) if cls is None else table[:, cls]
-    with np.errstate(invalid="ignore", divide="ignore"):
-        means: Floats = chosen[:, 1:] / chosen[:, :1]
-    return means
-
-
-def _weighted_mean(table: Floats, system: System, cls: int | None) -> Floats:
-    """Classes weighted by their share of the load."""
-    with np.errstate(invalid="ignore", divide="ignore"):
-        means = table[..., 1] / table[..., 0]
-    weighted: Floats = (means * np.array(system.load_shares)).sum(axis=1, keepdims=True)
-    return weighted
-
-
-def _jain(table: Floats, system: System, cls: int | None) -> Floats:
-    """Jain's index of the mean response times, over the classes present."""
-    with np.errstate(invalid="ignore", divide="ignore"):
-        means = (table[..., 1] / table[..., 0])[:, table[0, :, 0] > 0]
-        squares = means.shape[1] * np.square(means).sum(axis=1, keepdims=True)
-        index: Floats = means.sum(axis=1, keepdims=True) ** 2 / squares
-    return index
-
-
-@dataclass(frozen=True, slots=True)
-class Quantity:
-    """A number that results have.
-
-    Attributes:
-        name: as `Result.quantities` has it.
-        label: in figures, with the unit.
-        short: on the command line, if it has a short name.
-        by_class: whether each class has it.
-        share: whether it is a number from 0 to 1.
-        batch_values: how it follows from the sums of batches, which paired differences need; None
-            where no difference is offered.
-    """
-
-    name: str
-    label: str
-    short: str | None = None
-    by_class: bool = False
-    share: bool = False
-    batch_values: BatchValues | None = None
 
 
 def _summaries() -> Iterator[Quantity]:
@@ -219,26 +293,48 @@ def _summaries() -> Iterator[Quantity]:
                 form.format(words) + unit,
                 short.get((what, statistic)),
                 by_class=True,
-                batch_values=_mean if (statistic, what) == ("mean", "response_time") else None,
+                of_responses=_mean if (statistic, what) == ("mean", "response_time") else None,
             )
 
 
-QUANTITIES = {
+OVERALL = {
+    each.name: Quantity(each.name, **each.metadata) for each in fields(Quantities) if each.metadata
+}
+"""Quantities of the whole system: one number for all classes."""
+RATES = {
     each.name: each
     for each in (
         Quantity(
-            "weighted_mean_response_time",
-            "weighted mean response time [s]",
-            "weighted",
-            batch_values=_weighted_mean,
+            "number_in_system",
+            "mean number in system",
+            "in-system",
+            by_class=True,
+            column="area_in_system",
         ),
-        Quantity("jain_index", "Jain's fairness index", "jain", share=True, batch_values=_jain),
-        Quantity("utilisation", "utilisation", "utilisation", share=True),
-        Quantity("wasted_capacity", "wasted capacity", "wasted", share=True),
+        Quantity(
+            "number_waiting",
+            "mean number waiting",
+            "waiting",
+            by_class=True,
+            column="area_waiting",
+        ),
+        Quantity(
+            "throughput",
+            "throughput [jobs per second]",
+            "throughput",
+            by_class=True,
+            column="completions",
+            reciprocal=False,
+        ),
+    )
+}
+"""Time averages, each a field of `ClassResult`."""
+QUANTITIES = {
+    each.name: each
+    for each in (
+        *OVERALL.values(),
         *_summaries(),
-        Quantity("number_in_system", "mean number in system", "in-system", by_class=True),
-        Quantity("number_waiting", "mean number waiting", "waiting", by_class=True),
-        Quantity("throughput", "throughput [jobs per second]", "throughput", by_class=True),
+        *RATES.values(),
         *(Quantity(f"{_PHASE}{name}", f"mean duration of phase {name} [s]") for name in PHASES),
     )
 }
@@ -261,17 +357,27 @@ def quantity_of(given: object) -> Quantity:
 
 
 def batch_values(quantity: str, table: Floats, system: System, cls: int | None = None) -> Floats:
-    """Return a quantity from the sums of batches: (1 + batches, 1); see `BatchValues`.
+    """Return a quantity from completions and summed response times, of which differences follow.
+
+    Args:
+        quantity: its name.
+        table: sums of all batches, then with one left out: (1 + batches, classes, 2).
+        system: that was simulated.
+        cls: position of the class whose mean response time is meant; default: all jobs.
+
+    Returns:
+        (1 + batches, 1).
 
     Raises:
         QuickswapError: no difference of this quantity is offered.
     """
     found = QUANTITIES.get(quantity) if isinstance(quantity, str) else None
-    values = found.batch_values if found is not None else None
+    values = found.of_responses if found is not None else None
     if values is None:
-        known = [each.name for each in QUANTITIES.values() if each.batch_values]
+        known = [each.name for each in QUANTITIES.values() if each.of_responses]
         unknown("quantity", quantity, known, QuickswapError, argument="quantity")
-    return values(table, system, cls)
+    responses = Responses.of(table if cls is None else table[:, [cls]], system)
+    return values(responses)[:, None]
 
 
 def value_of(result: Quantities, quantity: str, cls: int | None) -> Estimate | None:

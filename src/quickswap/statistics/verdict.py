@@ -23,6 +23,7 @@ from quickswap.statistics.estimates import (
     jackknife,
     pieces,
 )
+from quickswap.statistics.quantities import Areas
 
 __all__ = ["Evidence", "Known", "Status", "Verdict", "judge", "known_stability"]
 
@@ -183,24 +184,22 @@ class Evidence:
         return NORMAL * math.sqrt(variance / float(self.batches.sums.of_system("duration")[0]))
 
     @cached_property
-    def used(self) -> Estimate:
-        """Share of the servers in use."""
-        return self._shares[0]
-
-    @property
-    def wasted(self) -> Estimate:
-        """Share of the servers that are idle while jobs wait."""
-        return self._shares[1]
-
-    @cached_property
-    def _shares(self) -> list[Estimate]:
+    def areas(self) -> Areas:
+        """Servers summed over time: of all batches, then with one left out."""
         sums = self.batches.sums
         in_service = sums.of_classes("area_in_system") - sums.of_classes("area_waiting")
-        busy = (in_service * np.array(self.known.needs)).sum(axis=1)
-        servers = self.known.servers * sums.of_system("duration")
+        return Areas(
+            busy=(in_service * np.array(self.known.needs)).sum(axis=1),
+            wasted=sums.of_system("wasted"),
+            capacity=self.known.servers * sums.of_system("duration"),
+        )
+
+    @cached_property
+    def used(self) -> Estimate:
+        """Share of the servers in use."""
         with np.errstate(invalid="ignore"):  # nothing is left without the only batch
-            shares = np.stack([busy, sums.of_system("wasted")], axis=1) / servers[:, None]
-        return jackknife(shares, self.batches.sizes)
+            shares = self.areas.busy / self.areas.capacity
+        return jackknife(shares[:, None], self.batches.sizes)[0]
 
     @cached_property
     def offered(self) -> float:

@@ -20,7 +20,7 @@ from quickswap.sweeps.record import Failure
 
 __all__ = ["PAIRED", "Cell", "cells_of", "mean_of", "worst"]
 
-PAIRED = tuple(name for name, each in QUANTITIES.items() if each.batch_values and not each.share)
+PAIRED = tuple(name for name, each in QUANTITIES.items() if each.of_responses and not each.share)
 """Quantities by which policies are compared: means of response times; less is better."""
 
 
