@@ -2,10 +2,19 @@
 
 from __future__ import annotations
 
+import ast
 import pickle
+import re
+from collections.abc import Iterator
+from pathlib import Path
 
+import pytest
+
+import quickswap as qs
 from quickswap import QuickswapError
 from quickswap.cli.naming import option
+
+SOURCE = Path(qs.__file__).parent
 
 
 def test_a_sentence_without_a_message() -> None:
@@ -33,3 +42,42 @@ def test_a_message_may_contain_the_advice() -> None:
 def test_an_argument_within_a_message_is_not_its_name() -> None:
     error = QuickswapError("no number of servers", argument="servers", advice="give {servers}")
     assert error.calling(option) == "no number of servers; give --servers."
+
+
+def _advised() -> Iterator[tuple[str, str, str]]:
+    """Return the place, message and advice of each error in the source that has both as text."""
+    for path in sorted(SOURCE.rglob("*.py")):
+        for call in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if not (isinstance(call, ast.Call) and ast.unparse(call.func).endswith("Error")):
+                continue
+            advice = [each.value for each in call.keywords if each.arg == "advice"]
+            if call.args and advice and not isinstance(advice[0], ast.Name):
+                place = f"{path.relative_to(SOURCE)}:{call.lineno}"
+                yield place, ast.unparse(call.args[0]), ast.unparse(advice[0])
+
+
+def test_an_advice_is_not_in_other_words_what_the_message_has_said() -> None:
+    places = list(_advised())
+    assert len(places) > 40
+    for place, message, advice in places:
+        said, adds = (set(re.findall(r"[\w{}]{5,}", text)) for text in (message, advice))
+        inside = advice.strip("f\"'") in message
+        assert inside or adds - said, place
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda: qs.JobClass(1, size=qs.Exponential(mean=1.0)),
+        lambda: qs.load("one-or-all:load=.5,rate=3"),
+        lambda: qs.MSFQ(believed=(1.0, 2.0)),
+        lambda: qs.parse("smash"),
+    ],
+)
+def test_a_message_with_advice_is_one_sentence(call: object) -> None:
+    with pytest.raises(QuickswapError) as caught:
+        call()  # type: ignore[operator]
+    text = str(caught.value)
+    assert caught.value.advice
+    assert text.endswith(f"; {caught.value.advice}.")
+    assert ".;" not in text

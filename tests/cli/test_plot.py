@@ -109,10 +109,10 @@ class TestMistakes:
             ({"metrics": []}, "one or several"),
             ({"policies": "msff"}, "unknown policy: 'msff'.*did you mean 'msf'"),
             ({"policies": "fcfs"}, "no points of policy fcfs: give some of msf, first-fit"),
-            ({"x": "lod"}, "unknown axis: 'lod'.*did you mean 'load'"),
+            ({"x": "lod"}, "unknown x: 'lod'.*did you mean 'load'"),
             (
                 {"x": "window"},
-                "unknown axis: 'window'; known: load, rate, jobs, replications, warmup",
+                "unknown x: 'window'; known: load, rate, jobs, replications, warmup",
             ),
             ({"x": "precision"}, "no point has a number for precision"),
             (

@@ -257,6 +257,12 @@ def test_models_that_are_not_there(model: str, sentence: str) -> None:
         qs.load(model)
 
 
+def test_a_file_may_begin_with_a_byte_order_mark(tmp_path: Path) -> None:
+    path = tmp_path / "m.toml"
+    path.write_text(qs.load("four-class").to_toml(), encoding="utf-8-sig")
+    assert qs.load(path) == qs.load("four-class")
+
+
 def test_files_that_cannot_be_read(tmp_path: Path) -> None:
     with pytest.raises(ModelError, match="cannot be read"):
         qs.load(tmp_path)

@@ -166,7 +166,10 @@ SIMULATE = ["simulate", "four-class", "--jobs", JOBS]
 COMPARE = ["compare", "four-class", "--jobs", JOBS]
 MISTAKES: list[tuple[list[str], str]] = [
     ([*SIMULATE, "--policy", "mfs"], "unknown policy: 'mfs' (did you mean 'msf'?)"),
-    ([*SIMULATE, "--policy", "smash"], "policy smash requires window, as in smash:window=8"),
+    (
+        [*SIMULATE, "--policy", "smash"],
+        "policy smash requires window; give window, as in smash:window=8",
+    ),
     ([*SIMULATE, "--policy", "msfq"], "MSFQ serves systems of two classes"),
     ([*SIMULATE, "--policy", "msf:window=3"], "policy msf has no parameters"),
     (
@@ -180,9 +183,17 @@ MISTAKES: list[tuple[list[str], str]] = [
     ([*SIMULATE, "--engine", "event"], "unknown --engine: 'event' (did you mean 'events'?)"),
     ([*SIMULATE, "--policy", "smash:window=3", "--engine", "jumps"], "does not apply"),
     (["simulate", "four-clas"], "(did you mean 'four-class'?)"),
-    ([*SIMULATE, "--load", "1"], "no policy is stable at 5 or above: lower the rate"),
-    ([*SIMULATE, "--load", "1"], "or allow unstable runs."),
-    ([*COMPARE, "--load", "1"], "or allow unstable runs."),
+    ([*SIMULATE, "--load", "1"], "no policy is stable at 5 or above; lower the rate"),
+    ([*SIMULATE, "--load", "1"], "or give --allow-unstable."),
+    ([*COMPARE, "--load", "1"], "or give --allow-unstable."),
+    ([*SIMULATE, "--load", "x"], "--load is 'x'; it must be a number."),
+    ([*SIMULATE, "--rate", "0"], "--rate must be a positive finite number"),
+    ([*SIMULATE, "--max-in-system", "1"], "give a larger --max-in-system."),
+    ([*COMPARE, "--parquet", "-"], "--parquet is '-'; give a file"),
+    ([*COMPARE, "--plot", "-"], "--plot is '-'; give a file"),
+    ([*SIMULATE, "--policy", "smash:window=1e30"], "window of Smash must be a whole number from 1"),
+    ([*SIMULATE, "--policy", "nmsr:cycle=1e-300"], "cycle of NMSR must be at least 1e-06 s"),
+    ([*SIMULATE, "--policy", "randomized-timers:rate=1e300"], "must be at most 1e+06 ticks"),
     ([*SIMULATE, "--max-in-system", "0"], "--max-in-system is 0; it must be"),
     ([*COMPARE, "--loads", ".5,.7,.50"], "the load 0.5 is given twice: give each once."),
     ([*COMPARE, "--rates", "1,2,1"], "the arrival rate 1 is given twice: give each once."),

@@ -93,6 +93,8 @@ def _sentence(error: Exception) -> str:
         return "standard input (-) is not an input: write it to a file first, and give the file."
     if isinstance(error, CoercionError) and error.msg and error.token:  # of our own converters
         return f"{error.token.keyword} is {error.token.value!r}; {error.msg}."
+    if isinstance(error, CoercionError) and error.target_type is float and error.token:
+        return f"{error.token.keyword} is {error.token.value!r}; it must be a number."
     message = error.calling(option) if isinstance(error, QuickswapError) else str(error)
     return " ".join(message.split())
 

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from quickswap.cli.options import Model, Scale, Whole, check_writable, chosen
+from quickswap.cli.options import File, Model, Scale, Whole, check_writable, chosen
 from quickswap.cli.running import progress
 
 if TYPE_CHECKING:
@@ -34,7 +33,7 @@ def analyze(
     *,
     threshold: Whole | None = None,
     scale: Scale | None = None,
-    plot: Path | None = None,
+    plot: File = None,
     json: bool = False,
 ) -> None:
     """Compute without simulation: stability, mean response times, thresholds.

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from functools import partial
 from itertools import chain
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from quickswap.cli.options import (
@@ -43,7 +42,7 @@ def compare(
     settings: SettingOptions | None = None,
     threads: Threads = None,
     debug: Debug = False,
-    plot: Path | None = None,
+    plot: File = None,
     csv: Quantities = None,
     json: Output = None,
     parquet: File = None,

@@ -91,7 +91,7 @@ Words = Annotated[
 ]
 Output = Annotated[Path | None, Parameter(allow_leading_hyphen=True)]
 """A file to write, or - for standard output."""
-File = Annotated[Path | None, Parameter(converter=_file)]
+File = Annotated[Path | None, Parameter(converter=_file, allow_leading_hyphen=True)]
 """A file to write that is not text."""
 
 Model = Annotated[

@@ -111,7 +111,7 @@ def _is_file(name: str) -> bool:
 
 def _text(path: Path) -> str:
     try:
-        return path.read_text(encoding="utf-8")
+        return path.read_text(encoding="utf-8-sig")  # editors on Windows begin a file with a mark
     except FileNotFoundError:
         advice = f"give a TOML file or a preset: {', '.join(OPTIONS)}"
         raise ModelError(f"there is no file {path}; {advice}.", given=path, advice=advice) from None
@@ -180,17 +180,17 @@ def _system(document: Mapping[str, Any]) -> System:
     given = {key: document[key] for key in ("arrival_rate", "load") if key in document}
     if len(given) > 1:
         raise ModelError(
-            "a model takes arrival_rate or load for all classes, not both.",
+            "a model takes arrival_rate or load for all classes, not both",
             ("load",),
             argument="load of a model",
             given=given["load"],
-            advice="give arrival_rate or load",
+            advice="omit one of them",
         )
     if shared and not given:
         raise ModelError(
-            "a model whose classes give shares requires arrival_rate or load.",
+            "a model whose classes give shares requires arrival_rate or load",
             argument="arrival_rate of a model",
-            advice="give arrival_rate or load",
+            advice="give one of them",
         )
     base = {key: document[key] for key in ("servers",) if key in document}
     system = System.from_dict(base if classes is None else {**base, "classes": classes})
@@ -213,10 +213,10 @@ def _rates(classes: Any) -> tuple[Any, bool]:
             check_keys(each, "a class", CLASS_KEYS)
         if shared and position not in shared:
             raise ModelError(
-                "either all classes give their share or none does.",
+                "either all classes give their share or none does",
                 where,
                 argument="share of a class",
-                advice="give a share for each class or for none",
+                advice="add the ones that are missing, or give rates instead",
             )
         if not shared:
             result.append(each)
@@ -224,11 +224,11 @@ def _rates(classes: Any) -> tuple[Any, bool]:
         for key in ("arrival_rate", "arrivals"):
             if key in each:
                 raise ModelError(
-                    f"a class gives its share or {key}, not both.",
+                    f"a class gives its share or {key}, not both",
                     (*where, key),
                     argument=f"{key} of a class",
                     given=each[key],
-                    advice=f"give share or {key}",
+                    advice="omit one of them",
                 )
         with inside(*where, "share"):
             rate = positive(each["share"], "share of a class")
@@ -243,10 +243,10 @@ def _with_options(
     numbers = {key: _number(value) for key, value in options.items()}
     if "rate" in options and "load" in options:
         raise ModelError(
-            f"preset {name} takes rate or load, not both.",
+            f"preset {name} takes rate or load, not both",
             argument=f"load of preset {name}",
             given=options["load"],
-            advice="give rate or load",
+            advice="omit one of them",
         )
     if not {"rate", "load"} & set(options) and {"k", "p1"} & set(options):
         document["load"] = _system(document).load  # the load of the preset is kept

@@ -128,10 +128,10 @@ def _arrivals(rate: object, arrivals: object) -> Arrivals:
     """Return the arrival process from either argument."""
     if (rate is None) == (arrivals is None):
         raise ModelError(
-            "a job class takes either arrival_rate or arrivals.",
+            "a job class takes either arrival_rate or arrivals",
             argument="arrivals",
             given=arrivals,
-            advice="give arrival_rate or arrivals",
+            advice="give one of them" if arrivals is None else "omit one of them",
         )
     if arrivals is None:
         with inside("arrival_rate"):

@@ -106,13 +106,19 @@ class System:
         return largest_rate(self.servers, self.needs, works)
 
     @property
+    def mean_size(self) -> float:
+        """Mean size of all jobs, seconds."""
+        sizes = (each.size.mean for each in self.classes)
+        return math.fsum(map(math.prod, zip(self.job_shares, sizes, strict=True)))
+
+    @property
     def one_or_all(self) -> bool:
         """Whether there are two classes, one that needs one server and one that needs them all."""
         return sorted(self.needs) == [1, self.servers] and self.servers > 1
 
     def with_rate(self, total: float) -> System:
         """Return this system with all rates scaled in proportion to `total` arrivals per second."""
-        return self._faster(positive(total, "arrival rate") / self.arrival_rate)
+        return self._faster(positive(total, "rate") / self.arrival_rate)
 
     def with_load(self, rho: float) -> System:
         """Return this system with all rates scaled in proportion to the load `rho`, above 0."""

@@ -104,7 +104,7 @@ def variable_of(given: str | None, points: Sequence[StoredPoint]) -> Variable:
             *(each for each in SETTINGS if _values(each, "setting", points)),
         ]
         known = ["load", "rate", *(each.replace("_", "-") for each in numbers)]
-        unknown("axis", given, known, QuickswapError)
+        unknown("x", given, known, QuickswapError, argument="x")
     axis = _scaled(name, "parameter" if name in parameters else "setting", points)
     if all(axis.value(each) is None for each in points):
         raise QuickswapError(f"no point has a number for {name}: draw against load or rate.")

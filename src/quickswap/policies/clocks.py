@@ -6,7 +6,6 @@ of the jobs: equal seeds give equal results, and all policies serve the same job
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from typing import ClassVar, final
 
@@ -14,6 +13,12 @@ from quickswap._check import boolean, positive
 from quickswap.errors import PolicyError, invalid
 from quickswap.model.system import System
 from quickswap.policies.base import Policy
+
+FASTEST = 1e6
+"""Most ticks, or least part of a cycle, in the mean size of a job.
+
+A run would never end with clocks so fast that time does not advance between two ticks.
+"""
 
 
 @final
@@ -56,6 +61,10 @@ class NMSR(Policy):
     def _parameters(self, system: System) -> dict[str, object]:
         from quickswap.policies.cycles import best_cycle, schedules
 
+        least = system.mean_size / FASTEST
+        if self.cycle is not None and self.cycle < least:
+            allowed = f"at least {least:g} s, a millionth of the mean size"
+            raise invalid("cycle of NMSR", self.cycle, allowed, PolicyError)
         found = schedules(system)
         cycle = best_cycle(system, found) if self.cycle is None else self.cycle
         return {
@@ -103,8 +112,10 @@ class RandomizedTimers(Policy):
 
     def _parameters(self, system: System) -> dict[str, object]:
         means = [each.size.mean for each in system.classes]
-        shares = zip(system.job_shares, means, strict=True)
-        mean = math.fsum(share * mean for share, mean in shares)
+        mean = system.mean_size
+        if self.rate is not None and self.rate > FASTEST / mean:
+            allowed = f"at most {FASTEST / mean:g} ticks per second, a million in the mean size"
+            raise invalid("rate of RandomizedTimers", self.rate, allowed, PolicyError)
         return {"rate": 1 / mean if self.rate is None else self.rate, "means": means}
 
     def _details(self) -> list[str]:

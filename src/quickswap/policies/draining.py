@@ -94,10 +94,10 @@ class Backfilling:
             return cls(risk, most, None)
         if not (risk or most):
             raise PolicyError(
-                f"believed of {policy} requires overrun or backfill: give one of them.",
+                f"believed of {policy} requires overrun or backfill",
                 argument=f"believed of {policy}",
                 given=believed,
-                advice="give overrun or backfill",
+                advice="give one of them",
             )
         what = f"believed of {policy}"
         listed = items(believed)
@@ -126,6 +126,7 @@ class Backfilling:
             raise PolicyError(
                 f"believed must contain one factor for each class, {len(system.classes)}, "
                 f"not {len(factors)}.",
+                argument="believed",
                 given=self.believed,
                 allowed=f"{len(system.classes)} factors, one for each class",
             )

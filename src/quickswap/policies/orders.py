@@ -11,6 +11,9 @@ from quickswap.errors import PolicyError
 from quickswap.model.system import System
 from quickswap.policies.base import Policy
 
+LARGEST = 2**63 - 1
+"""Largest finite window that the core can count to."""
+
 
 @final
 @dataclass(frozen=True, slots=True)
@@ -76,7 +79,7 @@ class Smash(Policy):
         if self.window is not None:
             endless = real(self.window) == math.inf
             window = (
-                None if endless else whole(self.window, "window of Smash", 1, None, PolicyError)
+                None if endless else whole(self.window, "window of Smash", 1, LARGEST, PolicyError)
             )
             object.__setattr__(self, "window", window)
 

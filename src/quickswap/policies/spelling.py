@@ -75,7 +75,7 @@ def _parse(text: str) -> Policy:
     for key, default in parameters.items():
         if default is MISSING and key not in given:
             raise PolicyError(
-                f"policy {plain} requires {key}, as in {plain}:{key}=8.",
+                f"policy {plain} requires {key}",
                 argument=f"{key} of policy {plain}",
                 advice=f"give {key}, as in {plain}:{key}=8",
             )

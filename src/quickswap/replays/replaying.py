@@ -12,7 +12,7 @@ from dataclasses import fields, replace
 from itertools import pairwise
 from typing import Any, Unpack
 
-from quickswap._check import items, real
+from quickswap._check import factor, items, real
 from quickswap._words import counted
 from quickswap.engine._core import replay as serve
 from quickswap.engine.custom import CustomPolicy, as_policy, custom_name, label
@@ -174,9 +174,9 @@ def replay_all(
     if not factors:
         allowed = "a list of numbers"
         raise QuickswapError(argument="load_factors", given=load_factors, allowed=allowed)
-    numbers = sorted(value for each in factors if (value := real(each)) is not None)
+    numbers = sorted(factor(each, "load_factors", QuickswapError) for each in factors)
     for low, high in pairwise(numbers):
-        if low > 0 and high < low * (1 + APART):
+        if high < low * (1 + APART):
             raise QuickswapError(
                 f"load_factors contains {low:.12g} and {high:.12g}, which differ by less than 0.1 "
                 "%",

@@ -170,10 +170,10 @@ class _Session:
             if not evidence.batches.runs:
                 raise QuickswapError(
                     f"no job has completed under {label(self.policy)}: the policy never starts a "
-                    "job, or the limit is too low: allow more jobs.",
+                    "job, or too few are allowed in the system",
                     argument="max_in_system",
                     given=self.inputs.max_in_system,
-                    advice="allow more jobs",
+                    advice="correct the policy, or give a larger {max_in_system}",
                 )
             if "crowded" in reasons:
                 stop = Stop.UNSTABLE if evidence.unstable else Stop.CROWDED
@@ -297,14 +297,13 @@ def refuse_unstable(systems: Sequence[System], capacity: float | None = None) ->
     for each in systems:
         if each.arrival_rate >= limit:
             rate = counted(each.arrival_rate, "job", ".6g")
-            advice = "lower the rate, or allow unstable runs"
             raise UnstableError(
                 f"at load {load_words(each.load)} the arrival rate is {rate} per second, and no "
-                f"policy is stable at {limit:.6g} or above: {advice}.",
+                f"policy is stable at {limit:.6g} or above",
                 argument="arrival rate",
                 given=each.arrival_rate,
                 allowed=f"below {limit:.6g} jobs per second",
-                advice=advice,
+                advice="lower the rate, or give {allow_unstable}",
             )
 
 

@@ -187,7 +187,7 @@ def _document(path: str | Path) -> tuple[Path, dict[str, Any], list[dict[str, An
     """Return a path, its top-level keys, and its `[[grid]]` tables, or one that is empty."""
     file = checked_path(path)
     try:
-        document = tomllib.loads(file.read_text(encoding="utf-8"))
+        document = tomllib.loads(file.read_text(encoding="utf-8-sig"))
     except tomllib.TOMLDecodeError as error:
         raise QuickswapError(f"{file} is not valid TOML: {error}.") from None
     except UnicodeDecodeError:
