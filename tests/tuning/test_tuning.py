@@ -329,7 +329,7 @@ class TestSameAgain:
         ({"threads": 0}, "threads is 0"),
         ({"store": 5}, "5"),
         ({"policies": []}, "policies is empty"),
-        ({"policies": 5}, "policies must be a list"),
+        ({"policies": 5}, "policies is 5; it must be a list"),
         ({"policies": "msfq"}, r"MSFQ.* cannot be a candidate: MSFQ serves systems of two classes"),
         ({"policies": "smash:window=[1..2000]"}, "policies has 2,000 candidates"),
         ({"policies": "msf:threshold=1"}, "no parameters"),

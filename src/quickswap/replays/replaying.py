@@ -12,7 +12,7 @@ from dataclasses import fields, replace
 from itertools import pairwise
 from typing import Any, Unpack
 
-from quickswap._check import factor, items, real
+from quickswap._check import factor, items
 from quickswap._words import counted
 from quickswap.engine._core import replay as serve
 from quickswap.engine.custom import CustomPolicy, as_policy, custom_name, label
