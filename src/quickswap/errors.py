@@ -100,6 +100,7 @@ class _Argument:
     """An argument in an advice: `unit="node"` in Python, `--unit node` as an option.
 
     A value such as `size=runtime` is an item of a mapping: `columns={"size": runtime}` in Python.
+    The value `True` is that of a flag: `--allow-unstable`, and `allow_unstable=True` in Python.
     """
 
     name: str
@@ -107,7 +108,9 @@ class _Argument:
 
     def __format__(self, value: str) -> str:
         if self.option is not None:
-            return f"{self.option(self.name)} {value}".rstrip()
+            return f"{self.option(self.name)} {value.removeprefix('True')}".rstrip()
+        if value == "True":
+            return f"{self.name}=True"
         key, equals, item = value.partition("=")
         if equals:
             return f'{self.name}={{"{key}": {item}}}'

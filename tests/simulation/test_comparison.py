@@ -109,7 +109,7 @@ def test_errors_carry_fields() -> None:
         assert error.argument == argument
         assert error.given is not None
         assert error.allowed or error.advice
-        assert error.advice in str(error)
+        assert error.advice.partition("{")[0] in str(error)
 
 
 class TestBest:

@@ -57,12 +57,18 @@ class TestTooShort:
         assert asked is not None
         assert qs.simulate(single(0.95), "fcfs", jobs=int(asked[1].replace(",", ""))).stable
 
-    def test_sizes_whose_largest_are_not_seen(self) -> None:
-        """The fourth moment is 83,521 times the square of the second."""
-        system = qs.System(1, [qs.JobClass(1, 0.5, qs.LogNormal(mean=1.0, scv=16.0))])
-        verdict = qs.simulate(system, "fcfs", jobs=400_000).verdict
+    @pytest.mark.parametrize(("scv", "jobs"), [(16.0, 4_000_000), (8.0, 1_000_000), (4.0, 100_000)])
+    def test_sizes_whose_largest_are_not_seen(self, scv: float, jobs: int) -> None:
+        """Means of lognormal sizes: intervals from so many jobs contain them too rarely."""
+        system = qs.System(1, [qs.JobClass(1, 0.5, qs.LogNormal(mean=1.0, scv=scv))])
+        verdict = qs.simulate(system, "fcfs", jobs=jobs).verdict
         assert verdict.status == "too short"
         assert "largest" in verdict.reason
+        asked = re.search(r"simulate more jobs, about ([\d,]+)", verdict.reason)
+        assert asked is not None
+        # the relative half-width of the second moment is 1.96 sqrt(E[S^4] / E[S^2]^2 / jobs)
+        needed = (1.96 / 0.06) ** 2 * (1 + scv) ** 4
+        assert 0.5 * needed < int(asked[1].replace(",", "")) < 2 * needed
 
 
 @pytest.mark.filterwarnings("ignore::quickswap.InfiniteVarianceWarning")

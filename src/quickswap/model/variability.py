@@ -14,7 +14,7 @@ from quickswap.model.arrivals import Renewal
 from quickswap.model.jobclass import JobClass
 from quickswap.model.system import System
 
-__all__ = ["bursty", "dispersion", "heavy", "remarks", "scatter"]
+__all__ = ["bursty", "dispersion", "heavy", "remarks", "scatter", "tail_scatter"]
 
 
 def dispersion(system: System) -> float:
@@ -43,6 +43,20 @@ def scatter(system: System, order: int) -> float:
         for p in (order, 2 * order)
     )
     return square / mean**2 if math.isfinite(square) and mean > 0 else math.inf
+
+
+def tail_scatter(system: System) -> float:
+    """Return the part of `scatter(system, 2)` by which sizes are more variable than exponential.
+
+    The fourth moment of an exponential size is six times the square of its second moment.
+    """
+    mean = math.fsum(c.arrival_rate * float(c.need) ** 2 * c.size.moment(2) for c in system.classes)
+    excess = math.fsum(
+        c.arrival_rate * float(c.need) ** 4 * max(c.size.moment(4) - 6 * c.size.moment(2) ** 2, 0.0)
+        for c in system.classes
+        if math.isfinite(c.size.moment(2))
+    )
+    return excess / mean**2 if math.isfinite(mean) and mean > 0 else math.inf
 
 
 def heavy(system: System) -> bool:

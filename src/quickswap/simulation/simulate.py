@@ -303,7 +303,7 @@ def refuse_unstable(systems: Sequence[System], capacity: float | None = None) ->
                 argument="arrival rate",
                 given=each.arrival_rate,
                 allowed=f"below {limit:.6g} jobs per second",
-                advice="lower the rate, or give {allow_unstable}",
+                advice="lower the rate, or give {allow_unstable:True}",
             )
 
 
