@@ -52,9 +52,8 @@ def between(value: object, argument: str, low: float, high: float) -> float:
     number = real(value)
     if number is None or not low < number < high:
         kind = "a number " if number is None else ""
-        allowed = (
-            f"{kind}above {low} and below {high}" if high < math.inf else "finite and positive"
-        )
+        upper = f"below {high}" if high < math.inf else "finite"
+        allowed = f"{kind}above {low} and {upper}"
         raise QuickswapError(argument=argument, given=value, allowed=allowed)
     return number
 
