@@ -129,6 +129,7 @@ MISTAKES = [
     (["--load-factors", "1,1.0000000001"], "1 and 1.0000000001, which differ"),
     (["--report", "-"], "--report"),
     (["--report", "--debug"], "--report"),
+    (["--json", "--debug"], "--json"),
     (["--from", "2030-01-01"], "--from"),
     (["--format", "csv"], "give --format swf or omit it."),
     (["--warmup", ".9", "--cooldown", ".09999"], "no job is measured: all were submitted in the"),

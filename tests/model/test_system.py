@@ -212,7 +212,7 @@ BAD: list[tuple[Callable[[], object], str]] = [
     (lambda: qs.System(2.5, [qs.JobClass(1, 1, UNIT)]), "not 2.5"),  # type: ignore[arg-type]  # wrong on purpose
     (lambda: system(3, (4, 1.0)), "need of class 0 must be .* from 1 to 3, .* not 4"),
     (lambda: qs.System(3, [qs.JobClass(1, 1, UNIT, "a")] * 2), "'a' is given to two classes"),
-    (lambda: system(3, (1, 1.0)).with_rate(0), "arrival rate must be a positive"),
+    (lambda: system(3, (1, 1.0)).with_rate(0), "rate must be a positive"),
     (lambda: system(3, (1, 1.0)).with_load(-0.5), "load must be a positive"),
     (lambda: qs.System.from_dict({"servers": 3}), "requires the key classes"),
     (lambda: qs.System.from_dict({"server": 3}), "unknown key of a system.*did you mean 'servers'"),

@@ -74,6 +74,13 @@ def _file(_: Any, tokens: Sequence[Token]) -> Path:
     """Read the name of a file that is not text."""
     if tokens[0].value == "-":
         raise ValueError("give a file, as it is not text")
+    return _output(_, tokens)
+
+
+def _output(_: Any, tokens: Sequence[Token]) -> Path:
+    """Read the name of a file, or -; another option is not taken for a name."""
+    if tokens[0].value.startswith("-") and tokens[0].value != "-":
+        raise ValueError("give a file; write ./ before a name that begins with -")
     return Path(tokens[0].value)
 
 
@@ -89,7 +96,7 @@ Seeds = Annotated[
 Words = Annotated[
     tuple[str, ...], Parameter(converter=_words, n_tokens=1, allow_repeating=False, metavar="NAMES")
 ]
-Output = Annotated[Path | None, Parameter(allow_leading_hyphen=True)]
+Output = Annotated[Path | None, Parameter(converter=_output, allow_leading_hyphen=True)]
 """A file to write, or - for standard output."""
 File = Annotated[Path | None, Parameter(converter=_file, allow_leading_hyphen=True)]
 """A file to write that is not text."""
