@@ -35,7 +35,9 @@ class Row:
     """A quantity at a point. Times are in seconds, rates in jobs per second.
 
     Attributes:
-        series, policy, method: as in `Series`; the policy's spelling at this point.
+        series: label of the line.
+        policy: spelling of the policy at this point.
+        method: as in `Series`.
         x: value of the axis.
         rate, load: of the system.
         cls, quantity: as in `Result.quantities`.

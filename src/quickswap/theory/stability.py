@@ -73,7 +73,7 @@ class Stability:
 
 
 def stability(system: System | str | Path, policy: Policy | str) -> Stability:
-    """Return what is known about the stability of `policy`, or its spelling, on `system`.
+    """Return what is known about the stability of a policy, or its spelling, on a system.
 
     Raises:
         PolicyError: the policy cannot serve this system, or is not a policy of quickswap.

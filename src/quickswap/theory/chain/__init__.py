@@ -106,7 +106,7 @@ def exact(
     tolerance: float = 1e-9,
     max_states: int = 1_000_000,
 ) -> Chain:
-    """Return the mean response times of `policy` on `system`.
+    """Return the mean response times of a policy on a system.
 
     Every nonpreemptive policy is covered whose decisions depend on the numbers of jobs, or on the
     order of arrival. If the order matters there are many states, and the system must be very small,
