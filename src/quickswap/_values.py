@@ -25,7 +25,7 @@ class Value:
                 object.__setattr__(self, name, math.nan)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        names = [each.name for each in fields(self) if each.init]  # type: ignore[arg-type]  # as above
+        names = [each.name for each in fields(self) if each.init]  # type: ignore[arg-type]  # a dataclass
         return _rebuilt, (type(self), {name: getattr(self, name) for name in names})
 
 

@@ -142,7 +142,7 @@ MISTAKES = [
     (["show", "borg-b", "--servers", "1000"], "need 2000: give 2000 or more"),
     (["show", "borg-c"], "did you mean 'borg-b'?"),
     (["show", "one-or-all:k=0"], "k of preset one-or-all must be a whole number"),
-    (["show", "nowhere.toml"], "there is no file nowhere.toml"),
+    (["show", "nowhere.toml"], "nowhere.toml does not exist"),
 ]
 
 

@@ -244,7 +244,7 @@ ELSEWHERE = [
     ("four-class:rate=abc", "rate of preset four-class must be .* not 'abc'"),
     ("four-class:load=-1", "load of preset four-class must be a positive"),
     ("borg-b:rate=1,load=1", "rate or load, not both"),
-    ("nowhere.toml", "there is no file nowhere.toml; give a TOML file or a preset: one-or-all"),
+    ("nowhere.toml", "nowhere.toml does not exist; give a TOML file or a preset: one-or-all"),
     ("x" * 5000, "unknown model, neither a file nor a preset"),
     ("x" * 5000 + ".toml", "cannot be read: File name too long"),
     ("a\0.toml", "cannot be read: embedded null"),

@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 
 import quickswap as qs
+from quickswap.model.variability import scatter
 from quickswap.statistics.paired import Outcome, best_of, outcome_of
 from verification.known import FOUR
 from verification.systems import every_distribution, single
@@ -69,6 +70,21 @@ class TestTooShort:
         # the relative half-width of the second moment is 1.96 sqrt(E[S^4] / E[S^2]^2 / jobs)
         needed = (1.96 / 0.06) ** 2 * (1 + scv) ** 4
         assert 0.5 * needed < int(asked[1].replace(",", "")) < 2 * needed
+
+
+@pytest.mark.parametrize("unit", [1e-98, 1e-60, 1e-20, 1e20, 1e98])
+@pytest.mark.parametrize("order", [2, 3])
+def test_variability_does_not_depend_on_the_unit_of_time(order: int, unit: float) -> None:
+    def system(unit: float) -> qs.System:
+        sizes = qs.LogNormal(mean=unit, scv=2.0), qs.Deterministic(0.5 * unit)
+        return qs.System(2, [qs.JobClass(n, 0.5 / unit, size) for n, size in enumerate(sizes, 1)])
+
+    for less in (0.0, 6.0):
+        expected = scatter(system(1.0), order, less)
+        assert expected > 0
+        assert scatter(system(unit), order, less) / unit == pytest.approx(expected)
+    verdict = qs.simulate(system(unit), "fcfs", jobs=2000).verdict.status
+    assert verdict == qs.simulate(system(1.0), "fcfs", jobs=2000).verdict.status
 
 
 @pytest.mark.filterwarnings("ignore::quickswap.InfiniteVarianceWarning")

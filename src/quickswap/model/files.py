@@ -114,7 +114,7 @@ def _text(path: Path) -> str:
         return path.read_text(encoding="utf-8-sig")  # editors on Windows begin a file with a mark
     except FileNotFoundError:
         advice = f"give a TOML file or a preset: {', '.join(OPTIONS)}"
-        raise ModelError(f"there is no file {path}; {advice}.", given=path, advice=advice) from None
+        raise ModelError(f"{path} does not exist; {advice}.", given=path, advice=advice) from None
     except (OSError, ValueError) as error:  # ValueError: a zero byte in the name
         reason = getattr(error, "strerror", None) or str(error)
         if isinstance(error, UnicodeDecodeError):

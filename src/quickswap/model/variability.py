@@ -14,7 +14,7 @@ from quickswap.model.arrivals import Renewal
 from quickswap.model.jobclass import JobClass
 from quickswap.model.system import System
 
-__all__ = ["bursty", "dispersion", "heavy", "remarks", "scatter", "tail_scatter"]
+__all__ = ["bursty", "dispersion", "heavy", "remarks", "scatter"]
 
 
 def dispersion(system: System) -> float:
@@ -32,31 +32,32 @@ def _dispersion(each: JobClass) -> float:
     return each.arrival_rate * float(each.need) ** 2 * (size.var + scv * size.mean**2)
 
 
-def scatter(system: System, order: int) -> float:
+def scatter(system: System, order: int, less: float = 0.0) -> float:
     """Return the squared coefficient of variation of the sum of (need x size)^order over arrivals.
 
     For arrivals of one second, in seconds; over t seconds it is this value over t. Infinite if a
     moment is.
+
+    Args:
+        system: whose jobs arrive.
+        order: of the moment.
+        less: part that is left out in each class, times the square of its moment. With order 2 and
+            6.0 the rest is the part by which sizes are more variable than exponential sizes, whose
+            E[S^4] is 6 E[S^2]^2.
     """
-    mean, square = (
-        math.fsum(c.arrival_rate * float(c.need) ** p * c.size.moment(p) for c in system.classes)
-        for p in (order, 2 * order)
-    )
-    return square / mean**2 if math.isfinite(square) and mean > 0 else math.inf
-
-
-def tail_scatter(system: System) -> float:
-    """Return the part of `scatter(system, 2)` by which sizes are more variable than exponential.
-
-    The fourth moment of an exponential size is six times the square of its second moment.
-    """
-    mean = math.fsum(c.arrival_rate * float(c.need) ** 2 * c.size.moment(2) for c in system.classes)
-    excess = math.fsum(
-        c.arrival_rate * float(c.need) ** 4 * max(c.size.moment(4) - 6 * c.size.moment(2) ** 2, 0.0)
-        for c in system.classes
-        if math.isfinite(c.size.moment(2))
-    )
-    return excess / mean**2 if math.isfinite(mean) and mean > 0 else math.inf
+    unit = max(each.size.mean for each in system.classes)
+    usual = 1e-15 < unit < 1e15  # powers of other sizes in seconds overflow or underflow
+    mean = square = 0.0
+    for each in system.classes:
+        size = each.size if usual else each.size.scaled(1 / unit)
+        moment = size.moment(order)
+        if math.isinf(moment):
+            return math.inf
+        power = float(each.need) ** order
+        mean += each.arrival_rate * power * moment
+        rest = max(size.moment(2 * order) - less * moment**2, 0.0)
+        square += each.arrival_rate * power**2 * rest
+    return square / mean**2
 
 
 def heavy(system: System) -> bool:

@@ -12,7 +12,7 @@ import numpy as np
 
 from quickswap._words import counted, load_words
 from quickswap.model.system import System
-from quickswap.model.variability import dispersion, scatter, tail_scatter
+from quickswap.model.variability import dispersion, scatter
 from quickswap.policies import Policy
 from quickswap.statistics.estimates import (
     CONFIDENCE,
@@ -172,7 +172,7 @@ def known_stability(system: System, policy: object) -> Known:
         limit=limit,
         dispersion=dispersion(system),
         scatter=scatter(system, 2),
-        tails=tail_scatter(system),
+        tails=scatter(system, 2, less=6.0),
     )
 
 
