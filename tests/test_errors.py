@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import pickle
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -81,3 +81,24 @@ def test_a_message_with_advice_is_one_sentence(call: object) -> None:
     assert caught.value.advice
     assert text.endswith(f"; {caught.value.advice}.")
     assert ".;" not in text
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda: qs.load("bogus"),
+        lambda: qs.load("four-class:bogus=1"),
+        lambda: qs.parse("bogus"),
+        lambda: qs.parse("msfq:bogus=1"),
+        lambda: qs.System.from_dict({"bogus": 1}),
+        lambda: qs.simulate("four-class", "msf", bogus=1),  # type: ignore[call-arg]  # wrong on purpose
+        lambda: qs.Grid("four-class", "msf", bogus=1),
+    ],
+)
+def test_an_unknown_name_has_all_fields(call: Callable[[], object]) -> None:
+    with pytest.raises(QuickswapError, match=r"^unknown .*bogus.*; known: ") as caught:
+        call()
+    error = caught.value
+    assert error.argument
+    assert error.given == "bogus"
+    assert error.allowed in str(error)

@@ -12,9 +12,11 @@ from typing import SupportsFloat
 from quickswap.errors import ModelError, QuickswapError, invalid, unknown
 
 __all__ = [
+    "between",
     "boolean",
     "check_keys",
     "factor",
+    "flag",
     "integer",
     "items",
     "number",
@@ -60,7 +62,7 @@ def numbers(values: object, what: str, low: float = -math.inf) -> tuple[float, .
     given = items(values)
     if not given:
         raise invalid(what, values, "a list of at least one number")
-    return tuple(number(value, f"each of {what}", low) for value in given)
+    return tuple(number(value, f"an item of {what}", low) for value in given)
 
 
 def whole(
@@ -79,6 +81,25 @@ def whole(
         upper = f" from {low} to {high}" if high is not None else f" of at least {low}"
         raise invalid(what, value, f"a whole number{upper}", error)
     return result
+
+
+def between(
+    value: object, what: str, low: float, high: float, error: type[QuickswapError] = ModelError
+) -> float:
+    """Return `value` as a float above `low` and below `high`."""
+    result = real(value)
+    if result is None or not low < result < high:
+        kind = "a number " if result is None else ""
+        upper = f"below {high}" if high < math.inf else "finite"
+        raise invalid(what, value, f"{kind}above {low} and {upper}", error)
+    return result
+
+
+def flag(value: object, what: str, error: type[QuickswapError] = ModelError) -> bool:
+    """Return `value` as True or False; 1, "yes" and None are not accepted."""
+    if not boolean(value):
+        raise invalid(what, value, "True or False", error)
+    return bool(value)
 
 
 def integer(value: object) -> int | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from quickswap.errors import QuickswapError
+from quickswap.errors import QuickswapError, invalid
 
 __all__ = ["counted", "load_words", "plural", "split"]
 
@@ -22,11 +22,8 @@ def split(text: str, what: str, error: type[QuickswapError]) -> tuple[str, dict[
         key, equals, value = (word.strip() for word in part.partition("="))
         key = key.replace("-", "_")
         if not equals:
-            raise error(
-                f"{part.strip()!r} in {what} {text!r} must be key=value, with commas between them.",
-                given=part.strip(),
-                allowed="key=value, with commas between them",
-            )
+            given, allowed = part.strip(), "key=value, with commas between them"
+            raise invalid(f"an option of {what} {text!r}", given, allowed, error)
         if key in result:
             raise error(
                 f"{key} is given twice in {what} {text!r}.", given=text, allowed=f"one {key}"

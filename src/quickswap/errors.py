@@ -184,10 +184,8 @@ def invalid(
     *,
     advice: str = "",
 ) -> QuickswapError:
-    """Return the error about the value of an argument, with the sentence that its fields make."""
-    remedy = f": {advice}" if advice else ""
-    message = f"{argument} must be {allowed}, not {shown(given)}{remedy}."
-    return error(message, where, argument=argument, given=given, allowed=allowed, advice=advice)
+    """Return the error about the value of an argument; the sentence is made from its fields."""
+    return error(where=where, argument=argument, given=given, allowed=allowed, advice=advice)
 
 
 def unknown(
@@ -198,18 +196,16 @@ def unknown(
     where: tuple[Key, ...] = (),
     argument: str = "",
 ) -> NoReturn:
-    """Raise `error` for an unknown name, with the nearest known name and the list of all names."""
-    names = list(known)
-    message = unknown_message(kind, given, names)
-    raise error(message, where, argument=argument, given=given, allowed=", ".join(names))
+    """Raise `error` for an unknown name, with the nearest known name and the list of all names.
 
-
-def unknown_message(kind: str, given: object, known: Iterable[str]) -> str:
-    """Return the message of `unknown`."""
+    The argument at fault is by default the kind of name.
+    """
     import difflib
 
     names = list(known)
     word = given.lower() if isinstance(given, str) else ""
     near = difflib.get_close_matches(word, names, n=1, cutoff=0.5)
     hint = f" (did you mean {near[0]!r}?)" if near else ""
-    return f"unknown {kind}: {shown(given)}{hint}; known: {', '.join(names)}."
+    message = f"unknown {kind}: {shown(given)}{hint}; known: {', '.join(names)}."
+    argument = argument or kind
+    raise error(message, where, argument=argument, given=given, allowed=", ".join(names))

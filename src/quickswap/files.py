@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from quickswap.errors import QuickswapError, shown
+from quickswap.errors import QuickswapError, invalid, shown
 
 __all__ = ["check_file", "checked_path", "same_file", "write_text", "write_with"]
 
@@ -50,8 +50,7 @@ def checked_path(path: object) -> Path:
         QuickswapError: it is neither text nor a path.
     """
     if not isinstance(path, str | os.PathLike):
-        message = f"the name of a file must be text or a Path, not {shown(path)}."
-        raise QuickswapError(message, given=path, allowed="text or a Path")
+        raise invalid("the name of a file", path, "text or a Path", QuickswapError)
     name = os.fsdecode(path)
     if "\0" in name:
         raise QuickswapError(f"{shown(name)} is not a file name: it contains a zero byte.")

@@ -95,12 +95,12 @@ def test_the_plot_is_written_whole(
 @pytest.mark.parametrize(
     ("tokens", "message"),
     [
-        (["one-or-all:k=4", "--threshold", "5"], "a whole number from 0 to 4, not 5"),
-        (["four-class", "--threshold", "16"], "from 0 to 15, not 16"),
+        (["one-or-all:k=4", "--threshold", "5"], "is 5; it must be a whole number from 0 to 4"),
+        (["four-class", "--threshold", "16"], "is 16; it must be a whole number from 0 to 15"),
         (["four-class", "--plot", "a.svg"], "requires a one-or-all system"),
         (["one-or-all", "--plot", "a.svg", "--load", "1"], "requires a load below 1"),
         (["one-or-all:k=257", "--plot", "a.svg"], "at most 256 servers"),
-        (["one-or-all", "--plot", "a.gif"], "must be .svg, .pdf, .png"),
+        (["one-or-all", "--plot", "a.gif"], "must be one of .svg, .pdf, .png"),
         (["one-or-all", "--plot", "nowhere/a.svg"], "nowhere"),
         (["one-or-al"], "did you mean 'one-or-all'"),
     ],

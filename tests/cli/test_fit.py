@@ -92,7 +92,7 @@ def test_a_strange_name_of_a_log_leaves_a_model_that_can_be_read(
         ),
         (["--servers", "16", "--classes", "2-"], "by --smallest-need or --largest-need."),
         (["--servers", "16", "--classes", "1,x"], "'x' in the groups '1,x'"),
-        (["--servers", "16", "--at-most", "0"], "--at-most must be a whole number"),
+        (["--servers", "16", "--at-most", "0"], "--at-most is 0; it must be a whole number"),
         (["--servers", "16", "-o", "no/such/model.toml"], "there is no folder no/such"),
         (["--servers", "4"], ""),
     ],

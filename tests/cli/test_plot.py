@@ -123,7 +123,10 @@ class TestMistakes:
             ({"model": "four-clas"}, "unknown model in the store.*did you mean 'four-class'"),
             ({"loads": [0.5]}, "no points of four-class at load 0.5: give some of 0.4, 0.6"),
             ({"loads": [1.3]}, "there is nothing to draw: no point is stable"),
-            ({"paths": "a.gif"}, r"the extension of a.gif is '.gif'; it must be .svg, .pdf, .png"),
+            (
+                {"paths": "a.gif"},
+                r"the extension of a.gif is '.gif'; it must be one of .svg, .pdf, .png",
+            ),
             ({"paths": "no/a.svg"}, "a.svg cannot be written"),
         ],
     )
@@ -264,7 +267,7 @@ class TestCommand:
             (["--metric", "man"], "did you mean 'mean'"),
             (["--output", "a.gif"], "the extension of a.gif"),
             (["--output", "no/a.svg"], "there is no folder no"),
-            (["-o", "-"], "the extension of - is none"),
+            (["-o", "-"], "the extension of - is ''"),
             (["--policies", ""], "--policies is ''"),
             (["--loads", "x"], "--loads is 'x'"),
         ],

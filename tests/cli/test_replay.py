@@ -149,7 +149,7 @@ MISTAKES = [
     (["--load-factors", "1,"], "--load-factors is '1,'"),
     (["--warmup", "2"], "--warmup is 2.0; it must be a share"),
     (["--warmup", ".6", "--cooldown", ".5"], "--warmup is 0.6; it must be below 0.5"),
-    (["--seed=-1"], "--seed must be a whole number"),
+    (["--seed=-1"], "--seed is -1; it must be a whole number"),
     (["--slowdown-bound", "0"], "--slowdown-bound is 0.0"),
     (["--groups", "color", "--report", "r.html"], "--groups is 'color'; it must be a column"),
     (["--groups", "user"], "--groups requires a report; give --report too."),

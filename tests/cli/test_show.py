@@ -136,12 +136,12 @@ MISTAKES = [
     (["show", "borg-b", "extra"], "unexpected 'extra'"),
     (["show", "borg-b", "--lod", "1"], "Unknown option: --lod. Did you mean --load?"),
     (["show", "borg-b", "--load", "x"], "--load is 'x'; it must be a number"),
-    (["show", "borg-b", "--load", "-1"], "load must be a positive finite number, not -1.0"),
-    (["show", "borg-b", "--rate", "nan"], "--rate must be a positive finite number, not nan"),
+    (["show", "borg-b", "--load", "-1"], "load is -1.0; it must be a positive finite number"),
+    (["show", "borg-b", "--rate", "nan"], "--rate is nan; it must be a positive finite number"),
     (["show", "borg-b", "--rate", "1", "--load", "1"], "--rate and --load are both given"),
     (["show", "borg-b", "--servers", "1000"], "need 2000: give 2000 or more"),
     (["show", "borg-c"], "did you mean 'borg-b'?"),
-    (["show", "one-or-all:k=0"], "k of preset one-or-all must be a whole number"),
+    (["show", "one-or-all:k=0"], "k of preset one-or-all is 0.0; it must be a whole number"),
     (["show", "nowhere.toml"], "nowhere.toml does not exist"),
 ]
 

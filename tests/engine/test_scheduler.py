@@ -105,7 +105,7 @@ def mistakes() -> list[tuple[str, Callable[[qs.Scheduler], Any], str, str]]:
         (
             "counts",
             lambda s: s.restore(qs.State((0,), (0,), None, ())),
-            "counts of a state",
+            "waiting of a state",
             "2 classes",
         ),
         ("order", lambda s: s.restore(qs.State((1, 0), (0, 0), None, ())), "order", "given, since"),
@@ -118,7 +118,7 @@ def mistakes() -> list[tuple[str, Callable[[qs.Scheduler], Any], str, str]]:
         (
             "negative",
             lambda s: s.restore(qs.State((-1, 0), (0, 0), (), ())),
-            "each of waiting of a state",
+            "an item of waiting of a state",
             "from 0",
         ),
     ]
@@ -144,9 +144,9 @@ def wrong_types() -> list[tuple[str, Callable[[qs.Scheduler, Any], Any], str]]:
         ("complete one", lambda s, x: s.complete_one(x), "class"),
         ("restore", lambda s, x: s.restore(x), "state"),
         ("waiting", lambda s, x: s.restore(state(waiting=x)), "waiting of a state"),
-        ("count", lambda s, x: s.restore(state(running=(0, x))), "each of running of a state"),
+        ("count", lambda s, x: s.restore(state(running=(0, x))), "an item of running of a state"),
         ("order", lambda s, x: s.restore(state(order=(x,), waiting=(1, 0))), "class"),
-        ("own", lambda s, x: s.restore(state(policy=(x,))), "each of policy of a state"),
+        ("own", lambda s, x: s.restore(state(policy=(x,))), "an item of policy of a state"),
     ]
 
 
@@ -170,13 +170,15 @@ def test_what_is_no_number_is_refused_and_changes_nothing(
 
 @pytest.mark.parametrize("wrong", [None, "1", b"1", True, 1j, {}, [None], -1.0, [-1]])
 def test_what_is_no_size_is_refused(wrong: Any) -> None:
-    with pytest.raises(qs.QuickswapError, match="estimates must be numbers of seconds"):
+    with pytest.raises(
+        qs.QuickswapError, match=r"estimates is .*; it must be a list of numbers of seconds"
+    ):
         qs.Scheduler(PAIR, "fcfs").arrive(0, wrong)
 
 
 @pytest.mark.parametrize("wrong", [None, "1", True, 1j, [1.0], 10**400])
 def test_what_is_no_time_is_refused(wrong: Any) -> None:
-    with pytest.raises(qs.QuickswapError, match="time must be a finite number, not "):
+    with pytest.raises(qs.QuickswapError, match=r"time is .*; it must be a finite number"):
         qs.Scheduler(PAIR, "fcfs").wait_until(wrong)
 
 
@@ -188,7 +190,7 @@ def test_waiting_for_ever_is_refused_even_if_the_policy_has_timers() -> None:
         def wake_at(self, view: qs.View) -> float:
             return view.time + 1.0
 
-    with pytest.raises(qs.QuickswapError, match="time must be a finite number, not inf"):
+    with pytest.raises(qs.QuickswapError, match="time is inf; it must be a finite number"):
         qs.Scheduler(PAIR, Restless()).wait_until(math.inf)
 
 

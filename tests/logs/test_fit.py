@@ -334,7 +334,7 @@ def test_coverage_of_the_intervals(tmp_path: Path) -> None:
         ({"classes": "1-8,9-31,32-"}, "group 9-31"),
         ({"classes": [(1, 4), (3, None)]}, "end at 4"),
         ({"size": "pareto"}, "'pareto'; known: best, exponential"),
-        ({"at_most": 0}, "at_most must be a whole number"),
+        ({"at_most": 0}, "at_most is 0; it must be a whole number"),
     ],
 )
 def test_mistakes(tmp_path: Path, arguments: dict[str, object], message: str) -> None:

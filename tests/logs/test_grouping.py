@@ -86,5 +86,5 @@ def test_no_other_groups_balance_the_load_better(jobs: list[tuple[int, int]], mo
 
 
 def test_the_number_of_groups_is_positive() -> None:
-    with pytest.raises(LogError, match="at_most must be a whole number"):
+    with pytest.raises(LogError, match="at_most is 0; it must be a whole number"):
         groups_by_load([1], [1.0], 0)

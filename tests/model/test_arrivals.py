@@ -82,32 +82,32 @@ def test_round_trips(arrivals: Arrivals) -> None:
 
 
 BAD: list[tuple[Callable[[], object], str]] = [
-    (lambda: Poisson(0), "arrival rate must be a positive finite number, not 0"),
-    (lambda: Poisson(-1), "not -1"),
-    (lambda: Poisson(float("nan")), "not nan"),
-    (lambda: Poisson(float("inf")), "not inf"),
-    (lambda: Renewal(2.0), "interarrival must be a distribution"),  # type: ignore[arg-type]  # wrong on purpose
+    (lambda: Poisson(0), "arrival rate is 0; it must be a positive finite number"),
+    (lambda: Poisson(-1), "is -1; it must be"),
+    (lambda: Poisson(float("nan")), "is nan; it must be"),
+    (lambda: Poisson(float("inf")), "is inf; it must be"),
+    (lambda: Renewal(2.0), "interarrival is .*; it must be a distribution"),  # type: ignore[arg-type]  # wrong on purpose
     (lambda: MarkovModulatedPoisson([0, 0], [[0, 1], [1, 0]]), "must be above 0"),
-    (lambda: MarkovModulatedPoisson([1, -1], [[0, 1], [1, 0]]), "at least 0, not -1"),
+    (lambda: MarkovModulatedPoisson([1, -1], [[0, 1], [1, 0]]), "is -1; it must be .*at least 0"),
     (
         lambda: MarkovModulatedPoisson([1, 2], [[0, 1]]),
-        "2 rows of 2 numbers, one for each of its rates, not",
+        "2 rows of 2 numbers, one for each of its rates",
     ),
     (lambda: MarkovModulatedPoisson([1, 2], [[0, 1], [1]]), "2 rows of 2 numbers"),
     (
         lambda: MarkovModulatedPoisson([1, 2], [[0, -1], [1, 0]]),
-        "row 0 of switching must be rates of at least 0",
+        "row 0 of switching is .*; it must be a list of rates of at least 0",
     ),
     (lambda: MarkovModulatedPoisson([1, 2], [[0, 1], [0, 0]]), "every state to every other"),
     (lambda: MarkovModulatedPoisson([1, 2], [[0, 0], [1, 0]]), "every state to every other"),
-    (lambda: MarkovModulatedPoisson([1], 3), "must be 1 row of 1 number, one"),  # type: ignore[arg-type]  # wrong on purpose
+    (lambda: MarkovModulatedPoisson([1], 3), "it must be 1 row of 1 number, one"),  # type: ignore[arg-type]  # wrong on purpose
     (lambda: Arrivals.from_dict({"process": "poison", "rate": 1}), "did you mean 'poisson'"),
     (lambda: Arrivals.from_dict({"process": "poisson"}), "requires the key rate"),
     (lambda: Arrivals.from_dict({"process": "poisson", "rte": 1}), "did you mean 'rate'"),
     (lambda: Arrivals.from_dict({"rate": 1}), "with the key process"),
     (
         lambda: Arrivals.from_dict({"process": "renewal", "interarrival": 1}),
-        "must be a distribution",
+        "it must be a distribution",
     ),
 ]
 

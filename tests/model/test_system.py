@@ -187,36 +187,42 @@ def test_capacity_where_needs_divide_needs_no_solver() -> None:
 # What is rejected
 
 BAD: list[tuple[Callable[[], object], str]] = [
-    (lambda: qs.JobClass(0, 1, UNIT), "need of a job class must be a whole number of at least 1"),
-    (lambda: qs.JobClass(-1, 1, UNIT), "not -1"),
-    (lambda: qs.JobClass(2.5, 1, UNIT), "whole number .*not 2.5"),  # type: ignore[call-overload]  # wrong on purpose
-    (lambda: qs.JobClass(True, 1, UNIT), "whole number .*not True"),
-    (lambda: qs.JobClass("2", 1, UNIT), "whole number .*not '2'"),  # type: ignore[call-overload]  # wrong on purpose
-    (lambda: qs.JobClass(math.nan, 1, UNIT), "not nan"),  # type: ignore[call-overload]  # wrong on purpose
-    (lambda: qs.JobClass(1, -1.0, UNIT), "arrival_rate of a job class must be a positive finite"),
-    (lambda: qs.JobClass(1, math.nan, UNIT), "not nan"),
-    (lambda: qs.JobClass(1, math.inf, UNIT), "not inf"),
-    (lambda: qs.JobClass(1, 1.0, 2.0), "size must be a distribution .*not 2.0"),  # type: ignore[call-overload]  # wrong on purpose
-    (lambda: qs.JobClass(1, 1.0), "size must be a distribution"),  # type: ignore[call-overload]  # wrong on purpose
+    (
+        lambda: qs.JobClass(0, 1, UNIT),
+        "need of a job class is .*; it must be a whole number of at least 1",
+    ),
+    (lambda: qs.JobClass(-1, 1, UNIT), "is -1; it must be"),
+    (lambda: qs.JobClass(2.5, 1, UNIT), "is 2.5; it must be .*whole number"),  # type: ignore[call-overload]  # wrong on purpose
+    (lambda: qs.JobClass(True, 1, UNIT), "is True; it must be .*whole number"),
+    (lambda: qs.JobClass("2", 1, UNIT), "is '2'; it must be .*whole number"),  # type: ignore[call-overload]  # wrong on purpose
+    (lambda: qs.JobClass(math.nan, 1, UNIT), "is nan; it must be"),  # type: ignore[call-overload]  # wrong on purpose
+    (
+        lambda: qs.JobClass(1, -1.0, UNIT),
+        "arrival_rate of a job class is .*; it must be a positive finite",
+    ),
+    (lambda: qs.JobClass(1, math.nan, UNIT), "is nan; it must be"),
+    (lambda: qs.JobClass(1, math.inf, UNIT), "is inf; it must be"),
+    (lambda: qs.JobClass(1, 1.0, 2.0), "size is 2.0; it must be a distribution"),  # type: ignore[call-overload]  # wrong on purpose
+    (lambda: qs.JobClass(1, 1.0), "size is .*; it must be a distribution"),  # type: ignore[call-overload]  # wrong on purpose
     (lambda: qs.JobClass(1, size=UNIT), "arrival_rate or arrivals"),  # type: ignore[call-overload]  # wrong on purpose
     (
         lambda: qs.JobClass(1, 1.0, UNIT, arrivals=qs.Poisson(1)),  # type: ignore[call-overload]  # wrong on purpose
         "arrival_rate or arrivals",
     ),
-    (lambda: qs.JobClass(1, size=UNIT, arrivals=3), "must be a process"),  # type: ignore[call-overload]  # wrong on purpose
-    (lambda: qs.JobClass(1, 1, UNIT, ""), "text that is not empty"),
-    (lambda: qs.System(3, []), "at least one job class; the list is empty"),
-    (lambda: qs.System(3, [1]), "each of classes must be a job class, not 1"),  # type: ignore[list-item]  # wrong on purpose
+    (lambda: qs.JobClass(1, size=UNIT, arrivals=3), "it must be a process"),  # type: ignore[call-overload]  # wrong on purpose
+    (lambda: qs.JobClass(1, 1, UNIT, ""), "is ''; it must be a text that is not empty"),
+    (lambda: qs.System(3, []), "a list of at least one job class"),
+    (lambda: qs.System(3, [1]), "an item of classes is 1; it must be a job class"),  # type: ignore[list-item]  # wrong on purpose
     (lambda: qs.System(3, "ab"), "list of job classes"),  # type: ignore[arg-type]  # wrong on purpose
-    (lambda: qs.System(0, [qs.JobClass(1, 1, UNIT)]), "servers must be a whole number"),
-    (lambda: qs.System(2.5, [qs.JobClass(1, 1, UNIT)]), "not 2.5"),  # type: ignore[arg-type]  # wrong on purpose
-    (lambda: system(3, (4, 1.0)), "need of class 0 must be .* from 1 to 3, .* not 4"),
+    (lambda: qs.System(0, [qs.JobClass(1, 1, UNIT)]), "servers is .*; it must be a whole number"),
+    (lambda: qs.System(2.5, [qs.JobClass(1, 1, UNIT)]), "is 2.5; it must be"),  # type: ignore[arg-type]  # wrong on purpose
+    (lambda: system(3, (4, 1.0)), "need of class 0 is 4; it must be .* from 1 to 3"),
     (lambda: qs.System(3, [qs.JobClass(1, 1, UNIT, "a")] * 2), "'a' is given to two classes"),
-    (lambda: system(3, (1, 1.0)).with_rate(0), "rate must be a positive"),
-    (lambda: system(3, (1, 1.0)).with_load(-0.5), "load must be a positive"),
+    (lambda: system(3, (1, 1.0)).with_rate(0), "rate is .*; it must be a positive"),
+    (lambda: system(3, (1, 1.0)).with_load(-0.5), "load is .*; it must be a positive"),
     (lambda: qs.System.from_dict({"servers": 3}), "requires the key classes"),
     (lambda: qs.System.from_dict({"server": 3}), "unknown key of a system.*did you mean 'servers'"),
-    (lambda: qs.System.from_dict({"servers": 3, "classes": [3]}), "must be a table, not 3"),
+    (lambda: qs.System.from_dict({"servers": 3, "classes": [3]}), "is 3; it must be a table"),
     (
         lambda: qs.System.from_dict({"servers": 3, "classes": [{"need": 1}]}),
         "requires the key size",
@@ -240,7 +246,7 @@ def test_bad_input_is_answered_with_one_sentence(
 
 @pytest.mark.parametrize("given", [None, 3, "servers", [("servers", 3)], b"{}"])
 def test_what_is_no_table_is_refused(given: Any) -> None:
-    with pytest.raises(ModelError, match="a system must be a table, not "):
+    with pytest.raises(ModelError, match=r"the system is .*; it must be a table"):
         qs.System.from_dict(given)
 
 

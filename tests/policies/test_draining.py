@@ -314,11 +314,11 @@ class TestReplay:
 BAD: list[tuple[object, str]] = [
     (
         1,
-        "backfill of AdaptiveQuickswap must be a probability from 0 .* to below 1, .* 0.03, not 1",
+        "backfill of AdaptiveQuickswap is 1; it must be a probability from 0 .* to below 1",
     ),
-    (-0.1, "not -0.1"),
-    (math.nan, "not nan"),
-    ("x", "not 'x'"),
+    (-0.1, "is -0.1; it must be"),
+    (math.nan, "is nan; it must be"),
+    ("x", "is 'x'; it must be"),
 ]
 
 
@@ -329,12 +329,15 @@ def test_what_is_no_risk_is_refused(wrong: object, sentence: str) -> None:
 
 
 MISTAKES: list[tuple[dict[str, object], str]] = [
-    ({"overrun": 1}, "overrun of MSFQ must be a number of jobs from 0 .* such as 0.9, not 1"),
+    ({"overrun": 1}, "overrun of MSFQ is 1; it must be a number of jobs from 0 .* such as 0.9"),
     ({"overrun": 0.2, "backfill": 0.03}, "MSFQ takes backfill or overrun, not both"),
     ({"believed": [1, 2]}, "believed of MSFQ requires overrun or backfill"),
-    ({"overrun": 0.2, "believed": 2}, "must be a list of factors, one for each class, not 2"),
+    ({"overrun": 0.2, "believed": 2}, "is 2; it must be a list of factors, one for each class"),
     ({"overrun": 0.2, "believed": []}, "must be a list of factors"),
-    ({"overrun": 0.2, "believed": [1, 0]}, "each of believed of MSFQ must be a positive .* not 0"),
+    (
+        {"overrun": 0.2, "believed": [1, 0]},
+        "an item of believed of MSFQ is 0; it must be a positive",
+    ),
     ({"overrun": 0.2, "believed": [1]}, "one factor for each class, 2, not 1"),
 ]
 

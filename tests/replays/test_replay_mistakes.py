@@ -21,11 +21,11 @@ def busy(tmp_path: Path) -> logs.JobLog:
 
 
 MISTAKES: list[tuple[dict[str, Any], str]] = [
-    ({"servers": 0}, "servers must be a whole number from 1"),
+    ({"servers": 0}, "servers is 0; it must be a whole number from 1"),
     ({"servers": 1, "log": "wide"}, "servers is 1"),
-    ({"load_factor": 0}, "load_factor must be a positive finite number, not 0"),
-    ({"load_factor": 1e200}, "load_factor must be from 0.001 to 1000, not 1e+200"),
-    ({"load_factor": "x"}, "load_factor must be a positive finite number"),
+    ({"load_factor": 0}, "load_factor is 0; it must be a positive finite number"),
+    ({"load_factor": 1e200}, "load_factor is 1e+200; it must be from 0.001 to 1000"),
+    ({"load_factor": "x"}, "load_factor is 'x'; it must be a positive finite number"),
     ({"estimate": "x"}, "estimate is 'x'"),
     ({"estimate": -1}, "estimate is -1"),
     ({"classes": "1-2"}, "none of the groups 1-2"),
@@ -35,7 +35,7 @@ MISTAKES: list[tuple[dict[str, Any], str]] = [
     ({"warmup": 1}, "warmup"),
     ({"cooldown": -0.1}, "cooldown"),
     ({"slowdown_bound": -1}, "slowdown_bound"),
-    ({"seed": 1.5}, "seed must be a whole number"),
+    ({"seed": 1.5}, "seed is 1.5; it must be a whole number"),
     ({"debug": "yes"}, "debug is 'yes'"),
     ({"classes": f"1-{10**30}"}, "16,777,216"),
     ({"progress": 3}, "progress"),

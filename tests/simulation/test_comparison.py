@@ -163,13 +163,15 @@ class TestPoints:
             qs.compare(FOUR, [])
         with pytest.raises(qs.QuickswapError, match="no rate or load"):
             qs.compare(FOUR, PAIR, loads=[])
-        with pytest.raises(qs.QuickswapError, match="load must be a positive finite number"):
+        with pytest.raises(
+            qs.QuickswapError, match=r"load is .*; it must be a positive finite number"
+        ):
             qs.compare(FOUR, PAIR, loads=[-0.5])
-        with pytest.raises(qs.QuickswapError, match=r"loads must be .* numbers, not 0\.5"):
+        with pytest.raises(qs.QuickswapError, match=r"loads is 0\.5; it must be .* numbers"):
             qs.compare(FOUR, PAIR, loads=0.5)  # type: ignore[arg-type]  # wrong on purpose
-        with pytest.raises(qs.QuickswapError, match=r"rate must be .* finite number, not '1'"):
+        with pytest.raises(qs.QuickswapError, match=r"rate is '1'; it must be .* finite number"):
             qs.compare(FOUR, PAIR, rates=["1"])  # type: ignore[list-item]  # wrong on purpose
-        with pytest.raises(qs.PolicyError, match="policies must be a list of policies, not None"):
+        with pytest.raises(qs.PolicyError, match="policies is None; it must be a list of policies"):
             qs.compare(FOUR, None)  # type: ignore[arg-type]  # wrong on purpose
         with pytest.raises(qs.PolicyError, match="MSFQ serves"):
             qs.compare(FOUR, ["msf", "msfq"], jobs=10**12)  # rejected before anything runs

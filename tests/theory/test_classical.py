@@ -131,7 +131,9 @@ def test_mistakes_get_one_sentence() -> None:
     size = qs.Exponential(mean=1.0)
     with pytest.raises(qs.ModelError, match="servers of M/M/k"):
         mmk(0, 1.0, 1.0)
-    with pytest.raises(qs.ModelError, match="arrival rate of M/M/k must be a positive"):
+    with pytest.raises(
+        qs.ModelError, match=r"arrival rate of M/M/k is -1\.0; it must be a positive"
+    ):
         mmk(1, -1.0, 1.0)
     with pytest.raises(qs.UnstableError, match="arrival rate below 3"):
         mmk(3, 3.0, 1.0)

@@ -171,9 +171,17 @@ def test_a_visit_too_long_to_compute_is_refused() -> None:
     [
         (qs.load("four-class"), {}, "a job of the larger need runs alone"),
         (one_or_all(4, 3.0, 0.3), {}, "no mean response time at load 1.05"),
-        (one_or_all(4, 1.0, 0.3), {"threshold": 5}, "a whole number from 0 to 4, not 5"),
-        (one_or_all(4, 1.0, 0.3), {"threshold": 4, "drain": "always"}, "from 0 to 3, not 4"),
-        (one_or_all(4, 1.0, 0.3), {"threshold": 1.5}, "a whole number from 0 to 4, not 1.5"),
+        (one_or_all(4, 1.0, 0.3), {"threshold": 5}, "is 5; it must be a whole number from 0 to 4"),
+        (
+            one_or_all(4, 1.0, 0.3),
+            {"threshold": 4, "drain": "always"},
+            "is 4; it must be a whole number from 0 to 3",
+        ),
+        (
+            one_or_all(4, 1.0, 0.3),
+            {"threshold": 1.5},
+            "is 1.5; it must be a whole number from 0 to 4",
+        ),
         (one_or_all(4, 1.0, 1e-12), {}, "at least 1e-10 of the arrivals; class 'heavy' has 1e-12"),
         (one_or_all(4, 1.0, 0.7499999), {}, "loads up to 0.999999, not 0.9999999"),
         (one_or_all(4097, 1.0, 0.3), {}, "up to 4,096 light jobs in service at once, not 4,097"),

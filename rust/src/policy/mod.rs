@@ -179,7 +179,7 @@ macro_rules! registry {
         pub fn dispatch<V: PolicyVisitor>(spec: &Map<String, Value>, system: &System, visitor: V) -> Result<V::Output, Error> {
             match spec.get("name").and_then(Value::as_str) {
                 $(Some($name) => $build(&Parameters { spec, system }, visitor),)*
-                name => Err(Error::argument("policy name", name, format!("one of {NAMES:?}"))),
+                name => Err(Error::argument("policy name", name.unwrap_or_default(), format!("one of {NAMES:?}"))),
             }
         }
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from cyclopts import Parameter
 
 from quickswap.cli.options import Whole
-from quickswap.errors import LogError
+from quickswap.errors import LogError, invalid
 
 if TYPE_CHECKING:
     from quickswap.logs import JobLog
@@ -98,10 +98,11 @@ def _columns(text: str | None) -> dict[str, str] | None:
     pairs = [word.partition("=") for word in _listed("columns", text) or []]
     found = {name.strip(): own.strip() for name, _, own in pairs}
     if not all(map(str.strip, chain(*pairs))) or len(found) < len(pairs):
-        raise LogError(
-            argument="columns",
-            given=text,
-            allowed="NAME=NAME_IN_TABLE for each column once, as in need=cpus,size=runtime",
+        raise invalid(
+            "columns",
+            text,
+            "NAME=NAME_IN_TABLE for each column once, as in need=cpus,size=runtime",
+            LogError,
         )
     return found or None
 
@@ -111,5 +112,5 @@ def _listed(argument: str, text: str | None) -> list[str] | None:
     words = None if text is None else text.split(",")
     if words is not None and not all(map(str.strip, words)):
         allowed = "a list separated by commas, without empty items"
-        raise LogError(argument=argument, given=text, allowed=allowed)
+        raise invalid(argument, text, allowed, LogError)
     return words

@@ -26,6 +26,7 @@ from quickswap.cli.options import (
     files_of_stores,
 )
 from quickswap.cli.running import bar, executor, until_interrupted
+from quickswap.errors import invalid
 
 if TYPE_CHECKING:
     from polars import DataFrame
@@ -198,7 +199,7 @@ def _planned(
         known = dict.fromkeys(spell(each) for grid in grids for each in grid.policies)
         if spelling is not None and spelling not in known:
             allowed = f"a policy of the grid: {', '.join(known)}"
-            raise QuickswapError(argument="against", given=against, allowed=allowed)
+            raise invalid("against", against, allowed, QuickswapError)
         grid_points = grid_points_of(grids, where.budget, where.shard)
         labels = {each.point.inputs.spelling: each.label for each in grid_points}
         return grid_points, models, labels.get(spelling or "", spelling)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Protocol, runtime_checkable
 
+from quickswap._check import flag
 from quickswap.engine._core import View, ViewedJob
 from quickswap.engine.generators import generator_of
 from quickswap.errors import PolicyError, invalid
@@ -67,10 +68,8 @@ def check_custom(policy: CustomPolicy) -> None:
     if not isinstance(name, str) or not name.strip():
         allowed = "a text that is not empty"
         raise invalid(f"name of the policy {kind}", name, allowed, PolicyError)
-    for flag in FLAGS:
-        found = getattr(policy, flag, False)
-        if not isinstance(found, bool):
-            raise invalid(f"{flag} of policy {name}", found, "True or False", PolicyError)
+    for option in FLAGS:
+        flag(getattr(policy, option, False), f"{option} of policy {name}", PolicyError)
     for method in METHODS:
         found = getattr(policy, method, check_custom)
         if not callable(found):

@@ -137,7 +137,7 @@ class Scheduler:
         each = [self._class(cls) for cls in _listed(classes)]
         known = [real(one) for one in _listed(estimates)]
         if any(one is None or one < 0 for one in known):
-            allowed = "numbers of seconds of at least 0, or nan for none"
+            allowed = "a list of numbers of seconds of at least 0, or nan for none"
             raise invalid("estimates", estimates, allowed, QuickswapError)
         sizes = [one for one in known if one is not None]
         if items(estimates) is None:
@@ -232,10 +232,10 @@ class Scheduler:
             raise invalid("state", state, "a State", QuickswapError)
         waiting = _whole_numbers(state.waiting, "waiting", 0, MOST_JOBS)
         running = _whole_numbers(state.running, "running", 0, MOST_JOBS)
-        for counts in (waiting, running):
+        for name, counts in (("waiting", waiting), ("running", running)):
             if len(counts) != len(self.system.needs):
-                allowed = f"one for each of the {counted(len(self.system.needs), 'class')}"
-                raise invalid("counts of a state", counts, allowed, QuickswapError)
+                allowed = f"a number for each of the {counted(len(self.system.needs), 'class')}"
+                raise invalid(f"{name} of a state", counts, allowed, QuickswapError)
         order = state.order
         if order is not None:
             order = tuple(map(self._class, _list_of(order, "order")))
@@ -281,6 +281,6 @@ def _list_of(given: object, what: str) -> list[object]:
 
 def _whole_numbers(given: object, what: str, low: int, high: int) -> tuple[int, ...]:
     return tuple(
-        whole(each, f"each of {what} of a state", low, high, QuickswapError)
+        whole(each, f"an item of {what} of a state", low, high, QuickswapError)
         for each in _list_of(given, what)
     )

@@ -16,10 +16,10 @@ from dataclasses import dataclass, field, fields
 from functools import lru_cache
 from typing import Any, Self, TypedDict, Unpack
 
-from quickswap._check import boolean, integer, real
+from quickswap._check import between, flag, real, whole
 from quickswap.engine._core import VERSION
 from quickswap.engine.custom import CustomPolicy, custom_name
-from quickswap.errors import InfiniteVarianceWarning, QuickswapError, unknown
+from quickswap.errors import InfiniteVarianceWarning, QuickswapError, invalid, unknown
 from quickswap.model.arrivals import Poisson
 from quickswap.model.distributions import Exponential
 from quickswap.model.system import System
@@ -27,7 +27,7 @@ from quickswap.policies import Policy, parse, spell
 
 __all__ = [
     *("CUSTOM", "SETTINGS", "Inputs", "PointSettings", "ReplaySettings", "Settings"),
-    *("SimulationSettings", "between", "check_progress", "check_settings", "flag", "whole"),
+    *("MOST_JOBS", "SimulationSettings", "check_progress", "check_settings", "check_threads"),
 ]
 
 MOST_JOBS = 10**15
@@ -38,38 +38,16 @@ SYSTEMS = 256
 """Systems kept as objects while many results of a store are read."""
 
 
-def whole(value: object, argument: str, least: int, most: int = MOST_JOBS) -> int:
-    """Return a whole number from `least` to `most`."""
-    number = integer(value)
-    if number is None or not least <= number <= most:
-        allowed = f"a whole number from {least} to {most}"
-        raise QuickswapError(argument=argument, given=value, allowed=allowed)
-    return number
-
-
-def between(value: object, argument: str, low: float, high: float) -> float:
-    """Return a number between two others."""
-    number = real(value)
-    if number is None or not low < number < high:
-        kind = "a number " if number is None else ""
-        upper = f"below {high}" if high < math.inf else "finite"
-        allowed = f"{kind}above {low} and {upper}"
-        raise QuickswapError(argument=argument, given=value, allowed=allowed)
-    return number
-
-
-def flag(value: object, argument: str) -> bool:
-    """Return True or False."""
-    if not boolean(value):
-        raise QuickswapError(argument=argument, given=value, allowed="True or False")
-    return bool(value)
-
-
 def check_progress(progress: object) -> None:
     """Reject an object that cannot be called."""
     if progress is not None and not callable(progress):
         allowed = "a function of the completions so far and those intended"
-        raise QuickswapError(argument="progress", given=progress, allowed=allowed)
+        raise invalid("progress", progress, allowed, QuickswapError)
+
+
+def check_threads(threads: object) -> int | None:
+    """Return a number of threads; None stands for the cores of the machine."""
+    return None if threads is None else whole(threads, "threads", 1, 10_000, QuickswapError)
 
 
 def check_settings(given: Mapping[str, Any], known: type, verb: str) -> None:
@@ -86,7 +64,7 @@ def _warmup(value: object, argument: str) -> float | str:
     share = real(value)
     if share is None or not 0 <= share < 1:
         allowed = '"mser5" or a share from 0 to below 1'
-        raise QuickswapError(argument=argument, given=value, allowed=allowed)
+        raise invalid(argument, value, allowed, QuickswapError)
     return share
 
 
@@ -100,11 +78,15 @@ def _one_of(*known: str) -> Callable[[object, str], str]:
 
 
 def _whole(least: int, most: int = MOST_JOBS) -> Callable[[object, str], int]:
-    return lambda value, argument: whole(value, argument, least, most)
+    return lambda value, argument: whole(value, argument, least, most, QuickswapError)
 
 
 def _between(low: float, high: float) -> Callable[[object, str], float]:
-    return lambda value, argument: between(value, argument, low, high)
+    return lambda value, argument: between(value, argument, low, high, QuickswapError)
+
+
+def _flag(value: object, argument: str) -> bool:
+    return flag(value, argument, QuickswapError)
 
 
 def _setting(
@@ -188,7 +170,7 @@ class Settings:
         label="most jobs in the system",
     )
     allow_unstable: bool = _setting(
-        False, flag, "Simulate to the end even where no policy is stable."
+        False, _flag, "Simulate to the end even where no policy is stable."
     )
 
     def __post_init__(self) -> None:

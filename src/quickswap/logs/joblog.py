@@ -10,7 +10,7 @@ from typing import Any
 import polars as pl
 
 from quickswap._check import factor as check_factor
-from quickswap.errors import LogError
+from quickswap.errors import LogError, invalid
 from quickswap.files import checked_path, write_with
 from quickswap.logs.quality import QualityReport
 
@@ -131,7 +131,7 @@ class JobLog:
 def check_log(log: object) -> None:
     """Reject an argument `log` that is not a log."""
     if not isinstance(log, JobLog):
-        raise LogError(argument="log", given=log, allowed="a log that quickswap.logs.read returned")
+        raise invalid("log", log, "a log that quickswap.logs.read returned", LogError)
 
 
 def unreadable(path: Path) -> LogError:

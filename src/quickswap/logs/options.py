@@ -11,8 +11,8 @@ from zoneinfo import ZoneInfo
 
 import polars as pl
 
-from quickswap._check import boolean, factor, items, positive, whole
-from quickswap.errors import LogError, unknown
+from quickswap._check import factor, flag, items, positive, whole
+from quickswap.errors import LogError, invalid, unknown
 
 __all__ = ["FORMATS", "SECOND", "Format", "Instant", "Options", "TimeUnit", "Unit", "check_zone"]
 
@@ -81,8 +81,7 @@ class Options:
         names = [self.partition] if isinstance(self.partition, str) else items(self.partition)
         self.partitions = None if names is None else [str(name) for name in names]
         columns = self.columns
-        if not boolean(self.strict):
-            self._refuse("strict", "True or False")
+        flag(self.strict, "strict", LogError)
         if self.partition is not None and names is None:
             self._refuse("partition", "a name or a list of names")
         if columns is not None and not (
@@ -96,7 +95,7 @@ class Options:
             self._refuse("delimiter", "the text between fields")
 
     def _refuse(self, name: str, allowed: str) -> NoReturn:
-        raise LogError(argument=name, given=getattr(self, name), allowed=allowed)
+        raise invalid(name, getattr(self, name), allowed, LogError)
 
 
 def check_zone(zone: str) -> None:
@@ -109,8 +108,6 @@ def check_zone(zone: str) -> None:
         ZoneInfo(zone)
         pl.Series([datetime(2000, 1, 1)]).dt.replace_time_zone(zone)
     except (ValueError, OSError, KeyError, TypeError, pl.exceptions.PolarsError) as error:
-        raise LogError(
-            argument="timezone",
-            given=zone,
-            allowed="a name of the IANA database, such as Europe/Berlin or UTC",
+        raise invalid(
+            "timezone", zone, "a name of the IANA database, such as Europe/Berlin or UTC", LogError
         ) from error

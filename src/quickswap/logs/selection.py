@@ -11,7 +11,7 @@ import polars as pl
 
 from quickswap._check import real
 from quickswap._words import counted
-from quickswap.errors import LogError, unknown_message
+from quickswap.errors import LogError, invalid, unknown
 from quickswap.logs.job_rows import Parsed, marked
 from quickswap.logs.joblog import COLUMNS
 from quickswap.logs.options import Instant, Options
@@ -123,12 +123,8 @@ def _in_partition(frame: pl.DataFrame, options: Options, tally: Tally) -> pl.Dat
         )
     for name in options.partitions:
         if name not in known:
-            raise LogError(
-                unknown_message("partition", name, known),
-                argument="partition",
-                given=name,
-                allowed=", ".join(known),
-            ).within(f"{tally.source}: ")
+            kind = f"partition of {tally.source}"
+            unknown(kind, name, known, LogError, argument="partition")
     other = ~pl.col("partition").is_in(options.partitions).fill_null(False)
     return _drop(frame, tally, "other_partition", other)
 
@@ -175,20 +171,22 @@ def _seconds(value: Instant, argument: str, first: float, clock: float | None, z
     if not isinstance(moment, datetime):
         seconds = real(moment)
         if seconds is None or not math.isfinite(seconds):
-            raise LogError(
-                argument=argument,
-                given=value,
-                allowed="a date such as 2016-12-24 or 2016-12-24T18:00, or a finite number of "
+            raise invalid(
+                argument,
+                value,
+                "a date such as 2016-12-24 or 2016-12-24T18:00, or a finite number of "
                 "seconds after the first submission",
+                LogError,
             )
         return first + seconds
     if moment.tzinfo is None:  # a local time; if it occurs twice, the earlier
         local = moment.replace(tzinfo=ZoneInfo(zone))
         if local.astimezone(UTC).astimezone(local.tzinfo).replace(tzinfo=None) != moment:
-            raise LogError(
-                argument=argument,
-                given=moment.isoformat(),
-                allowed=f"a time that exists in {zone}, where daylight saving skips this hour",
+            raise invalid(
+                argument,
+                moment.isoformat(),
+                f"a time that exists in {zone}, where daylight saving skips this hour",
+                LogError,
             )
         moment = local
     if clock is None:

@@ -189,7 +189,7 @@ def _square(rows: object, size: int) -> tuple[tuple[float, ...], ...]:
         raise invalid(what, table, allowed)
     for i, row in enumerate(table):
         if any(value < 0 for j, value in enumerate(row) if j != i):
-            raise invalid(f"row {i} of switching", row, "rates of at least 0")
+            raise invalid(f"row {i} of switching", row, "a list of rates of at least 0")
     return tuple(
         tuple(0.0 if i == j else value for j, value in enumerate(row))
         for i, row in enumerate(table)

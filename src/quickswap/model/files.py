@@ -49,12 +49,13 @@ def load(model: str | Path) -> System:
     """
     if not isinstance(model, str | Path):
         advice = f"the presets are {', '.join(OPTIONS)}"
-        raise invalid("a model", model, "the name of a preset or of a file", advice=advice)
+        raise invalid("the model", model, "the name of a preset or of a file", advice=advice)
     if isinstance(model, Path) or model.endswith(".toml") or "/" in model or _is_file(model):
         return read(_text(Path(model)), str(model))
     name, options = split(model, "preset", ModelError)
     if name not in OPTIONS:
-        unknown("model, neither a file nor a preset", name, OPTIONS)
+        what = "model, neither a file nor a preset"
+        unknown(what, name, OPTIONS, argument="name of the model")
     for key in options:
         if key not in OPTIONS[name]:
             unknown(f"option of preset {name}", key, OPTIONS[name])

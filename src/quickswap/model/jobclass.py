@@ -109,7 +109,7 @@ class JobClass:
             ModelError: an unknown or missing key, or a value out of range.
         """
         if not isinstance(data, Mapping):
-            raise invalid("a class", data, "a table")
+            raise invalid("the class", data, "a table")
         check_keys(data, "a class", KEYS, required=("need", "size"))
         parts = dict(data)
         readers: dict[str, Callable[[Any], object]] = {

@@ -140,7 +140,7 @@ class System:
             ModelError: an unknown or missing key, or a value out of range.
         """
         if not isinstance(data, Mapping):
-            raise invalid("a system", data, "a table")
+            raise invalid("the system", data, "a table")
         check_keys(data, "a system", KEYS, required=KEYS)
         classes: list[JobClass] = []
         with inside("classes"):
@@ -163,12 +163,7 @@ def _listed(classes: object) -> list[Any]:
     if result is None:
         raise invalid("classes", classes, "a list of job classes")
     if not result:
-        raise ModelError(
-            "classes must contain at least one job class; the list is empty.",
-            argument="classes",
-            given=classes,
-            allowed="at least one job class",
-        )
+        raise invalid("classes", classes, "a list of at least one job class")
     return result
 
 
@@ -177,7 +172,7 @@ def _fitting(classes: object, servers: int) -> list[JobClass]:
     result = _listed(classes)
     for position, each in enumerate(result):
         if not isinstance(each, JobClass):
-            raise invalid("each of classes", each, "a job class", where=(position,))
+            raise invalid("an item of classes", each, "a job class", where=(position,))
         if each.need > servers:
             what = f"need of class {each.name or position!r}"
             allowed = f"a whole number from 1 to {servers}, the servers of the system"

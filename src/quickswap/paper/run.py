@@ -11,9 +11,10 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
+from quickswap._check import between, flag, whole
 from quickswap.engine._core import VERSION
-from quickswap.engine.settings import between, check_progress, flag, whole
-from quickswap.errors import Interrupted, QuickswapError, shown, unknown
+from quickswap.engine.settings import MOST_JOBS, check_progress
+from quickswap.errors import Interrupted, QuickswapError, invalid, unknown
 from quickswap.files import checked_path, same_file, write_text, write_with
 from quickswap.paper import backfilling, beyond
 from quickswap.paper import figures as paper
@@ -84,13 +85,8 @@ def reproduce(
     """
     names = [figures] if isinstance(figures, str) else list(figures)
     if not names or not all(isinstance(name, str) for name in names):
-        raise QuickswapError(
-            f"figures is {shown(figures)}; it must be a name or a list of names.",
-            argument="figures",
-            given=figures,
-            allowed="a name or a list of names",
-        )
-    flag(quick, "quick")
+        raise invalid("figures", figures, "a name or a list of names", QuickswapError)
+    flag(quick, "quick", QuickswapError)
     plan: dict[str, tuple[Experiment, Effort]] = {}
     for saved in (each for name in names for each in _chosen(name)):
         record = saved.experiment
@@ -166,10 +162,12 @@ def _chosen(name: str) -> list[Saved]:
 def _limited(effort: Effort, precision: float | None, jobs: int | None) -> Effort:
     """Return an effort with another precision, if it has one, and another number of jobs."""
     if precision is not None:
-        reached = between(precision, "precision", 0, 1)
+        reached = between(precision, "precision", 0, 1, QuickswapError)
         effort = replace(effort, precision=effort.precision and reached)
     if jobs is not None:
-        most = whole(jobs, "jobs", 1)  # a fixed number of jobs is only lowered
+        most = whole(
+            jobs, "jobs", 1, MOST_JOBS, QuickswapError
+        )  # a fixed number of jobs is only lowered
         effort = replace(effort, jobs=most if effort.precision else min(most, effort.jobs))
     return effort
 

@@ -88,7 +88,7 @@ def chosen_model(given: Any, names: dict[str, str], loads: dict[str, str]) -> st
     try:
         key = shape(as_system(given))
     except ModelError:
-        unknown("model in the store", given, names.values(), QuickswapError)
+        unknown("model in the store", given, names.values(), QuickswapError, argument="model")
     if key not in names:
         raise QuickswapError(
             f"the store has no points of the model {given!s} at any rate: it contains "

@@ -15,7 +15,7 @@ from quickswap._check import items, real
 from quickswap._words import load_words
 from quickswap.engine._core import VERSION
 from quickswap.engine.settings import Inputs
-from quickswap.errors import QuickswapError
+from quickswap.errors import QuickswapError, invalid
 from quickswap.files import checked_path
 from quickswap.model.system import System
 from quickswap.plotting.families import chosen_model, loads_of, model_names, shape
@@ -99,7 +99,7 @@ def opened(given: object) -> Iterator[Store]:
     several = [given] if isinstance(given, Store | str | Path) else items(given)
     if not several:
         allowed = "a Store, its file, or several"
-        raise QuickswapError(argument="stores", given=given, allowed=allowed)
+        raise invalid("stores", given, allowed, QuickswapError)
     with ExitStack() as stack:
         stores = [
             each
@@ -190,9 +190,7 @@ def _ranks(points: Sequence[StoredPoint], asked: object, every: bool) -> dict[st
     several = [asked] if isinstance(asked, str | Policy) else items(asked)
     if not several:
         allowed = "one or several"
-        raise QuickswapError(
-            argument="policies", given=asked, allowed=allowed, advice="leave it out for all"
-        )
+        raise invalid("policies", asked, allowed, QuickswapError, advice="leave it out for all")
     ranks: dict[str, int] = {}
     for given in several:
         name = given.strip().lower().replace("_", "-") if isinstance(given, str) else None

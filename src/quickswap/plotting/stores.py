@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from quickswap._check import items
 from quickswap._words import counted, load_words
 from quickswap.engine.settings import Inputs
-from quickswap.errors import QuickswapError
+from quickswap.errors import QuickswapError, invalid
 from quickswap.model.system import System
 from quickswap.plotting.axes import Variable, is_parameter, variable_of
 from quickswap.plotting.chart import MISSING, Axis, Chart, Line, Mark, Panel
@@ -143,7 +143,7 @@ def _metrics(given: object, per_class: bool) -> list[Quantity]:
     several = [given] if isinstance(given, str) else items(given)
     if not several:
         allowed = "one or several, as in 'mean'"
-        raise QuickswapError(argument="metrics", given=given, allowed=allowed)
+        raise invalid("metrics", given, allowed, QuickswapError)
     found = list({each.name: each for each in map(quantity_of, several)}.values())
     for each in found:
         if per_class and not each.by_class:

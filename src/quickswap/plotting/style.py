@@ -10,7 +10,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from quickswap.errors import QuickswapError
+from quickswap.errors import QuickswapError, invalid
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -67,9 +67,8 @@ def check_format(path: str | Path) -> None:
     """
     ending = Path(path).suffix.lower()
     if ending not in FORMATS:
-        given = repr(ending) if ending else "none"
-        message = f"the extension of {path} is {given}; it must be {', '.join(FORMATS)}."
-        raise QuickswapError(message, given=str(path), allowed=", ".join(FORMATS))
+        what = f"the extension of {path}"
+        raise invalid(what, ending, f"one of {', '.join(FORMATS)}", QuickswapError)
 
 
 @contextmanager

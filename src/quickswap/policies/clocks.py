@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar, final
 
-from quickswap._check import boolean, positive
+from quickswap._check import flag, positive
 from quickswap.errors import PolicyError, invalid
 from quickswap.model.system import System
 from quickswap.policies.base import Policy
@@ -54,9 +54,8 @@ class NMSR(Policy):
         if self.cycle is not None:
             cycle = positive(self.cycle, "cycle of NMSR", PolicyError)
             object.__setattr__(self, "cycle", cycle)
-        if not boolean(self.backfill):
-            raise invalid("backfill of NMSR", self.backfill, "True or False", PolicyError)
-        object.__setattr__(self, "backfill", bool(self.backfill))
+        backfill = flag(self.backfill, "backfill of NMSR", PolicyError)
+        object.__setattr__(self, "backfill", backfill)
 
     def _parameters(self, system: System) -> dict[str, object]:
         from quickswap.policies.cycles import best_cycle, schedules

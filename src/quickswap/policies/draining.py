@@ -103,7 +103,7 @@ class Backfilling:
         listed = items(believed)
         if not listed:
             raise invalid(what, believed, "a list of factors, one for each class", PolicyError)
-        factors = tuple(positive(each, f"each of {what}", PolicyError) for each in listed)
+        factors = tuple(positive(each, f"an item of {what}", PolicyError) for each in listed)
         return cls(risk, most, factors)
 
     def __bool__(self) -> bool:

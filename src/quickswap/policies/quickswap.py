@@ -163,7 +163,7 @@ class StaticQuickswap(Policy):
         if thresholds is not None:
             what = "thresholds of Static Quickswap"
             thresholds = tuple(
-                _natural(each, f"each of {what}") for each in _items(thresholds, what)
+                _natural(each, f"an item of {what}") for each in _items(thresholds, what)
             )
         if order is not None:
             what = "order of Static Quickswap"
@@ -199,7 +199,7 @@ class StaticQuickswap(Policy):
             cycle.append(positions[each] if isinstance(each, str) else each)
         if sorted(cycle) != list(classes):
             last, number = len(classes) - 1, counted(len(classes), "class")
-            allowed = f"each of the {number} once, by name or by position from 0 to {last}"
+            allowed = f"an order of all {number}, by name or by position from 0 to {last}"
             raise invalid("order of Static Quickswap", list(self.order), allowed, PolicyError)
         return cycle
 
@@ -213,9 +213,11 @@ class StaticQuickswap(Policy):
         if self.thresholds is None:
             return most
         if len(self.thresholds) != len(most):
-            allowed = f"as many as the classes, {len(most)}"
-            given = len(self.thresholds)
-            raise invalid("thresholds of Static Quickswap", given, allowed, PolicyError)
+            what, allowed = (
+                "number of thresholds of Static Quickswap",
+                f"that of the classes, {len(most)}",
+            )
+            raise invalid(what, len(self.thresholds), allowed, PolicyError)
         rows = zip(system.names, self.thresholds, most, strict=True)
         return [
             whole(slots, f"threshold of Static Quickswap for class {name!r}", 0, top, PolicyError)

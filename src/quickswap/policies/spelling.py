@@ -61,7 +61,7 @@ def _parse(text: str) -> Policy:
     known = {kind.name: kind for kind in POLICIES}
     plain = name.lower().replace("_", "-")
     if plain not in known:
-        unknown("policy", name, known, PolicyError)
+        unknown("policy", name, known, PolicyError, argument="name of the policy")
     parameters = _parameters(known[plain])
     for key in given:
         if key not in parameters:

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from quickswap._check import real
 from quickswap.engine.custom import CustomPolicy
-from quickswap.errors import PolicyError, QuickswapError
+from quickswap.errors import PolicyError, QuickswapError, invalid
 from quickswap.logs import JobLog
 from quickswap.logs.grouping import group_of, groups_by_load, parse_groups
 from quickswap.model.distributions import Exponential
@@ -55,10 +55,11 @@ class ReplayJobs:
         """
         rows = np.flatnonzero(log.jobs["need"].to_numpy() <= inputs.servers)
         if not len(rows):
-            raise QuickswapError(
-                argument="servers",
-                given=inputs.servers,
-                allowed=f"at least the smallest need in the log, {min(log.needs)}",
+            raise invalid(
+                "servers",
+                inputs.servers,
+                f"at least the smallest need in the log, {min(log.needs)}",
+                QuickswapError,
             )
         log = log if inputs.load_factor == 1.0 else log.scaled(inputs.load_factor)
         table = log.jobs if len(rows) == len(log) else log.jobs[rows]
@@ -112,10 +113,11 @@ class ReplayJobs:
         ):
             return by_estimates(policy.resolve(self.system))
         if policy.backfill or policy.overrun:
-            raise PolicyError(
-                argument="classes",
-                given=self.inputs.classes,
-                allowed=f"need for {policy.label}, which backfills by single needs",
+            raise invalid(
+                "classes",
+                self.inputs.classes,
+                f"need for {policy.label}, which backfills by single needs",
+                PolicyError,
             )
         largest = [int(self.needs[self.needs <= high][-1]) for _, high in self.groups]
         size = Exponential(mean=1.0)
@@ -168,10 +170,11 @@ def _estimated(estimate: object, jobs: pl.DataFrame) -> Floats:
         return size
     factor = real(estimate)
     if factor is None or not 0 < factor < np.inf:
-        raise QuickswapError(
-            argument="estimate",
-            given=estimate,
-            allowed='"logged", "exact", or a positive factor of the sizes',
+        raise invalid(
+            "estimate",
+            estimate,
+            '"logged", "exact", or a positive factor of the sizes',
+            QuickswapError,
         )
     scaled: Floats = factor * size
     return scaled
@@ -189,10 +192,11 @@ def _groups(classes: object, known: Ints, need: Ints, work: Floats) -> list[tupl
     if classes in ("need", "load"):
         return groups_by_load(known, work, MOST_GROUPS)
     if not isinstance(classes, str):
-        raise QuickswapError(
-            argument="classes",
-            given=classes,
-            allowed='"need", "load", or groups of needs such as "1,2-4,5-16,17-"',
+        raise invalid(
+            "classes",
+            classes,
+            '"need", "load", or groups of needs such as "1,2-4,5-16,17-"',
+            QuickswapError,
         )
     given = parse_groups(classes)
     group_of(need, given)  # rejects groups that leave a need out

@@ -12,13 +12,13 @@ from dataclasses import fields, replace
 from itertools import pairwise
 from typing import Any, Unpack
 
-from quickswap._check import factor, items
+from quickswap._check import factor, flag, items
 from quickswap._words import counted
 from quickswap.engine._core import replay as serve
 from quickswap.engine.custom import CustomPolicy, as_policy, custom_name, label
 from quickswap.engine.generators import untouched_generators
-from quickswap.engine.settings import ReplaySettings, check_progress, check_settings, flag
-from quickswap.errors import Interrupted, PolicyError, QuickswapError
+from quickswap.engine.settings import ReplaySettings, check_progress, check_settings
+from quickswap.errors import Interrupted, PolicyError, QuickswapError, invalid
 from quickswap.logs import JobLog
 from quickswap.policies import Policy, spell
 from quickswap.replays.backlog import Backlog
@@ -100,7 +100,7 @@ def replay(
     )
     jobs = ReplayJobs.of(log, inputs)
     chosen = as_policy(policy, jobs.system)
-    return _replayed(jobs, chosen, flag(debug, "debug"), progress, begun)
+    return _replayed(jobs, chosen, flag(debug, "debug", QuickswapError), progress, begun)
 
 
 def _replayed(
@@ -170,10 +170,10 @@ def replay_all(
     listed = [policies] if isinstance(policies, str | Policy) else items(policies)
     factors = items(load_factors)
     if not listed:
-        raise PolicyError(argument="policies", given=policies, allowed="at least one policy")
+        raise invalid("policies", policies, "at least one policy", PolicyError)
     if not factors:
         allowed = "a list of numbers"
-        raise QuickswapError(argument="load_factors", given=load_factors, allowed=allowed)
+        raise invalid("load_factors", load_factors, allowed, QuickswapError)
     numbers = sorted(factor(each, "load_factors", QuickswapError) for each in factors)
     for low, high in pairwise(numbers):
         if high < low * (1 + APART):
@@ -185,7 +185,7 @@ def replay_all(
                 advice="give one of them",
             )
     begun = time.perf_counter()
-    debug = flag(settings.pop("debug", False), "debug")
+    debug = flag(settings.pop("debug", False), "debug", QuickswapError)
     points = [ReplayInputs.of(log, load_factor=factor, **settings) for factor in factors]
     served = ReplayJobs.of(log, points[0])
     chosen = [as_policy(each, served.system) for each in listed]

@@ -10,11 +10,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from quickswap._check import factor, real, whole
+from quickswap._check import between, factor, real, whole
 from quickswap._values import Value
 from quickswap.engine._core import VERSION
-from quickswap.engine.settings import between
-from quickswap.errors import QuickswapError, unknown
+from quickswap.errors import QuickswapError, invalid, unknown
 from quickswap.logs.joblog import check_log
 from quickswap.model.system import MOST_SERVERS
 from quickswap.replays.backlog import Backlog, ReplayVerdict, large_backlog, verdict_of
@@ -83,10 +82,10 @@ class ReplayInputs:
             share = checked[name] = real(getattr(self, name))
             if share is None or not 0 <= share < 1:
                 allowed = "a share of the duration, from 0 to below 1"
-                raise QuickswapError(argument=name, given=getattr(self, name), allowed=allowed)
+                raise invalid(name, getattr(self, name), allowed, QuickswapError)
         if self.warmup + self.cooldown >= 1:
             allowed = f"below {1 - self.cooldown:g}, as the cool-down is {self.cooldown:g}"
-            raise QuickswapError(argument="warmup", given=self.warmup, allowed=allowed)
+            raise invalid("warmup", self.warmup, allowed, QuickswapError)
         for name, value in checked.items():
             object.__setattr__(self, name, value)
 
@@ -187,20 +186,8 @@ class ReplayResult(Value, Quantities):
 
         Columns: policy, load_factor, load, class, quantity, value, half_width, verdict.
         """
-        import polars as pl
-
-        rows = [
-            (cls, quantity, each.value, each.half_width)
-            for cls, quantity, each in self.quantities()
-        ]
-        frame = pl.DataFrame(rows, ["class", "quantity", "value", "half_width"], orient="row")
-        return frame.select(
-            pl.lit(self.policy_label).alias("policy"),
-            pl.lit(self.inputs.load_factor).alias("load_factor"),
-            pl.lit(self.load).alias("load"),
-            pl.all(),
-            pl.lit(str(self.verdict)).alias("verdict"),
-        )
+        front = {"load_factor": self.inputs.load_factor, "load": self.load}
+        return self._framed(front, self.verdict)
 
     def difference(
         self, other: ReplayResult, metric: str = "waiting_time", cls: str | None = None
@@ -216,7 +203,7 @@ class ReplayResult(Value, Quantities):
             QuickswapError: the metric or the class is unknown, or the replays cannot be paired.
         """
         if not isinstance(other, ReplayResult):
-            raise QuickswapError(argument="other", given=other, allowed="a ReplayResult")
+            raise invalid("other", other, "a ReplayResult", QuickswapError)
         if metric not in SUMMARIES:
             unknown("metric", metric, SUMMARIES, QuickswapError, argument="metric")
         names = [each.name for each in self.classes]

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from quickswap.errors import QuickswapError
+from quickswap.errors import QuickswapError, invalid
 
 if TYPE_CHECKING:
     import polars
@@ -135,7 +135,7 @@ def check_schedule(schedule: Schedule, history: History | None = None) -> None:
             compiled policy.
     """
     if not isinstance(schedule, Schedule):
-        raise QuickswapError(argument="schedule", given=schedule, allowed="a Schedule")
+        raise invalid("schedule", schedule, "a Schedule", QuickswapError)
     for what, wrong in (
         ("does not complete", ~np.isfinite(schedule.end)),
         ("starts before its submission", schedule.start < schedule.arrival),

@@ -7,7 +7,7 @@ from functools import cached_property
 
 import numpy as np
 
-from quickswap.errors import QuickswapError
+from quickswap.errors import QuickswapError, invalid
 from quickswap.logs import JobLog
 from quickswap.logs.times import MINUTE
 from quickswap.replays import ReplayComparison, ReplayResult
@@ -106,8 +106,8 @@ class ReportData:
             QuickswapError: it is not a comparison, or contains no policy.
         """
         if not isinstance(comparison, ReplayComparison):
-            raise QuickswapError(
-                argument="comparison", given=comparison, allowed="the result of replays.replay_all"
+            raise invalid(
+                "comparison", comparison, "the result of replays.replay_all", QuickswapError
             )
         levels = []
         for results in comparison.points:

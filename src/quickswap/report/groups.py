@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from quickswap.errors import QuickswapError
+from quickswap.errors import QuickswapError, invalid
 from quickswap.replays import ReplayResult
 from quickswap.replays.measurement import MomentTable
 from quickswap.replays.schedule import Floats, Ints
@@ -254,7 +254,7 @@ def check_column(column: object) -> str | None:
     if column is None or (isinstance(column, str) and column in COLUMNS):
         return column
     allowed = f"a column of the log: {', '.join(COLUMNS)}"
-    raise QuickswapError(argument="groups", given=column, allowed=allowed)
+    raise invalid("groups", column, allowed, QuickswapError)
 
 
 def check_filled(jobs: pl.DataFrame, column: str | None) -> None:

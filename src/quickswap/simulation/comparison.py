@@ -11,14 +11,13 @@ from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Self, Unpack
 
-from quickswap._check import integer, items, positive
+from quickswap._check import flag, integer, items, positive
 from quickswap.engine.custom import CustomPolicy, as_policy, label
 from quickswap.engine.settings import (
     Settings,
     SimulationSettings,
     check_progress,
     check_settings,
-    flag,
 )
 from quickswap.errors import Interrupted, PolicyError, QuickswapError, invalid, unknown
 from quickswap.model.files import as_system
@@ -179,7 +178,7 @@ def compare(
     system = as_system(system)
     chosen = _chosen(policies, system)
     systems = _systems(system, rates, loads)
-    if not flag(settings.get("allow_unstable", False), "allow_unstable"):
+    if not flag(settings.get("allow_unstable", False), "allow_unstable", QuickswapError):
         refuse_unstable(systems)  # before anything is simulated
     check_progress(progress)
     results: list[Result] = []

@@ -184,16 +184,8 @@ class Result(Quantities):
         Columns: policy, arrival_rate (per second), load, class, quantity, value, half_width,
         verdict.
         """
-        import polars as pl
-
         rate, load = self.rate_and_load()
-        rows = [
-            (self.policy_label, rate, load, who, what, e.value, e.half_width)
-            for who, what, e in self.quantities()
-        ]
-        columns = ["policy", "arrival_rate", "load", "class", "quantity", "value", "half_width"]
-        frame = pl.DataFrame(rows, schema=columns, orient="row")
-        return frame.with_columns(pl.lit(str(self.verdict.status)).alias("verdict"))
+        return self._framed({"arrival_rate": rate, "load": load}, self.verdict.status)
 
 
 @cache

@@ -12,6 +12,7 @@ from typing import Unpack
 import msgspec
 import numpy as np
 
+from quickswap._check import flag
 from quickswap._words import counted, load_words
 from quickswap.engine._core import Simulation
 from quickswap.engine.custom import CustomPolicy, as_policy, label
@@ -23,8 +24,7 @@ from quickswap.engine.settings import (
     SimulationSettings,
     check_progress,
     check_settings,
-    flag,
-    whole,
+    check_threads,
 )
 from quickswap.errors import Interrupted, PolicyError, QuickswapError, UnstableError
 from quickswap.model.files import as_system
@@ -81,9 +81,8 @@ def simulate(
     system = as_system(system)
     policy = as_policy(policy, system)
     check_progress(progress)
-    threads = settings.pop("threads", None)
-    threads = whole(threads if threads is not None else cores(), "threads", 1, 10_000)
-    debug = flag(settings.pop("debug", False), "debug")
+    threads = check_threads(settings.pop("threads", None)) or cores()
+    debug = flag(settings.pop("debug", False), "debug", QuickswapError)
     determining: PointSettings = settings
     inputs = Inputs.of(system, policy, **determining)
     return _Session(system, policy, inputs, threads, debug, progress).run()
@@ -102,16 +101,7 @@ def rerun(
     Raises:
         QuickswapError: the policy is custom and was not given.
     """
-    return simulate_inputs(result.inputs, policy, threads)
-
-
-def simulate_inputs(
-    inputs: Inputs,
-    policy: Policy | CustomPolicy | None = None,
-    threads: int | None = None,
-    progress: Callable[[int, int], object] | None = None,
-) -> Result:
-    """Run the simulation that these inputs describe; see `rerun`."""
+    inputs = result.inputs
     if policy is None:
         if isinstance(inputs.policy, str):
             name = inputs.policy
@@ -120,7 +110,19 @@ def simulate_inputs(
             raise QuickswapError(message, argument="policy", given=name, advice=advice)
         policy = inputs.policy
     settings = {name: getattr(inputs, name) for name in SETTINGS}
-    return simulate(inputs.system, policy, threads=threads, progress=progress, **settings)
+    return simulate(inputs.system, policy, threads=threads, **settings)
+
+
+def simulate_inputs(
+    inputs: Inputs,
+    policy: Policy,
+    threads: int | None = None,
+    progress: Callable[[int, int], object] | None = None,
+) -> Result:
+    """Run the simulation of inputs that are already checked, under their policy."""
+    check_progress(progress)
+    threads = check_threads(threads) or cores()
+    return _Session(inputs.system, policy, inputs, threads, False, progress).run()
 
 
 @dataclass

@@ -5,10 +5,10 @@ Results, frames, figures, comparisons and tuning take them from `QUANTITIES`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, fields
 from functools import cached_property
-from typing import Self
+from typing import TYPE_CHECKING, Self
 
 import numpy as np
 from msgspec import Struct
@@ -17,6 +17,9 @@ from numpy.typing import NDArray
 from quickswap.errors import QuickswapError, unknown
 from quickswap.model.system import System
 from quickswap.statistics.estimates import Estimate, Floats
+
+if TYPE_CHECKING:
+    import polars
 
 __all__ = [
     *("OVERALL", "PHASES", "QUANTITIES", "RATES", "SHORT_NAMES", "SUMMARIES", "Areas"),
@@ -268,6 +271,16 @@ class Quantities:
                     yield each.name, f"{statistic}_{metric}", getattr(summary, statistic)
             for name in RATES:
                 yield each.name, name, getattr(each, name)
+
+    def _framed(self, front: Mapping[str, float], verdict: str) -> polars.DataFrame:
+        """Return one row for each class and quantity, after the policy and some numbers."""
+        import polars as pl
+
+        rows = [(who, what, each.value, each.half_width) for who, what, each in self.quantities()]
+        frame = pl.DataFrame(rows, ["class", "quantity", "value", "half_width"], orient="row")
+        constants = {"policy": self.policy_label, **front}
+        columns = [pl.lit(value).alias(name) for name, value in constants.items()]
+        return frame.select(*columns, pl.all(), pl.lit(str(verdict)).alias("verdict"))
 
 
 def _summaries() -> Iterator[Quantity]:

@@ -90,7 +90,7 @@ class Cell:
             QuickswapError: unknown policy or quantity.
         """
         if quantity not in PAIRED:
-            unknown("quantity", quantity, PAIRED, QuickswapError)
+            unknown("quantity", quantity, PAIRED, QuickswapError, argument="quantity")
         ones, others = self._results(first), self._results(second)
         of_seed = {each.inputs.seed: each for each in others}
         pairs = [(one, of_seed[seed]) for one in ones if (seed := one.inputs.seed) in of_seed]
@@ -129,7 +129,7 @@ class Cell:
 
     def _results(self, policy: str) -> tuple[Result, ...]:
         if policy not in self.results:
-            unknown("policy", policy, self.results, QuickswapError)
+            unknown("policy", policy, self.results, QuickswapError, argument="policy")
         return self.results[policy]
 
 

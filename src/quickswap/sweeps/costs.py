@@ -9,7 +9,7 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from quickswap.errors import QuickswapError
+from quickswap.errors import QuickswapError, invalid
 from quickswap.sweeps.point import Point
 
 __all__ = ["Clock", "Costs", "Kind", "expected_work", "kind_of", "read_shard", "shard_of"]
@@ -143,7 +143,7 @@ def read_shard(text: object) -> tuple[int, int]:
     )
     if match is None or not 1 <= int(match[1]) <= int(match[2]) <= MAX_SHARDS:
         allowed = "as in '3/10', the third of ten, from '1/10' to '10/10'"
-        raise QuickswapError(argument="shard", given=text, allowed=allowed)
+        raise invalid("shard", text, allowed, QuickswapError)
     return int(match[1]), int(match[2])
 
 

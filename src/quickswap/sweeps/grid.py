@@ -13,7 +13,7 @@ from typing import Any, Self, final
 from quickswap._check import items, positive
 from quickswap._words import counted
 from quickswap.engine.settings import SETTINGS
-from quickswap.errors import ModelError, PolicyError, QuickswapError, unknown
+from quickswap.errors import ModelError, PolicyError, QuickswapError, invalid, unknown
 from quickswap.files import checked_path
 from quickswap.model.files import as_system
 from quickswap.model.system import System
@@ -285,5 +285,5 @@ def _numbers(value: Any, what: str) -> tuple[float, ...] | None:
         return None
     given = _several(value, what)
     if any(isinstance(each, Mapping) for each in given):
-        raise QuickswapError(argument=what, given=value, allowed="numbers")
-    return tuple(positive(each, f"each of {what}", QuickswapError) for each in given)
+        raise invalid(what, value, "a list of numbers", QuickswapError)
+    return tuple(positive(each, f"an item of {what}", QuickswapError) for each in given)

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from itertools import product
 
 from quickswap._check import items
-from quickswap.errors import PolicyError, shown
+from quickswap.errors import PolicyError, invalid, shown
 from quickswap.policies import POLICIES, Policy, parse
 
 __all__ = ["expand_parameters"]
@@ -39,8 +39,7 @@ def expand_parameters(given: object) -> list[Policy]:
         "a policy of quickswap, a spelling as in 'msfq:threshold=[0,8,31]', or a table with its "
         "name and parameters"
     )
-    message = f"policy is {shown(given)}; give {allowed}."
-    raise PolicyError(message, argument="policies", given=given, allowed=allowed)
+    raise invalid("policy", given, allowed, PolicyError)
 
 
 def _texts(text: str) -> Iterator[str]:

@@ -18,7 +18,7 @@ from quickswap.engine.settings import (
     PointSettings,
     check_settings,
 )
-from quickswap.errors import PolicyError, QuickswapError
+from quickswap.errors import PolicyError, QuickswapError, invalid
 from quickswap.model.files import as_system
 from quickswap.model.system import System
 from quickswap.policies import Policy
@@ -43,10 +43,11 @@ class Point:
 
     def __post_init__(self) -> None:
         if not isinstance(self.inputs, Inputs):
-            raise QuickswapError(
-                argument="inputs",
-                given=self.inputs,
-                allowed="the inputs of a result",
+            raise invalid(
+                "inputs",
+                self.inputs,
+                "the inputs of a result",
+                QuickswapError,
                 advice="use Point.of(system, policy)",
             )
         if isinstance(self.inputs.policy, str):
@@ -141,7 +142,7 @@ class Point:
                 f"the point belongs to quickswap {self.inputs.version}, and this is {VERSION}: "
                 "build the point again with Point.of."
             )
-        return simulate_inputs(self.inputs, None, threads, progress)
+        return simulate_inputs(self.inputs, self.policy, threads, progress)
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Send the point to another process as text, which the version there may reject."""

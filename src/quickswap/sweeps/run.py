@@ -11,11 +11,11 @@ from pathlib import Path
 from queue import Empty, SimpleQueue
 from typing import cast, final, overload
 
-from quickswap._check import items
+from quickswap._check import items, whole
 from quickswap._words import counted
 from quickswap.engine._core import VERSION
-from quickswap.engine.settings import check_progress, whole
-from quickswap.errors import Interrupted, QuickswapError
+from quickswap.engine.settings import MOST_JOBS, check_progress, check_threads
+from quickswap.errors import Interrupted, QuickswapError, invalid
 from quickswap.simulation.result import Result
 from quickswap.simulation.simulate import cores
 from quickswap.sweeps.cells import Cell, cells_of
@@ -194,7 +194,7 @@ def grid_points_of(
     grids = [grid] if isinstance(grid, Grid) else items(grid)
     if not grids or not all(isinstance(each, Grid) for each in grids):
         allowed = "a Grid, several, or a TOML file"
-        raise QuickswapError(argument="grid", given=grid, allowed=allowed)
+        raise invalid("grid", grid, allowed, QuickswapError)
     distinct: dict[str, GridPoint] = {}
     spellings: dict[str, set[str]] = {}
     for each in cast("list[Grid]", grids):
@@ -206,7 +206,7 @@ def grid_points_of(
         for each in distinct.values()
     ]
     if budget is not None:
-        grid_points = _within(grid_points, whole(budget, "budget", 1))
+        grid_points = _within(grid_points, whole(budget, "budget", 1, MOST_JOBS, QuickswapError))
     if shard is None:
         return grid_points
     keys = {point.key for point in shard_of([each.point for each in grid_points], shard)}
@@ -271,12 +271,12 @@ def run_points(
     listed = [points] if isinstance(points, Point) else items(points)
     if listed is None or not all(isinstance(each, Point) for each in listed):
         allowed = "a list of points, each built with Point.of"
-        raise QuickswapError(argument="points", given=points, allowed=allowed)
+        raise invalid("points", points, allowed, QuickswapError)
     check_progress(progress)
     if store is None:
         store = Store()
     elif not isinstance(store, Store):
-        raise QuickswapError(argument="store", given=store, allowed="a Store")
+        raise invalid("store", store, "a Store", QuickswapError)
     threads = check_where(executor, threads)
     sweep = _Sweep(tuple(cast("list[Point]", listed)), store, progress)
     if not sweep.todo:
@@ -296,8 +296,8 @@ def check_where(executor: object, threads: int | None) -> int | None:
     """
     if executor is not None and not isinstance(executor, Executor):
         allowed = "one of concurrent.futures, or a Dask client's get_executor()"
-        raise QuickswapError(argument="executor", given=executor, allowed=allowed)
-    return None if threads is None else whole(threads, "threads", 1, 10_000)
+        raise invalid("executor", executor, allowed, QuickswapError)
+    return check_threads(threads)
 
 
 def compute(point: Point, watch: Callable[[int, int], object] | None = None) -> Record:

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from quickswap._check import positive, whole
-from quickswap.errors import ModelError, shown
+from quickswap.errors import ModelError, invalid
 from quickswap.model.distributions import Distribution
 from quickswap.model.system import MOST_SERVERS
 from quickswap.theory.conditions import check_load
@@ -131,12 +131,8 @@ def mg1_exceptional_first(arrival_rate: float, size: Distribution, first: Distri
 
 def _check_distribution(distribution: object, what: str) -> None:
     if not isinstance(distribution, Distribution):
-        raise ModelError(
-            f"{what} must be a distribution such as quickswap.Exponential(mean=1.0), not "
-            f"{shown(distribution)}.",
-            given=distribution,
-            allowed="a distribution",
-        )
+        allowed = "a distribution such as quickswap.Exponential(mean=1.0)"
+        raise invalid(what, distribution, allowed)
 
 
 def polling_waiting_work(
@@ -170,23 +166,13 @@ def polling_waiting_work(
     """
     what = "polling"
     if not isinstance(arrival_rates, Sequence) or isinstance(arrival_rates, str):
-        raise ModelError(
-            f"arrival rates of {what} must be a list of numbers, not {shown(arrival_rates)}.",
-            argument="arrival_rates",
-            given=arrival_rates,
-            allowed="a list of numbers",
-        )
-    rates = [positive(rate, f"each arrival rate of {what}") for rate in arrival_rates]
+        raise invalid("arrival_rates", arrival_rates, "a list of numbers")
+    rates = [positive(rate, f"an arrival rate of {what}") for rate in arrival_rates]
     for distributions, name in ((sizes, "sizes"), (switchovers, "switchovers")):
         if isinstance(distributions, str) or not isinstance(distributions, Sequence):
-            raise ModelError(
-                f"{name} of {what} must be a list of distributions, not {shown(distributions)}.",
-                argument=name,
-                given=distributions,
-                allowed="a list of distributions",
-            )
+            raise invalid(name, distributions, "a list of distributions")
         for distribution in distributions:
-            _check_distribution(distribution, f"each of {name} of {what}")
+            _check_distribution(distribution, f"an item of {name} of {what}")
     if not rates or len(rates) != len(sizes):
         raise ModelError(
             f"{what} requires one size distribution for each arrival rate, and at least one of "

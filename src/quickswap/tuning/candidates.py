@@ -8,7 +8,7 @@ from dataclasses import dataclass, fields, is_dataclass, replace
 from typing import Any, cast
 
 from quickswap._check import items
-from quickswap.errors import PolicyError, QuickswapError
+from quickswap.errors import PolicyError, QuickswapError, invalid
 from quickswap.model.system import System
 from quickswap.policies import (
     FCFS,
@@ -113,7 +113,7 @@ def chosen(given: object) -> list[Policy]:
     """
     listed = [given] if isinstance(given, str | Policy) else items(given)
     if listed is None:
-        raise PolicyError(argument="policies", given=given, allowed="a list of policies")
+        raise invalid("policies", given, "a list of policies", PolicyError)
     if not listed:
         raise PolicyError(
             "policies is empty; give at least one, or leave it out.",

@@ -10,8 +10,9 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
+from quickswap._check import between, flag, whole
 from quickswap._words import counted, load_words
-from quickswap.engine.settings import between, check_progress, flag, whole
+from quickswap.engine.settings import MOST_JOBS, check_progress
 from quickswap.errors import Interrupted, QuickswapError, UnstableError, unknown
 from quickswap.model.files import as_system
 from quickswap.model.system import System
@@ -112,10 +113,10 @@ def tune(
     system = as_system(system)
     if not isinstance(metric, str) or metric not in METRICS:
         unknown("metric", metric, METRICS, QuickswapError, argument="metric")
-    indifference = between(indifference, "indifference", 0, 1)
-    seed = whole(seed, "seed", 0, 2**63)
-    budget = whole(jobs, "jobs", 1)
-    refine = flag(refine, "refine")
+    indifference = between(indifference, "indifference", 0, 1, QuickswapError)
+    seed = whole(seed, "seed", 0, 2**63, QuickswapError)
+    budget = whole(jobs, "jobs", 1, MOST_JOBS, QuickswapError)
+    refine = flag(refine, "refine", QuickswapError)
     check_progress(progress)
     given = None if policies is None else chosen(policies)
     if given is not None:

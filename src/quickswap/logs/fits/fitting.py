@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from quickswap._check import items
-from quickswap.errors import LogError
+from quickswap.errors import LogError, invalid
 from quickswap.logs.fits.distributions import fitted
 from quickswap.logs.fits.sample import Floats, Sample
 from quickswap.logs.grouping import (
@@ -98,10 +98,11 @@ def as_groups(classes: object) -> list[Group]:
     pairs = [items(each) for each in items(classes) or []]
     groups = [pair for pair in pairs if pair is not None and len(pair) == 2]
     if not groups or len(groups) < len(pairs):
-        raise LogError(
-            argument="classes",
-            given=classes,
-            allowed="load, need, groups as in 1,2-4,5-16,17-, or a list of (low, high)",
+        raise invalid(
+            "classes",
+            classes,
+            "load, need, groups as in 1,2-4,5-16,17-, or a list of (low, high)",
+            LogError,
         )
     return parse_groups(",".join(f"{a}-{'' if b is None else b}" for a, b in groups))
 

@@ -12,7 +12,7 @@ import numpy.typing as npt
 import polars as pl
 
 from quickswap._words import counted
-from quickswap.errors import LogError, shown
+from quickswap.errors import LogError, invalid, shown
 from quickswap.logs.fits.arrivals import (
     STRETCHES,
     WEEKDAYS,
@@ -178,7 +178,7 @@ def goodness(log: JobLog, system: System, classes: Sequence[Group] | None = None
     """
     check_log(log)
     if not isinstance(system, System):
-        raise LogError(argument="system", given=system, allowed="a System")
+        raise invalid("system", system, "a System", LogError)
     jobs = Jobs(log, _groups(system, classes))
     hours = Hours(log)
     counts = hours.counts(jobs.submit)

@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
-from quickswap.errors import LogError, unknown
+from quickswap.errors import LogError, invalid, unknown
 from quickswap.logs import extraction, values
 from quickswap.logs.formats.source import blocks, first_text
 from quickswap.logs.formats.text_lines import LineReader, Lines, fields
@@ -84,11 +84,8 @@ def parse_parquet(path: Path, options: Options, tally: Tally) -> Parsed:
     for name, own in mapping.items():
         kind = frame.schema[f"f{names.index(own)}"]
         if kind.is_nested() or kind in (pl.Binary, pl.Object, pl.Time):
-            raise LogError(
-                f"{path}: the column {own!r} ({name}) is {kind}; it must be numbers or texts.",
-                given=str(kind),
-                allowed="numbers or texts",
-            )
+            what = f"the type of the column {own!r} ({name})"
+            raise invalid(what, kind, "numbers or texts", LogError).within(f"{path}: ")
     frame = frame.with_row_index("line", offset=1).with_columns(pl.lit(0, pl.UInt64).alias(MARK))
     plain = PlainTimes(path, "s" if facts else options.time_unit)
     jobs = clean(_jobs(frame, names, mapping, zone, plain, tally), tally)

@@ -101,7 +101,7 @@ class Distribution(ABC):
         """
         if not isinstance(data, Mapping) or "distribution" not in data:
             form = "a table with its parameters and the key distribution"
-            raise invalid("a distribution", data, f"{form}, one of {', '.join(DISTRIBUTIONS)}")
+            raise invalid("the distribution", data, f"{form}, one of {', '.join(DISTRIBUTIONS)}")
         name = data["distribution"]
         if not isinstance(name, str) or name not in DISTRIBUTIONS:
             unknown("distribution", name, DISTRIBUTIONS, where=("distribution",))

@@ -135,8 +135,8 @@ class Empirical(Distribution):
             given = (1.0,) * len(points) if weights is None else weights
             masses = numbers(given, "weights of Empirical", 0.0)
             if len(masses) != len(points):
-                allowed = f"as many as its values, {len(points)}"
-                raise invalid("weights of Empirical", len(masses), allowed)
+                allowed = f"that of its values, {len(points)}"
+                raise invalid("number of weights of Empirical", len(masses), allowed)
             total = _sum(masses)
             if not 0 < total < math.inf:
                 raise invalid("sum of the weights of Empirical", total, "positive and finite")

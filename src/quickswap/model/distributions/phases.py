@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import ClassVar, Self, final
 
-from quickswap._check import numbers, whole
+from quickswap._check import numbers, positive, whole
 from quickswap.errors import inside, invalid
 from quickswap.model.distributions.base import Distribution, power
 
@@ -185,10 +185,10 @@ class Hyperexponential(Distribution):
         with inside("rates"):
             speeds = numbers(rates, "rates of Hyperexponential")
             for speed in speeds:
-                self._positive("rates", speed)
+                positive(speed, "an item of rates of Hyperexponential")
             if len(speeds) != len(weights):
-                allowed = f"as many as its probabilities, {len(weights)}"
-                raise invalid("rates of Hyperexponential", len(speeds), allowed)
+                allowed = f"that of its probabilities, {len(weights)}"
+                raise invalid("number of rates of Hyperexponential", len(speeds), allowed)
         self._store(probabilities=weights, rates=speeds)
 
     @property

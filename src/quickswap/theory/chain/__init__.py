@@ -16,7 +16,7 @@ import numpy as np
 
 from quickswap._check import positive, whole
 from quickswap.engine.custom import CustomPolicy, check_policy, custom_name
-from quickswap.errors import PolicyError, QuickswapError, UnstableError, unknown
+from quickswap.errors import PolicyError, QuickswapError, UnstableError, invalid, unknown
 from quickswap.model.files import as_system
 from quickswap.model.system import System
 from quickswap.policies import Policy, parse
@@ -144,12 +144,7 @@ def exact(
     check_markovian(system, "chain.exact")
     tolerance = positive(tolerance, "tolerance")
     if not LEAST <= tolerance < 1:
-        raise QuickswapError(
-            f"tolerance must be from {LEAST:g} to below 1, not {tolerance:g}.",
-            argument="tolerance",
-            given=tolerance,
-            allowed=f"from {LEAST:g} to below 1",
-        )
+        raise invalid("tolerance", tolerance, f"from {LEAST:g} to below 1", QuickswapError)
     max_states = whole(max_states, "max_states", 1, 2**31 - 1)
     _check_stable(system, policy)
     level = _deep_enough(system, policy, tolerance, max_states)

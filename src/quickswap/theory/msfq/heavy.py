@@ -22,7 +22,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.optimize import brentq
 
 from quickswap._check import number, whole
-from quickswap.errors import QuickswapError, shown
+from quickswap.errors import QuickswapError, invalid
 from quickswap.theory.msfq.cycle import Cycle
 from quickswap.theory.msfq.equation import Complex, Equation, Unknowns
 from quickswap.theory.msfq.transforms import Always, LightVisits, OnDemand
@@ -84,12 +84,7 @@ class ResponseTimes:
         except (TypeError, ValueError, OverflowError):
             times = np.array(math.nan)
         if not (np.isfinite(times).all() and (times >= 0).all()):
-            raise QuickswapError(
-                f"a time must be a finite number of at least 0, not {shown(time)}.",
-                argument="time",
-                given=time,
-                allowed="a finite number of at least 0",
-            )
+            raise invalid("time", time, "a finite number of at least 0", QuickswapError)
         flat, result = times.reshape(-1), np.ones(times.size)
         if (flat > 0).any():
             result[flat > 0] = self._invert(flat[flat > 0])
@@ -101,15 +96,10 @@ class ResponseTimes:
         Raises:
             QuickswapError: not above 0, or above 99.9999.
         """
-        share = number(percent, "percentile", error=QuickswapError) / 100
+        share = number(percent, "percent", error=QuickswapError) / 100
         if not 0 < share <= 1 - FAREST:
-            raise QuickswapError(
-                f"a percentile must be above 0 and at most {100 * (1 - FAREST):.10g}, above which "
-                f"rounding hides the tail, not {percent!r}.",
-                argument="percent",
-                given=percent,
-                allowed=f"above 0 and at most {100 * (1 - FAREST):.10g}",
-            )
+            highest = f"{100 * (1 - FAREST):.10g}, above which rounding hides the tail"
+            raise invalid("percent", percent, f"above 0 and at most {highest}", QuickswapError)
         low, high = 0.0, self.mean
         while self.sf(high) > 1 - share:
             low, high = high, 2 * high
