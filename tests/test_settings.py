@@ -20,7 +20,14 @@ import quickswap as qs
 from cli_helpers import run
 from quickswap import logs
 from quickswap.cli.app import build
-from quickswap.engine.settings import PointSettings, ReplaySettings, Settings, SimulationSettings
+from quickswap.engine.settings import (
+    PointSettings,
+    ReplayInputs,
+    ReplaySettings,
+    Settings,
+    SimulationSettings,
+)
+from quickswap.logs.options import Options, ReadOptions
 from replay_helpers import random_log
 from verification.known import FOUR, one_or_all
 
@@ -190,6 +197,7 @@ TYPED = {
     "compare": SimulationSettings,
     "Point": PointSettings,
     "Grid": PointSettings,
+    "replay": ReplaySettings,
     "replay_all": ReplaySettings,
 }
 
@@ -379,9 +387,11 @@ def test_the_typed_names_are_those_of_the_settings() -> None:
     kinds = {each.name: each.type for each in dataclasses.fields(Settings)}
     typed = PointSettings.__annotations__
     assert {name: kind.__forward_arg__ for name, kind in typed.items()} == kinds
-    replayed = set(inspect.signature(qs.replay).parameters)
-    named = {"log", "policy", "load_factor", "progress"}
-    assert set(ReplaySettings.__annotations__) == replayed - named
+    replayed = {each.name for each in dataclasses.fields(ReplayInputs)}
+    replayed -= {"source", "policy", "load_factor", "version"}
+    assert set(ReplaySettings.__annotations__) == replayed | {"debug"}
+    read = {each.name for each in dataclasses.fields(Options)}
+    assert set(ReadOptions.__annotations__) == read - {"format"}
 
 
 def test_every_setting_is_an_option_and_a_column() -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from inspect import signature
 from pathlib import Path
 
 import pytest
@@ -12,6 +11,7 @@ from cli_helpers import run
 from quickswap import logs
 from quickswap.cli.naming import given, option
 from quickswap.cli.reading import Reading, read_log
+from quickswap.logs.options import ReadOptions
 
 
 def parsed(*tokens: str) -> Reading:
@@ -123,6 +123,5 @@ def test_the_options_of_a_log_are_the_arguments_of_read() -> None:
 
     app = App()
     app.default(command)
-    arguments = [each for each in signature(logs.read).parameters if each != "path"]
     names = {each.name for each in app.assemble_argument_collection()} - {"*"}
-    assert names == {option(each) for each in arguments}
+    assert names == {option(each) for each in ("format", *ReadOptions.__annotations__)}

@@ -87,7 +87,7 @@ def test_a_queue_that_only_the_summer_empties(tmp_path: Path) -> None:
     assert result.verdict == "persistent backlog"
     assert 150 * DAY < result.backlog.longest < 250 * DAY
     assert result.longest_wait == pytest.approx(result.outcomes().filter("measured")["wait"].max())
-    assert qs.replay(log, "fcfs", 2).verdict == "keeps up"
+    assert qs.replay(log, "fcfs", servers=2).verdict == "keeps up"
 
 
 def test_a_policy_keeps_up_where_no_job_waits() -> None:

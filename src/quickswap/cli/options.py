@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, fields, make_dataclass
 from pathlib import Path
@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
 
 from cyclopts import Parameter
 
-from quickswap.engine.settings import Settings
+from quickswap.cli.naming import option
+from quickswap.engine.settings import ReplayInputs, Settings
 from quickswap.errors import ModelError, QuickswapError
 from quickswap.files import check_file, same_file
 from quickswap.model.files import load, presets
@@ -25,9 +26,9 @@ if TYPE_CHECKING:
     from cyclopts import Token
 
 __all__ = [
-    *("GRID", "Debug", "File", "Model", "Numbers", "Output", "Overrides", "Quantities", "Scale"),
-    *("Seeds", "SettingOptions", "Threads", "Whole", "Words", "check_writable", "chosen"),
-    "files_of_stores",
+    *("GRID", "Debug", "File", "Model", "Numbers", "Output", "Overrides", "Quantities"),
+    *("ReplayOptions", "Scale", "Seeds", "SettingOptions", "Threads", "Whole", "Words"),
+    *("check_writable", "chosen", "files_of_stores", "options_of"),
 ]
 
 
@@ -127,24 +128,40 @@ GRID = "Options that override the grid; by default its values apply"
 """The heading of these options in the help."""
 
 
-def _settings(without: Collection[str], *, overrides: bool = False) -> Any:
-    """Return a dataclass with an option for each setting of a run.
+KINDS: dict[Any, Any] = {int: Whole, int | None: Whole | None} | {
+    kind: kind for kind in (bool, float, float | None, float | str)
+}
+"""Types of settings and how an option reads them; any other is read as text."""
+
+
+def options_of(
+    definition: type,
+    without: Collection[str] = (),
+    *,
+    overrides: bool = False,
+    texts: Mapping[str, str] | None = None,
+) -> Any:
+    """Return a dataclass with an option for each setting of a definition that has a help text.
 
     Args:
+        definition: the dataclass of the settings.
         without: settings with an option of their own.
         overrides: whether the options replace the values of a grid, and have no defaults.
+        texts: the help texts; by default they are in the metadata of the fields.
     """
-    kinds = get_type_hints(Settings)
+    kinds = get_type_hints(definition)
     options = []
-    for each in fields(Settings):
-        if each.name in without:
+    for each in fields(definition):
+        text = each.metadata.get("help") if texts is None else texts[each.name]
+        if each.name in without or not text:
             continue
-        kind, default, text = kinds[each.name], each.default, each.metadata["help"]
-        kind = {int: Whole, int | None: Whole | None}.get(kind, kind)
+        kind, default = kinds[each.name], each.default
+        kind = KINDS.get(kind, str if default is not None else str | None)
         if overrides:
             kind, default = kind | None, None
-        elif each.metadata["unset"]:
+        elif each.metadata.get("unset"):
             text += f" By default {each.metadata['unset']}."
+        kind = Annotated[kind, Parameter(name=option(each.name))]
         options.append((each.name, kind, field(default=default, metadata={"help": text})))
     return make_dataclass("Options", options, frozen=True, namespace={"__module__": __name__})
 
@@ -152,9 +169,13 @@ def _settings(without: Collection[str], *, overrides: bool = False) -> Any:
 if TYPE_CHECKING:
     SettingOptions = Settings
     Overrides = Settings
+    ReplayOptions = ReplayInputs
 else:
-    SettingOptions = Parameter(name="*")(_settings(["trajectory"]))
-    Overrides = Parameter(name="*", group=GRID)(_settings(["seed", "trajectory"], overrides=True))
+    SettingOptions = Parameter(name="*")(options_of(Settings, ["trajectory"]))
+    Overrides = Parameter(name="*", group=GRID)(
+        options_of(Settings, ["seed", "trajectory"], overrides=True)
+    )
+    ReplayOptions = Parameter(name="*")(options_of(ReplayInputs))
 
 
 @Parameter(name="*")

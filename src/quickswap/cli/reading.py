@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from itertools import chain
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
 from cyclopts import Parameter
 
-from quickswap.cli.options import Whole
+from quickswap.cli.options import options_of
 from quickswap.errors import LogError, invalid
+from quickswap.logs.options import Options
 
 if TYPE_CHECKING:
     from quickswap.logs import JobLog
@@ -17,54 +17,36 @@ if TYPE_CHECKING:
 __all__ = ["Reading", "read_log"]
 
 
-@Parameter(name="*")
-@dataclass(frozen=True)
-class Reading:
-    """How to read the log, and which jobs to keep."""
+HELP = {
+    "format": "swf, sacct, csv or parquet; by default detected from the content.",
+    "servers": "Number of servers of the machine; by default the number in the log.",
+    "unit": "The unit of servers: cpu, node or gpu.",
+    "partition": "The partition to read, or several separated by commas; by default all.",
+    "timezone": "Time zone of the log and of --from and --to, as in Europe/Berlin. By default "
+    "UTC; for --from and --to of an SWF log, the zone in its header.",
+    "start": "The earliest submission: a date, as in 2024-03-01, or seconds after the first job. "
+    "By default there is no limit.",
+    "end": "The end of the submissions (exclusive), as --from. By default there is no limit.",
+    "scale_load": "Factor of the load, by which interarrival times are divided.",
+    "smallest_need": "Smallest need, in servers; by default any.",
+    "largest_need": "Largest need, in servers; by default any.",
+    "smallest_size": "Smallest size, in seconds; by default any.",
+    "largest_size": "Largest size, in seconds; by default any.",
+    "sacct_format": "Fields of sacct, as given to sacct --format; by default the fields of the "
+    "header.",
+    "delimiter": "Delimiter of the fields of sacct, as given to sacct --delimiter; by default "
+    "detected.",
+    "columns": "Names of the columns in a table, as in need=cpus,size=runtime. By default the "
+    "names that the documentation lists.",
+    "time_unit": "Unit of numeric times in a table: s, ms, us or ns; by default s.",
+    "strict": "Reject a log with a row that would be dropped or repaired.",
+}
+"""The help of each option."""
 
-    format: str | None = None
-    """swf, sacct, csv or parquet; by default detected from the content."""
-    servers: Whole | None = None
-    """Number of servers of the machine; by default the number in the log."""
-    unit: str = "cpu"
-    """The unit of servers: cpu, node or gpu."""
-    partition: str | None = None
-    """The partition to read, or several separated by commas; by default all."""
-    timezone: str | None = None
-    """Time zone of the log and of --from and --to, as in Europe/Berlin.
-
-    By default UTC; for --from and --to of an SWF log, the zone in its header.
-    """
-    start: Annotated[str | None, Parameter(name="--from")] = None
-    """The earliest submission: a date, as in 2024-03-01, or seconds after the first job.
-
-    By default there is no limit.
-    """
-    end: Annotated[str | None, Parameter(name="--to")] = None
-    """The end of the submissions (exclusive), as --from. By default there is no limit."""
-    scale_load: float = 1.0
-    """Factor of the load, by which interarrival times are divided."""
-    smallest_need: Whole | None = None
-    """Smallest need, in servers; by default any."""
-    largest_need: Whole | None = None
-    """Largest need, in servers; by default any."""
-    smallest_size: float | None = None
-    """Smallest size, in seconds; by default any."""
-    largest_size: float | None = None
-    """Largest size, in seconds; by default any."""
-    sacct_format: str | None = None
-    """Fields of sacct, as given to sacct --format; by default the fields of the header."""
-    delimiter: str | None = None
-    """Delimiter of the fields of sacct, as given to sacct --delimiter; by default detected."""
-    columns: str | None = None
-    """Names of the columns in a table, as in need=cpus,size=runtime.
-
-    By default the names that the documentation lists.
-    """
-    time_unit: str | None = None
-    """Unit of numeric times in a table: s, ms, us or ns; by default s."""
-    strict: bool = False
-    """Reject a log with a row that would be dropped or repaired."""
+if TYPE_CHECKING:
+    Reading = Options
+else:
+    Reading = Parameter(name="*")(options_of(Options, texts=HELP))
 
 
 def read_log(path: str, reading: Reading | None = None) -> JobLog:
@@ -75,14 +57,14 @@ def read_log(path: str, reading: Reading | None = None) -> JobLog:
     """
     from quickswap.logs import read
 
-    reading = reading or Reading()
-    arguments: dict[str, Any] = vars(reading) | {
-        "partition": _listed("partition", reading.partition),
-        "start": _instant(reading.start),
-        "end": _instant(reading.end),
-        "columns": _columns(reading.columns),
+    options: dict[str, Any] = vars(reading or Reading())
+    parsed = {
+        "partition": _listed("partition", options["partition"]),
+        "start": _instant(options["start"]),
+        "end": _instant(options["end"]),
+        "columns": _columns(options["columns"]),
     }
-    return read(path, **arguments)
+    return read(path, **(options | parsed))
 
 
 def _instant(text: str | None) -> float | str | None:

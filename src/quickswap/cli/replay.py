@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
-from cyclopts import Parameter
-
 from quickswap.cli.naming import given
-from quickswap.cli.options import File, Numbers, Output, Whole, Words, check_writable
+from quickswap.cli.options import Debug, File, Numbers, Output, ReplayOptions, Words, check_writable
 from quickswap.cli.reading import Reading, read_log
-from quickswap.cli.running import progress
+from quickswap.cli.running import progress, until_interrupted
 
 if TYPE_CHECKING:
     from quickswap.replays import ReplayComparison, ReplayResult
@@ -25,27 +22,6 @@ REPORT_LOADS = (1.0, 1.1, 1.2)
 """Default factors of the load for a report."""
 
 
-@Parameter(name="*")
-@dataclass(frozen=True)
-class Serving:
-    """How to replay the log."""
-
-    estimate: str = "logged"
-    """Size estimates for EASY, Conservative and backfilling: logged, exact, or a factor."""
-    classes: str = "need"
-    """need (a class per need), load (groups of about equal load), or groups as in 1,2-4,5-16."""
-    warmup: float = 0.05
-    """Share of the log's duration, at its start, whose jobs are not measured."""
-    cooldown: float = 0.05
-    """Share of the log's duration, at its end, whose jobs are not measured."""
-    slowdown_bound: float = 10.0
-    """Smaller sizes count as this value in the bounded slowdown, in seconds."""
-    seed: Whole = 1
-    """Seed of the bootstrap for the intervals."""
-    debug: bool = False
-    """Check every event."""
-
-
 def replay(
     log: str,
     /,
@@ -53,7 +29,8 @@ def replay(
     policies: Words | None = None,
     load_factors: Numbers | None = None,
     reading: Reading | None = None,
-    serving: Serving | None = None,
+    serving: ReplayOptions | None = None,
+    debug: Debug = False,
     report: File = None,
     groups: str | None = None,
     outcomes: File = None,
@@ -93,7 +70,7 @@ def replay(
         Write all quantities to this file.
     """
     from quickswap.cli.output import emit, writing_files
-    from quickswap.errors import Interrupted, QuickswapError
+    from quickswap.errors import QuickswapError
     from quickswap.files import write_with
     from quickswap.replays import replay_all
     from quickswap.replays.replaying import DEFAULT_POLICIES
@@ -110,17 +87,12 @@ def replay(
     names = policies or DEFAULT_POLICIES
     read = read_log(log, reading)
     check_filled(read.jobs, groups)
-    interruption: KeyboardInterrupt | None = None
-    try:
-        with progress("replaying") as shown:
-            comparison = replay_all(
-                read, names, load_factors=factors, progress=shown, **_keywords(serving)
-            )
-    except Interrupted as interrupted:
-        if interrupted.result is None:
-            raise
-        comparison = cast("ReplayComparison", interrupted.result)
-        interruption = interrupted
+    settings = vars(serving or cast("Any", ReplayOptions)()) | {"debug": debug}
+    with progress("replaying") as shown:
+        comparison, ended = until_interrupted(
+            lambda: replay_all(read, names, load_factors=factors, progress=shown, **settings)
+        )
+    interruption: KeyboardInterrupt | None = ended
     if not any(each.jobs for each in comparison.results):
         inputs = comparison.results[0].inputs
         raise QuickswapError(
@@ -139,7 +111,8 @@ def replay(
         if outcomes is not None:
             attempt(lambda: write_with(outcomes, comparison.outcomes().write_parquet))
         if report is not None and interruption is None:
-            command = _command(log, report, groups, policies, load_factors, reading, serving)
+            options = [*given(reading), *given(serving), *(["--debug"] if debug else [])]
+            command = _command(log, report, groups, policies, load_factors, options)
             try:
                 if attempt(
                     lambda: write_report(comparison, report, groups=groups, command=command)
@@ -161,13 +134,11 @@ def _command(
     groups: str | None,
     policies: Words | None,
     load_factors: Numbers | None,
-    reading: Reading | None,
-    serving: Serving | None,
+    options: list[str],
 ) -> str:
     """Return the command that writes a report, as the report shows it."""
     import shlex
 
-    options = [*given(reading), *given(serving)]
     options += [f"--policies {shlex.quote(' '.join(policies))}"] if policies else []
     options += (
         [f"--load-factors {','.join(map('{:g}'.format, load_factors))}"] if load_factors else []
@@ -175,15 +146,6 @@ def _command(
     options += [f"--report {shlex.quote(report.name)}"]
     options += [] if groups is None else [f"--groups {groups}"]
     return " ".join(["quickswap replay", shlex.quote(Path(log).name), *options])
-
-
-def _keywords(serving: Serving | None) -> dict[str, Any]:
-    """Return the options as arguments of `quickswap.replay`."""
-    settings = vars(serving or Serving())
-    try:
-        return settings | {"estimate": float(settings["estimate"])}
-    except ValueError:
-        return settings
 
 
 def _print(comparison: ReplayComparison, note: str) -> None:

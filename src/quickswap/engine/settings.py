@@ -12,22 +12,23 @@ import json
 import math
 import warnings
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import MISSING, dataclass, field, fields
 from functools import lru_cache
 from typing import Any, Self, TypedDict, Unpack
 
-from quickswap._check import between, flag, real, whole
+from quickswap._check import between, factor, flag, real, whole
 from quickswap.engine._core import VERSION
 from quickswap.engine.custom import CustomPolicy, custom_name
 from quickswap.errors import InfiniteVarianceWarning, QuickswapError, invalid, unknown
 from quickswap.model.arrivals import Poisson
 from quickswap.model.distributions import Exponential
-from quickswap.model.system import System
+from quickswap.model.system import MOST_SERVERS, System
 from quickswap.policies import Policy, parse, spell
 
 __all__ = [
-    *("CUSTOM", "SETTINGS", "Inputs", "PointSettings", "ReplaySettings", "Settings"),
-    *("MOST_JOBS", "SimulationSettings", "check_progress", "check_settings", "check_threads"),
+    *("CUSTOM", "MOST_JOBS", "SETTINGS", "Inputs", "MeasureSettings", "PointSettings"),
+    *("ReplayInputs", "ReplaySettings", "Settings", "SimulationSettings"),
+    *("check_progress", "check_settings", "check_threads"),
 ]
 
 MOST_JOBS = 10**15
@@ -110,6 +111,20 @@ def _setting(
     return field(default=default, metadata=meaning)
 
 
+def _slowdown_bound() -> Any:
+    """Return the field that simulations and replays have in common."""
+    text = "Smaller sizes count as this value in the bounded slowdown, in seconds."
+    return _setting(10.0, _between(0, math.inf), text, label="bound of the slowdown [s]")
+
+
+def _check_fields(settings: object, definition: type) -> None:
+    """Replace the values of the fields of a definition by the checked values."""
+    for each in fields(definition):
+        value = getattr(settings, each.name)
+        if "check" in each.metadata and not (value is None and each.default is None):
+            object.__setattr__(settings, each.name, each.metadata["check"](value, each.name))
+
+
 @dataclass(frozen=True, kw_only=True)
 class Settings:
     """The settings that determine a result, together with the system and the policy.
@@ -152,12 +167,7 @@ class Settings:
     warmup: float | str = _setting(
         0.1, _warmup, "Share of each replication that is discarded at its start, or mser5."
     )
-    slowdown_bound: float = _setting(
-        10.0,
-        _between(0, math.inf),
-        "Smaller sizes count as this value in the bounded slowdown, in seconds.",
-        label="bound of the slowdown [s]",
-    )
+    slowdown_bound: float = _slowdown_bound()
     trajectory: int = _setting(
         0,
         _whole(0, 1_000_000),
@@ -174,10 +184,7 @@ class Settings:
     )
 
     def __post_init__(self) -> None:
-        for each in fields(Settings):
-            value = getattr(self, each.name)
-            if not (value is None and each.default is None):
-                object.__setattr__(self, each.name, each.metadata["check"](value, each.name))
+        _check_fields(self, Settings)
         if self.precision_of != "mean" and self.precision is None:
             raise QuickswapError(
                 f"precision_of is {self.precision_of}, and no precision is given",
@@ -316,14 +323,90 @@ class SimulationSettings(PointSettings, total=False):
     debug: bool
 
 
-class ReplaySettings(TypedDict, total=False):
-    """The settings of a replay besides its policy and load; see `replay`."""
+def _share(value: object, argument: str) -> float:
+    share = real(value)
+    if share is None or not 0 <= share < 1:
+        allowed = "a share of the duration, from 0 to below 1"
+        raise invalid(argument, value, allowed, QuickswapError)
+    return share
+
+
+def _estimate(value: object, argument: str) -> object:
+    known = isinstance(value, str) and value in ("logged", "exact")
+    if not known and not 0 < (real(value) or 0) < math.inf:
+        allowed = '"logged", "exact", or a positive factor of the sizes'
+        raise invalid(argument, value, allowed, QuickswapError)
+    return value
+
+
+def _classes(value: object, argument: str) -> str:
+    if not isinstance(value, str):
+        allowed = '"need", "load", or groups of needs such as "1,2-4,5-16,17-"'
+        raise invalid(argument, value, allowed, QuickswapError)
+    return value
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReplayInputs:
+    """The inputs that determine a replay of a log; `replay` describes its settings.
+
+    Attributes:
+        source: the file of the log.
+        policy: the policy as text; empty until the jobs are served.
+        version: version of quickswap.
+
+    Raises:
+        QuickswapError: an input is out of range.
+    """
+
+    source: str
+    policy: str = ""
+    servers: int = _setting(
+        MISSING, lambda value, argument: whole(value, argument, 1, MOST_SERVERS, QuickswapError), ""
+    )
+    load_factor: float = _setting(
+        1.0, lambda value, argument: factor(value, argument, QuickswapError), ""
+    )
+    estimate: float | str = _setting(
+        "logged",
+        _estimate,
+        "Size estimates for EASY, Conservative and backfilling: logged, exact, or a factor.",
+    )
+    classes: str = _setting(
+        "need",
+        _classes,
+        "need (a class per need), load (groups of about equal load), or groups as in 1,2-4,5-16.",
+    )
+    warmup: float = _setting(
+        0.05, _share, "Share of the log's duration, at its start, whose jobs are not measured."
+    )
+    cooldown: float = _setting(
+        0.05, _share, "Share of the log's duration, at its end, whose jobs are not measured."
+    )
+    slowdown_bound: float = _slowdown_bound()
+    seed: int = _setting(1, _whole(0, 2**64 - 1), "Seed of the bootstrap for the intervals.")
+    version: str = VERSION
+
+    def __post_init__(self) -> None:
+        _check_fields(self, ReplayInputs)
+        if self.warmup + self.cooldown >= 1:
+            allowed = f"below {1 - self.cooldown:g}, as the cool-down is {self.cooldown:g}"
+            raise invalid("warmup", self.warmup, allowed, QuickswapError)
+
+
+class MeasureSettings(TypedDict, total=False):
+    """The settings of `as_logged`, for type checkers."""
 
     servers: int | None
-    estimate: str | float
     classes: str
     warmup: float
     cooldown: float
     slowdown_bound: float
     seed: int
+
+
+class ReplaySettings(MeasureSettings, total=False):
+    """The settings of a replay besides its policy and load, for type checkers."""
+
+    estimate: float | str
     debug: bool

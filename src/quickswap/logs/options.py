@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime
 from itertools import chain
-from typing import Literal, NoReturn
+from typing import Literal, NoReturn, TypedDict
 from zoneinfo import ZoneInfo
-
-import polars as pl
 
 from quickswap._check import factor, flag, items, positive, whole
 from quickswap.errors import LogError, invalid, unknown
 
-__all__ = ["FORMATS", "SECOND", "Format", "Instant", "Options", "TimeUnit", "Unit", "check_zone"]
+__all__ = ["FORMATS", "SECOND", "Format", "Options", "ReadOptions", "TimeUnit", "check_zone"]
 
 Format = Literal["swf", "sacct", "csv", "parquet"]
 Unit = Literal["cpu", "node", "gpu"]
@@ -34,31 +32,31 @@ SECOND: dict[TimeUnit, float] = {"s": 1.0, "ms": 1e3, "us": 1e6, "ns": 1e9}
 """Number of units per second."""
 
 
-@dataclass(kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class Options:
-    """The options of `read`; see there.
+    """The options of `read`, which describes them.
 
     Raises:
         LogError: one of them is invalid.
     """
 
-    format: Format | None
-    servers: int | None
-    unit: Unit
-    partition: object
-    timezone: str | None
-    columns: Mapping[str, str] | None
-    time_unit: TimeUnit | None
-    sacct_format: str | None
-    delimiter: str | None
-    start: Instant | None
-    end: Instant | None
-    scale_load: float
-    smallest_need: int | None
-    largest_need: int | None
-    smallest_size: float | None
-    largest_size: float | None
-    strict: bool
+    format: Format | None = None
+    servers: int | None = None
+    unit: Unit = "cpu"
+    partition: str | Sequence[str] | None = None
+    timezone: str | None = None
+    start: Instant | None = None
+    end: Instant | None = None
+    scale_load: float = 1.0
+    smallest_need: int | None = None
+    largest_need: int | None = None
+    smallest_size: float | None = None
+    largest_size: float | None = None
+    sacct_format: str | None = None
+    delimiter: str | None = None
+    columns: Mapping[str, str] | None = None
+    time_unit: TimeUnit | None = None
+    strict: bool = False
 
     def __post_init__(self) -> None:
         for name, known in (
@@ -78,11 +76,9 @@ class Options:
         factor(self.scale_load, "scale_load", LogError)
         if self.timezone is not None:
             check_zone(self.timezone)
-        names = [self.partition] if isinstance(self.partition, str) else items(self.partition)
-        self.partitions = None if names is None else [str(name) for name in names]
         columns = self.columns
         flag(self.strict, "strict", LogError)
-        if self.partition is not None and names is None:
+        if self.partition is not None and self.partitions is None:
             self._refuse("partition", "a name or a list of names")
         if columns is not None and not (
             isinstance(columns, Mapping)
@@ -94,6 +90,12 @@ class Options:
         if not isinstance(self.delimiter, str | None) or self.delimiter == "":
             self._refuse("delimiter", "the text between fields")
 
+    @property
+    def partitions(self) -> list[str] | None:
+        """Names of the partitions to read; None for all."""
+        names = [self.partition] if isinstance(self.partition, str) else items(self.partition)
+        return None if names is None else [str(name) for name in names]
+
     def _refuse(self, name: str, allowed: str) -> NoReturn:
         raise invalid(name, getattr(self, name), allowed, LogError)
 
@@ -104,6 +106,8 @@ def check_zone(zone: str) -> None:
     Raises:
         LogError: it is not in the IANA database.
     """
+    import polars as pl  # not for the help of the commands
+
     try:
         ZoneInfo(zone)
         pl.Series([datetime(2000, 1, 1)]).dt.replace_time_zone(zone)
@@ -111,3 +115,24 @@ def check_zone(zone: str) -> None:
         raise invalid(
             "timezone", zone, "a name of the IANA database, such as Europe/Berlin or UTC", LogError
         ) from error
+
+
+class ReadOptions(TypedDict, total=False):
+    """The fields of `Options` but the format as keyword arguments, for type checkers."""
+
+    servers: int | None
+    unit: Unit
+    partition: str | Sequence[str] | None
+    timezone: str | None
+    start: Instant | None
+    end: Instant | None
+    scale_load: float
+    smallest_need: int | None
+    largest_need: int | None
+    smallest_size: float | None
+    largest_size: float | None
+    sacct_format: str | None
+    delimiter: str | None
+    columns: Mapping[str, str] | None
+    time_unit: TimeUnit | None
+    strict: bool

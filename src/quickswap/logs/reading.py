@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from itertools import chain
 from pathlib import Path
+from typing import Unpack
 
+from quickswap.engine.settings import check_settings
 from quickswap.errors import LogError
 from quickswap.files import checked_path
 from quickswap.logs.formats import sacct, swf, table
 from quickswap.logs.formats.detection import detect_format
 from quickswap.logs.job_rows import Parsed
 from quickswap.logs.joblog import JobLog
-from quickswap.logs.options import FORMATS, Format, Instant, Options, TimeUnit, Unit
+from quickswap.logs.options import FORMATS, Format, Options, ReadOptions
 from quickswap.logs.quality import Tally, check_strictly
 from quickswap.logs.selection import job_table, select
 
@@ -29,56 +30,44 @@ PARSERS = {
 def read(
     path: str | Path,
     format: Format | None = None,  # noqa: A002 - the word users know
-    *,
-    servers: int | None = None,
-    unit: Unit = "cpu",
-    partition: str | Sequence[str] | None = None,
-    timezone: str | None = None,
-    columns: Mapping[str, str] | None = None,
-    time_unit: TimeUnit | None = None,
-    sacct_format: str | None = None,
-    delimiter: str | None = None,
-    start: Instant | None = None,
-    end: Instant | None = None,
-    scale_load: float = 1.0,
-    smallest_need: int | None = None,
-    largest_need: int | None = None,
-    smallest_size: float | None = None,
-    largest_size: float | None = None,
-    strict: bool = False,
+    **settings: Unpack[ReadOptions],
 ) -> JobLog:
     """Read the jobs of a log, with a report on every row.
 
     Args:
         path: the file, optionally compressed by gzip or zstd.
         format: "swf", "sacct", "csv" or "parquet"; by default it is detected.
-        servers: servers of the machine; by default the number in the log.
-        unit: what a server is: "cpu", "node" or "gpu". GPUs require a log of sacct. In SWF the
-            unit selects MaxProcs or MaxNodes.
-        partition: one partition or several; by default all are read as one machine.
-        timezone: time zone of the times in the log and of `start` and `end`, such as
-            "Europe/Berlin"; by default UTC, and for `start` and `end` the zone of the log.
-        columns: for tables, the names of the columns in the file: `{"size": "runtime", ...}`.
-        time_unit: for tables, the unit of plain numbers: "s", "ms", "us" or "ns"; by default
-            seconds, and an error if these are implausible.
-        sacct_format: for sacct without a header, the fields, as in its option `--format`.
-        delimiter: for sacct without a header, the delimiter, as in its option `--delimiter`.
-        start: select jobs submitted from this time on: a date, or seconds after the first
-            submission.
-        end: select jobs submitted before this time.
-        scale_load: factor of the load; interarrival times are divided by it.
-        smallest_need: select jobs that need at least this number of servers.
-        largest_need: select jobs that need at most this number of servers.
-        smallest_size: select jobs with at least this size, in seconds.
-        largest_size: select jobs with at most this size, in seconds.
-        strict: reject a log with a dropped or repaired row.
+        settings: as follows; by default all jobs are read.
+
+            - `servers`: servers of the machine; by default the number in the log.
+            - `unit`: what a server is: "cpu", "node" or "gpu". GPUs require a log of sacct. In SWF
+              the unit selects MaxProcs or MaxNodes.
+            - `partition`: one partition or several; by default all are read as one machine.
+            - `timezone`: time zone of the times in the log and of `start` and `end`, such as
+              "Europe/Berlin"; by default UTC, and for `start` and `end` the zone of the log.
+            - `columns`: for tables, the names of the columns in the file: `{"size": "runtime",
+              ...}`.
+            - `time_unit`: for tables, the unit of plain numbers: "s", "ms", "us" or "ns"; by
+              default seconds, and an error if these are implausible.
+            - `sacct_format`: for sacct without a header, the fields, as in its option `--format`.
+            - `delimiter`: for sacct without a header, the delimiter, as in its option
+              `--delimiter`.
+            - `start`: select jobs submitted from this time on: a date, or seconds after the first
+              submission.
+            - `end`: select jobs submitted before this time.
+            - `scale_load`: factor of the load; interarrival times are divided by it.
+            - `smallest_need`: select jobs that need at least this number of servers.
+            - `largest_need`: select jobs that need at most this number of servers.
+            - `smallest_size`: select jobs with at least this size, in seconds.
+            - `largest_size`: select jobs with at most this size, in seconds.
+            - `strict`: reject a log with a dropped or repaired row.
 
     Raises:
         LogError: the file cannot be read or contains no selected jobs, required information is
             missing, or an option is invalid.
     """
-    arguments = {name: value for name, value in locals().items() if name != "path"}
-    options = Options(**arguments)
+    check_settings(settings, ReadOptions, "read")
+    options = Options(format=format, **settings)
     path = checked_path(path)
     once = path.is_fifo() or path.is_socket() or path.is_char_device()
     if once or (str(path) == "-" and not path.exists()):
@@ -89,9 +78,13 @@ def read(
         )
     tally = Tally(str(path))
     kind = format or detect_format(path)
-    if format is None and kind == "sacct" and columns is not None:
+    if format is None and kind == "sacct" and options.columns is not None:
         kind = "csv"  # a table with the column names of sacct
-    elif format is None and kind == "csv" and (delimiter or "," in (sacct_format or "")):
+    elif (
+        format is None
+        and kind == "csv"
+        and (options.delimiter or "," in (options.sacct_format or ""))
+    ):
         kind = "sacct"
     try:
         parsed = _parsed(path, kind, options, tally)
@@ -101,18 +94,18 @@ def read(
             _check_format(path, format, error)
         raise
     report = tally.report(frame)
-    if strict:
+    if options.strict:
         check_strictly(report, tally)
     first = float(frame["submit"][0])
     return JobLog(
-        jobs=job_table(frame, scale_load),
+        jobs=job_table(frame, options.scale_load),
         servers=total,
         report=report,
         source=str(path),
         origin=None if parsed.clock is None else parsed.clock + first,
-        zone=timezone or parsed.zone,
+        zone=options.timezone or parsed.zone,
         header=parsed.header,
-        load_factor=scale_load,
+        load_factor=options.scale_load,
     )
 
 

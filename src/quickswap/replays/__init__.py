@@ -8,8 +8,9 @@ the `result`, with confidence intervals from a bootstrap over the weeks of the l
 
 from __future__ import annotations
 
+from quickswap.engine.settings import ReplayInputs
 from quickswap.replays.replaying import as_logged, replay, replay_all
-from quickswap.replays.result import ReplayComparison, ReplayInputs, ReplayResult
+from quickswap.replays.result import ReplayComparison, ReplayResult
 from quickswap.replays.schedule import History, Schedule, check_schedule
 
 __all__ = [

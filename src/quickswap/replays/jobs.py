@@ -10,8 +10,8 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from quickswap._check import real
 from quickswap.engine.custom import CustomPolicy
+from quickswap.engine.settings import ReplayInputs
 from quickswap.errors import PolicyError, QuickswapError, invalid
 from quickswap.logs import JobLog
 from quickswap.logs.grouping import group_of, groups_by_load, parse_groups
@@ -20,7 +20,6 @@ from quickswap.model.jobclass import JobClass
 from quickswap.model.system import System
 from quickswap.policies import AdaptiveQuickswap, Policy, StaticQuickswap
 from quickswap.policies.draining import by_estimates
-from quickswap.replays.result import ReplayInputs
 from quickswap.replays.schedule import Floats, Ints, Schedule, distinct
 
 __all__ = ["ReplayJobs"]
@@ -161,26 +160,18 @@ class ReplayJobs:
         )
 
 
-def _estimated(estimate: object, jobs: pl.DataFrame) -> Floats:
+def _estimated(estimate: float | str, jobs: pl.DataFrame) -> Floats:
     """Return the estimated sizes in seconds."""
     size = jobs["size"].to_numpy()
     if estimate == "logged":
         return jobs["estimate"].fill_null(jobs["size"]).to_numpy()
     if estimate == "exact":
         return size
-    factor = real(estimate)
-    if factor is None or not 0 < factor < np.inf:
-        raise invalid(
-            "estimate",
-            estimate,
-            '"logged", "exact", or a positive factor of the sizes',
-            QuickswapError,
-        )
-    scaled: Floats = factor * size
+    scaled: Floats = float(estimate) * size
     return scaled
 
 
-def _groups(classes: object, known: Ints, need: Ints, work: Floats) -> list[tuple[int, int]]:
+def _groups(classes: str, known: Ints, need: Ints, work: Floats) -> list[tuple[int, int]]:
     """Return the smallest and the largest need of each class of the result.
 
     Args:
@@ -191,13 +182,6 @@ def _groups(classes: object, known: Ints, need: Ints, work: Floats) -> list[tupl
     """
     if classes in ("need", "load"):
         return groups_by_load(known, work, MOST_GROUPS)
-    if not isinstance(classes, str):
-        raise invalid(
-            "classes",
-            classes,
-            '"need", "load", or groups of needs such as "1,2-4,5-16,17-"',
-            QuickswapError,
-        )
     given = parse_groups(classes)
     group_of(need, given)  # rejects groups that leave a need out
     ends = [(low, max(low, int(known[-1])) if high is None else high) for low, high in given]

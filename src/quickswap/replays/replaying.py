@@ -17,14 +17,21 @@ from quickswap._words import counted
 from quickswap.engine._core import replay as serve
 from quickswap.engine.custom import CustomPolicy, as_policy, custom_name, label
 from quickswap.engine.generators import untouched_generators
-from quickswap.engine.settings import ReplaySettings, check_progress, check_settings
+from quickswap.engine.settings import (
+    MeasureSettings,
+    ReplayInputs,
+    ReplaySettings,
+    check_progress,
+    check_settings,
+)
 from quickswap.errors import Interrupted, PolicyError, QuickswapError, invalid
 from quickswap.logs import JobLog
+from quickswap.logs.joblog import check_log
 from quickswap.policies import Policy, spell
 from quickswap.replays.backlog import Backlog
 from quickswap.replays.jobs import ReplayJobs
 from quickswap.replays.measurement import measure
-from quickswap.replays.result import AS_LOGGED, ReplayComparison, ReplayInputs, ReplayResult
+from quickswap.replays.result import AS_LOGGED, ReplayComparison, ReplayResult
 from quickswap.replays.schedule import History, Schedule, check_schedule
 from quickswap.statistics.bootstrap import Pieces
 from quickswap.statistics.quantities import Quantities
@@ -41,17 +48,10 @@ KNOWN = 0.9
 def replay(
     log: JobLog,
     policy: Policy | CustomPolicy | str,
-    servers: int | None = None,
     *,
     load_factor: float = 1.0,
-    estimate: str | float = "logged",
-    classes: str = "need",
-    warmup: float = 0.05,
-    cooldown: float = 0.05,
-    slowdown_bound: float = 10.0,
-    seed: int = 1,
-    debug: bool = False,
     progress: Callable[[int, int], object] | None = None,
+    **settings: Unpack[ReplaySettings],
 ) -> ReplayResult:
     """Replay a log under a policy: the same jobs are served at other times.
 
@@ -62,22 +62,24 @@ def replay(
         policy: a policy, its text, or a custom policy. For class-based policies each need is a
             class, unless `classes` groups them. MSFQ requires a log whose needs are 1 and the
             number of servers.
-        servers: servers of the machine; by default those of the log. Jobs that need more are left
-            out and counted in `too_large`.
         load_factor: factor of the load; interarrival times are divided by it.
-        estimate: sizes that EASY, Conservative and backfilling use: "logged" (the estimates of the
-            log, or the size of jobs without one), "exact" (the sizes), or a factor of the sizes.
-        classes: "need" for a class per need, "load" for up to eight groups of needs with nearly
-            equal loads, or groups, as in "1,2-4,5-16,17-". Static and Adaptive Quickswap serve a
-            group in order of arrival, as a class with its largest need. Other policies ignore the
-            groups, which are then only the classes of the result.
-        warmup: share of the duration of the log, from its first submission on, whose jobs are
-            replayed, but not measured.
-        cooldown: the same share before its last submission.
-        slowdown_bound: smallest size in the bounded slowdown, seconds.
-        seed: seed of the bootstrap, and of `view.random` in custom policies.
-        debug: whether the core checks its state at every event.
         progress: called from time to time with the numbers of completed and of all jobs.
+        settings: as follows; `ReplayInputs` contains the defaults.
+
+            - `servers`: servers of the machine; by default those of the log. Jobs that need more
+              are left out and counted in `too_large`.
+            - `estimate`: sizes that EASY, Conservative and backfilling use: "logged" (the estimates
+              of the log, or the size of jobs without one), "exact" (the sizes), or a factor of the
+              sizes.
+            - `classes`: "need" for a class per need, "load" for up to eight groups of needs with
+              nearly equal loads, or groups, as in "1,2-4,5-16,17-". Static and Adaptive Quickswap
+              serve a group in order of arrival, as a class with its largest need. Other policies
+              ignore the groups, which are then only the classes of the result.
+            - `warmup`, `cooldown`: shares of the duration of the log, after its first submission
+              and before its last, whose jobs are replayed, but not measured.
+            - `slowdown_bound`: smallest size in the bounded slowdown, seconds.
+            - `seed`: seed of the bootstrap, and of `view.random` in custom policies.
+            - `debug`: whether the core checks its state at every event.
 
     Raises:
         PolicyError: the policy does not suit the log, makes an invalid decision, or never starts
@@ -86,21 +88,18 @@ def replay(
         KeyboardInterrupt: Ctrl-C.
     """
     begun = time.perf_counter()
+    check_settings(settings, ReplaySettings, "replay")
     check_progress(progress)
-    inputs = ReplayInputs.of(
-        log,
-        servers=servers,
-        load_factor=load_factor,
-        estimate=estimate,
-        classes=classes,
-        warmup=warmup,
-        cooldown=cooldown,
-        slowdown_bound=slowdown_bound,
-        seed=seed,
-    )
-    jobs = ReplayJobs.of(log, inputs)
-    chosen = as_policy(policy, jobs.system)
-    return _replayed(jobs, chosen, flag(debug, "debug", QuickswapError), progress, begun)
+    debug = flag(settings.pop("debug", False), "debug", QuickswapError)
+    jobs = ReplayJobs.of(log, _inputs(log, load_factor=load_factor, **settings))
+    return _replayed(jobs, as_policy(policy, jobs.system), debug, progress, begun)
+
+
+def _inputs(log: JobLog, *, servers: int | None = None, **settings: Any) -> ReplayInputs:
+    """Return the inputs of a replay of a log, by default on its own number of servers."""
+    check_log(log)
+    machine = log.servers if servers is None else servers
+    return ReplayInputs(source=log.source, servers=machine, **settings)
 
 
 def _replayed(
@@ -186,7 +185,7 @@ def replay_all(
             )
     begun = time.perf_counter()
     debug = flag(settings.pop("debug", False), "debug", QuickswapError)
-    points = [ReplayInputs.of(log, load_factor=factor, **settings) for factor in factors]
+    points = [_inputs(log, load_factor=factor, **settings) for factor in factors]
     served = ReplayJobs.of(log, points[0])
     chosen = [as_policy(each, served.system) for each in listed]
     for name, times in Counter(map(label, chosen)).items():
@@ -224,16 +223,7 @@ def replay_all(
     return ReplayComparison(tuple(results), time.perf_counter() - begun)
 
 
-def as_logged(
-    log: JobLog,
-    servers: int | None = None,
-    *,
-    classes: str = "need",
-    warmup: float = 0.05,
-    cooldown: float = 0.05,
-    slowdown_bound: float = 10.0,
-    seed: int = 1,
-) -> ReplayResult:
+def as_logged(log: JobLog, **settings: Unpack[MeasureSettings]) -> ReplayResult:
     """Return the logged waits, measured in the same way as a replay.
 
     Each job starts after its logged wait. Jobs without one are left out. The real cluster may have
@@ -242,22 +232,14 @@ def as_logged(
 
     Args:
         log: a log that `quickswap.logs.read` returned.
-        servers, classes, warmup, cooldown, slowdown_bound, seed: as in `replay`.
+        settings: servers, classes, warmup, cooldown, slowdown_bound and seed, as in `replay`.
 
     Raises:
         QuickswapError: a setting is out of range, or the log lacks waits or has a scaled load.
     """
     begun = time.perf_counter()
-    inputs = ReplayInputs.of(
-        log,
-        servers=servers,
-        classes=classes,
-        warmup=warmup,
-        cooldown=cooldown,
-        slowdown_bound=slowdown_bound,
-        seed=seed,
-    )
-    jobs = ReplayJobs.of(log, inputs).with_waits()
+    check_settings(settings, MeasureSettings, "as_logged")
+    jobs = ReplayJobs.of(log, _inputs(log, **settings)).with_waits()
     wait = jobs.log.jobs["wait"].to_numpy()[jobs.rows]
     start = jobs.arrival + wait
     schedule = jobs.schedule(start, start + jobs.size, preemptive=False)

@@ -10,12 +10,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from quickswap._check import between, factor, real, whole
 from quickswap._values import Value
-from quickswap.engine._core import VERSION
+from quickswap.engine.settings import ReplayInputs
 from quickswap.errors import QuickswapError, invalid, unknown
-from quickswap.logs.joblog import check_log
-from quickswap.model.system import MOST_SERVERS
 from quickswap.replays.backlog import Backlog, ReplayVerdict, large_backlog, verdict_of
 from quickswap.replays.measurement import MomentTable, tabulate
 from quickswap.replays.schedule import Ints, Schedule
@@ -31,70 +28,11 @@ if TYPE_CHECKING:
     from quickswap.logs import JobLog
     from quickswap.policies import Policy
 
-__all__ = ["AS_LOGGED", "ReplayComparison", "ReplayInputs", "ReplayResult"]
+__all__ = ["AS_LOGGED", "ReplayComparison", "ReplayResult"]
 
 AS_LOGGED = "as logged"
 """Label of the waits in the log, instead of a policy."""
 FORMAT = 1
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ReplayInputs:
-    """The inputs that determine a replay of a log.
-
-    Attributes:
-        source: the file of the log.
-        policy: the policy as text; empty until the jobs are served.
-        servers: servers of the machine.
-        load_factor: factor of the load; interarrival times are divided by it.
-        estimate: "logged", "exact", or a factor of the size.
-        classes: "need", "load", or groups of needs.
-        warmup, cooldown: shares of the duration of the log whose jobs are replayed, but not
-            measured.
-        slowdown_bound: smallest size in the bounded slowdown, seconds.
-        seed: seed of the bootstrap.
-        version: version of quickswap.
-
-    Raises:
-        QuickswapError: an input is out of range.
-    """
-
-    source: str
-    policy: str = ""
-    servers: int
-    load_factor: float = 1.0
-    estimate: str | float = "logged"
-    classes: str = "need"
-    warmup: float = 0.05
-    cooldown: float = 0.05
-    slowdown_bound: float = 10.0
-    seed: int = 1
-    version: str = VERSION
-
-    def __post_init__(self) -> None:
-        checked: dict[str, object] = {
-            "servers": whole(self.servers, "servers", 1, MOST_SERVERS),
-            "load_factor": factor(self.load_factor, "load_factor", QuickswapError),
-            "slowdown_bound": between(self.slowdown_bound, "slowdown_bound", 0, math.inf),
-            "seed": whole(self.seed, "seed", 0, 2**64 - 1),
-        }
-        for name in ("warmup", "cooldown"):
-            share = checked[name] = real(getattr(self, name))
-            if share is None or not 0 <= share < 1:
-                allowed = "a share of the duration, from 0 to below 1"
-                raise invalid(name, getattr(self, name), allowed, QuickswapError)
-        if self.warmup + self.cooldown >= 1:
-            allowed = f"below {1 - self.cooldown:g}, as the cool-down is {self.cooldown:g}"
-            raise invalid("warmup", self.warmup, allowed, QuickswapError)
-        for name, value in checked.items():
-            object.__setattr__(self, name, value)
-
-    @classmethod
-    def of(cls, log: JobLog, *, servers: int | None = None, **settings: Any) -> ReplayInputs:
-        """Return the inputs of a replay of a log, by default on its own number of servers."""
-        check_log(log)
-        machine = log.servers if servers is None else servers
-        return cls(source=log.source, servers=machine, **settings)
 
 
 @dataclass(frozen=True)
