@@ -12,7 +12,7 @@ import pytest
 
 import quickswap as qs
 from quickswap import QuickswapError
-from quickswap.cli.naming import option
+from quickswap.cli.options import option
 
 SOURCE = Path(qs.__file__).parent
 

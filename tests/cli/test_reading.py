@@ -9,7 +9,7 @@ from cyclopts import App
 
 from cli_helpers import run
 from quickswap import logs
-from quickswap.cli.naming import given, option
+from quickswap.cli.options import given, option
 from quickswap.cli.reading import Reading, read_log
 from quickswap.logs.options import ReadOptions
 

@@ -11,11 +11,19 @@ from msgspec.structs import replace
 
 import quickswap as qs
 from quickswap.paper.claims import CLAIMS
-from quickswap.paper.comparing import Curve, contrasts, summary
-from quickswap.paper.experiment import Effort, Experiment, Series
+from quickswap.paper.experiment import Effort, Experiment, Series, computed
 from quickswap.paper.figures import FOUR_CLASSES, ONE_OR_ALL
-from quickswap.paper.judging import Better, Judgement, Pair, Stable, Times, judgement
-from quickswap.paper.methods import computed
+from quickswap.paper.judging import (
+    Better,
+    Curve,
+    Judgement,
+    Pair,
+    Stable,
+    Times,
+    contrasts,
+    judgement,
+    summary,
+)
 from quickswap.paper.rows import Row, Rows, chart_of_rows, rows_of
 from quickswap.statistics.paired import Outcome
 from quickswap.sweeps import Failure

@@ -13,10 +13,9 @@ from msgspec.structs import replace
 import quickswap as qs
 from cli_helpers import run
 from quickswap.paper.claims import CLAIMS, judge
-from quickswap.paper.comparing import Curve, contrasts, ratio
 from quickswap.paper.experiment import Effort, Experiment, Saved, Series
 from quickswap.paper.figures import FOUR_CLASSES, ONE_OR_ALL, TRAJECTORIES
-from quickswap.paper.judging import Judgement
+from quickswap.paper.judging import Curve, Judgement, contrasts, ratio
 from quickswap.paper.run import EXPERIMENTS
 from quickswap.statistics.paired import Outcome
 

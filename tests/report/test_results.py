@@ -12,9 +12,8 @@ import pytest
 from quickswap import logs
 from quickswap.replays import replay_all
 from quickswap.report.cautions import Cautions, cautions
-from quickswap.report.data import ReportData, difference, relative_saving
-from quickswap.report.decision import concentration, decide, negligible
-from quickswap.report.forest import place, ticks
+from quickswap.report.charts import forest, ticks
+from quickswap.report.data import COLUMNS, ReportData, difference, marks, relative_saving
 from quickswap.report.groups import (
     GroupChange,
     Grouping,
@@ -23,8 +22,14 @@ from quickswap.report.groups import (
     check_filled,
     count_changes,
 )
-from quickswap.report.summary import bounded_slowdown, longest_waits, summarise
-from quickswap.report.table import COLUMNS, marks
+from quickswap.report.summary import (
+    bounded_slowdown,
+    concentration,
+    decide,
+    longest_waits,
+    negligible,
+    summarise,
+)
 from quickswap.report.text import UNITS, duration, listed, percent, share
 from quickswap.statistics.estimates import Estimate
 from report_helpers import DAY, WEEK, busy, log_of, replayed, rows, starved
@@ -309,7 +314,7 @@ def test_positions_of_the_changes() -> None:
     base = Estimate(1.0, 0.1)
     gaps = [Estimate(-120, 30), Estimate(60, 90), Estimate(240, 60), Estimate(600, math.nan)]
     groups = [GroupChange(f"<{i}", 0.1, 0.1, base, gap) for i, gap in enumerate(gaps)]
-    picture = place([*groups, GroupChange("x", 0.1, 0.1, base, None)], UNITS[1])
+    picture = forest([*groups, GroupChange("x", 0.1, 0.1, base, None)], UNITS[1])
     assert [mark.kind for mark in picture.marks] == ["gain", "open", "loss", "open"]
     assert [mark.name for mark in picture.marks] == ["<0", "<1", "<2", "<3"]
     values = [mark.value for mark in picture.marks]

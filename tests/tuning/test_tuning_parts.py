@@ -14,8 +14,7 @@ from quickswap.cli.tune import _print
 from quickswap.sweeps import Failure, run_points
 from quickswap.tuning.candidates import between, default_policies, distinct, key_of
 from quickswap.tuning.checking import _rival, tuning_of
-from quickswap.tuning.exact import Exact
-from quickswap.tuning.metrics import excess, gap, measured
+from quickswap.tuning.metrics import Exact, excess, gap, measured
 from quickswap.tuning.race import Race
 from quickswap.tuning.result import Standing, TuningRow
 from quickswap.tuning.runs import Runs, simulated

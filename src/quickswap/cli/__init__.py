@@ -83,7 +83,7 @@ def _sentence(error: Exception) -> str:
     """Return the message of an error on one line, with arguments called as options."""
     from cyclopts import CoercionError, UnknownOptionError, UnusedCliTokensError
 
-    from quickswap.cli.naming import option
+    from quickswap.cli.options import option
     from quickswap.errors import QuickswapError
 
     if isinstance(error, UnusedCliTokensError):

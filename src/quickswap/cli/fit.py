@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 from cyclopts import Parameter
 
 from quickswap._words import counted
-from quickswap.cli.naming import given
-from quickswap.cli.options import Output, Whole, check_writable
+from quickswap.cli.options import Output, Whole, check_writable, given
 from quickswap.cli.reading import Reading, read_log
 
 if TYPE_CHECKING:

@@ -1,4 +1,4 @@
-"""Options that several commands share: numbers and lists, settings, the model, and files.
+"""Options that several commands share: numbers, lists, settings, the model and files; names.
 
 The options of settings are built from the fields of `Settings`, their only definition.
 """
@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 import os
+import shlex
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, fields, make_dataclass
@@ -15,7 +16,6 @@ from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
 
 from cyclopts import Parameter
 
-from quickswap.cli.naming import option
 from quickswap.engine.settings import ReplayInputs, Settings
 from quickswap.errors import ModelError, QuickswapError
 from quickswap.files import check_file, same_file
@@ -26,10 +26,54 @@ if TYPE_CHECKING:
     from cyclopts import Token
 
 __all__ = [
-    *("GRID", "Debug", "File", "Model", "Numbers", "Output", "Overrides", "Quantities"),
-    *("ReplayOptions", "Scale", "Seeds", "SettingOptions", "Threads", "Whole", "Words"),
-    *("check_writable", "chosen", "files_of_stores", "options_of"),
+    "GRID",
+    "Debug",
+    "File",
+    "Model",
+    "Numbers",
+    "Output",
+    "Overrides",
+    "Quantities",
+    "ReplayOptions",
+    "Scale",
+    "Seeds",
+    "SettingOptions",
+    "Threads",
+    "Whole",
+    "Words",
+    "check_writable",
+    "chosen",
+    "files_of_stores",
+    "given",
+    "option",
+    "options_of",
 ]
+
+NAMES = {"start": "--from", "end": "--to"}
+"""Options whose name differs from that of the argument."""
+
+
+def option(argument: str) -> str:
+    """Return the option that sets an argument of a function."""
+    if not argument.isidentifier():
+        return argument
+    return NAMES.get(argument, "--" + argument.replace("_", "-"))
+
+
+def given(options: object | None) -> list[str]:
+    """Return the options that differ from their defaults, as written: `--unit node`.
+
+    `options` is an instance of a dataclass of options with defaults, or None.
+    """
+    if options is None:
+        return []
+    defaults, words = vars(type(options)()), []
+    for name, value in vars(options).items():
+        if value != defaults[name]:
+            words.append(
+                option(name) if value is True else f"{option(name)} {shlex.quote(str(value))}"
+            )
+    return words
 
 
 def _whole(_: Any, tokens: Sequence[Token]) -> int:

@@ -7,8 +7,16 @@ from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
-from quickswap.cli.naming import given
-from quickswap.cli.options import Debug, File, Numbers, Output, ReplayOptions, Words, check_writable
+from quickswap.cli.options import (
+    Debug,
+    File,
+    Numbers,
+    Output,
+    ReplayOptions,
+    Words,
+    check_writable,
+    given,
+)
 from quickswap.cli.reading import Reading, read_log
 from quickswap.cli.running import progress, until_interrupted
 

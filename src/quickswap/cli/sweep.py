@@ -119,9 +119,8 @@ def sweep(
     from quickswap.errors import QuickswapError
     from quickswap.files import write_with
     from quickswap.sweeps.database import check_store
-    from quickswap.sweeps.frames import frame_of
     from quickswap.sweeps.run import check_where, run_grid_points
-    from quickswap.sweeps.store import Store
+    from quickswap.sweeps.store import Store, frame_of
 
     def write(frame: Callable[[], DataFrame]) -> None:
         emit(csv, lambda: frame().write_csv())

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from quickswap.paper.comparing import ratio
-from quickswap.paper.judging import Judgement, Measured
-from quickswap.paper.methods import MEAN
+from quickswap.paper.experiment import MEAN
+from quickswap.paper.judging import Judgement, Measured, ratio
 from quickswap.paper.rows import Rows
 from quickswap.simulation.result import Result
 

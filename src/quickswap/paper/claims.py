@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from quickswap.paper import checks
-from quickswap.paper.comparing import Curve
-from quickswap.paper.judging import Better, Claim, Finding, Pair, Stable, Times
-from quickswap.paper.methods import MEAN, WEIGHTED
+from quickswap.paper.experiment import MEAN, WEIGHTED
+from quickswap.paper.judging import Better, Claim, Curve, Finding, Pair, Stable, Times
 from quickswap.paper.rows import Rows
 
 __all__ = ["CLAIMS", "as_markdown", "judge"]

@@ -6,8 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from quickswap.paper.experiment import AXES, LOGARITHMIC, Experiment, Series
-from quickswap.paper.methods import computed
+from quickswap.paper.experiment import AXES, LOGARITHMIC, Experiment, Series, computed
 from quickswap.plotting.chart import MISSING, Axis, Chart, Line, Look, Mark
 from quickswap.policies import parse
 from quickswap.simulation.result import Result, Stop, Trajectory

@@ -1,8 +1,8 @@
 """Reports of replays of a log: one HTML page for readers who did not run them.
 
-`data` sorts the replays by load; `decision`, `groups`, `summary` and `cautions` compute the
-results; `table`, `charts`, `forest` and `gantt` are the tables and figures. `page` renders the
-template `assets/report.html`, which contains the text.
+`data` sorts the replays by load; `groups`, `summary` and `cautions` compute the results; `charts`
+and `gantt` are the figures. `page` renders the template `assets/report.html`, which contains the
+text.
 """
 
 from __future__ import annotations

@@ -1,4 +1,8 @@
-"""Charts of waits, queue, load and jobs, as SVG in the style of `quickswap.plotting`."""
+"""Charts of waits, queue, load and jobs, as SVG in the style of `quickswap.plotting`.
+
+The template draws the figures of the changes by group from the positions that `forest` returns: a
+report contains dozens of them, for which a plotting library requires seconds.
+"""
 
 from __future__ import annotations
 
@@ -8,6 +12,7 @@ import re
 import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -20,14 +25,15 @@ from quickswap.replays import ReplayResult
 from quickswap.replays.measurement import area
 from quickswap.replays.schedule import Floats, Ints
 from quickswap.report.data import Level, ReportData
-from quickswap.report.text import Clock
+from quickswap.report.groups import GroupChange
+from quickswap.report.text import MINUS, Clock, Unit
 from quickswap.statistics.bootstrap import UNITS
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-__all__ = ["load", "needs", "queue", "run_times", "waits"]
+__all__ = ["Forest", "Mark", "forest", "load", "needs", "queue", "run_times", "waits"]
 
 NARROW, WIDE = 4.6, 5.2
 """Inches; narrow enough that text is readable on the screen of a telephone."""
@@ -226,3 +232,83 @@ def _bars(result: ReplayResult, names: Sequence[str], group: Ints, title: str) -
         axes.set_xlabel("%")
         axes.set_ylabel(title)
     return canvas.svg
+
+
+WIDTH, ROW, TOP, BOTTOM, RIGHT = 440.0, 22.0, 26.0, 44.0, 12.0
+"""Pixels, such that text is as large as in the rest of the page."""
+LETTER = 6.6
+"""Largest width of a letter, in pixels."""
+MOST_LETTERS = 18
+MOST_TICKS = 7
+
+
+@dataclass(frozen=True)
+class Mark:
+    """One group: its name, whether it gains, loses or neither, and the ends of its interval."""
+
+    name: str
+    kind: str
+    y: float
+    low: float
+    value: float
+    high: float
+
+
+@dataclass(frozen=True)
+class Forest:
+    """The picture: its width, top, left and right edge of the axis, bottom, height, 0, contents."""
+
+    width: float
+    top: float
+    left: float
+    right: float
+    bottom: float
+    height: float
+    zero: float
+    ticks: tuple[tuple[float, str], ...]
+    marks: tuple[Mark, ...]
+
+
+def forest(rows: Sequence[GroupChange], unit: Unit) -> Forest:
+    """Return the figure of the changes of some groups; at least one must have a change."""
+    spans = []
+    for row in rows:
+        if row.change is not None and math.isfinite(row.change.value):
+            change = unit.convert(row.change)
+            half = 0.0 if math.isnan(change.half_width) else change.half_width
+            name = row.name if len(row.name) <= MOST_LETTERS else f"{row.name[:17]}…"
+            spans.append((name, row.kind, change.value - half, change.value, change.value + half))
+    low, high = min(0.0, *(span[2] for span in spans)), max(0.0, *(span[4] for span in spans))
+    left = 14 + LETTER * max(len(span[0]) for span in spans)
+    bottom = TOP + ROW * len(spans)
+
+    def at(value: float) -> float:
+        part = (value - low) / (high - low or 1.0)
+        return round(left + 8 + part * (WIDTH - RIGHT - left - 16), 1)
+
+    return Forest(
+        WIDTH,
+        TOP,
+        round(left, 1),
+        WIDTH - RIGHT,
+        bottom,
+        bottom + BOTTOM,
+        at(0.0),
+        tuple(
+            (at(each), f"{each:,.6g}".replace("-", MINUS) if each else "0")
+            for each in ticks(low, high)
+        ),
+        tuple(
+            Mark(name, kind, TOP + ROW * (i + 0.5), *map(at, ends))
+            for i, (name, kind, *ends) in enumerate(spans)
+        ),
+    )
+
+
+def ticks(low: float, high: float) -> list[float]:
+    """Return a few round numbers of a range that contains 0."""
+    rough = (high - low) / (MOST_TICKS - 1) or 1.0
+    power = 10.0 ** math.floor(math.log10(rough))
+    step = next(each * power for each in (1, 2, 5, 10) if each * power >= rough * (1 - 1e-9))
+    first, last = math.ceil(low / step - 1e-9), math.floor(high / step + 1e-9)
+    return [step * i for i in range(first, last + 1)]

@@ -13,9 +13,9 @@ from markupsafe import Markup
 from quickswap._words import counted, plural
 from quickswap.files import write_text
 from quickswap.replays import ReplayComparison
-from quickswap.report import charts, forest, table, text
+from quickswap.report import charts, text
 from quickswap.report.cautions import cautions
-from quickswap.report.data import ReportData, significant
+from quickswap.report.data import COLUMNS, ReportData, marks, significant
 from quickswap.report.gantt import gantt
 from quickswap.report.groups import check_column, check_filled
 from quickswap.report.summary import bounded_slowdown, summarise
@@ -111,11 +111,11 @@ def _environment() -> Environment:
     }
     environment.tests |= {"significant": significant}
     environment.globals |= {
-        "COLUMNS": table.COLUMNS,
+        "COLUMNS": COLUMNS,
         "asset": lambda name: Markup(_asset(name)),
         "charts": charts,
-        "forest": forest.place,
-        "marks": table.marks,
+        "forest": charts.forest,
+        "marks": marks,
     }
     environment.policies["json.dumps_kwargs"] = {"separators": (",", ":")}
     return environment

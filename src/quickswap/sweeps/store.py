@@ -1,15 +1,17 @@
-"""Results of points in one file, safe against crashes and concurrent writers."""
+"""Results of points in one file, safe against crashes and concurrent writers, and as one table."""
 
 from __future__ import annotations
 
 import threading
 import warnings
 from collections.abc import Iterable, Iterator
+from dataclasses import fields
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Self, cast, final
+from typing import TYPE_CHECKING, Any, Self, cast, final
 
 from quickswap._words import counted
+from quickswap.engine.settings import Settings
 from quickswap.errors import QuickswapError, shown
 from quickswap.simulation.result import Result
 from quickswap.sweeps.database import DamageError, Database, readable
@@ -19,7 +21,12 @@ from quickswap.sweeps.record import Failure, Record
 if TYPE_CHECKING:
     import polars
 
-__all__ = ["Store"]
+if TYPE_CHECKING:
+    import polars
+
+    from quickswap.simulation.result import Result
+
+__all__ = ["Store", "frame_of"]
 
 
 @final
@@ -206,8 +213,6 @@ class Store:
         Columns: those of `Result.to_frame`, then key, servers, spelling (of the policy), stop,
         completed, the fields of `Settings` except trajectory, and version.
         """
-        from quickswap.sweeps.frames import frame_of
-
         return frame_of(self)
 
     def close(self) -> None:
@@ -259,3 +264,68 @@ def _bytes(key: object) -> bytes | None:
         return bytes.fromhex(text) if isinstance(text, str) else None
     except ValueError:
         return None
+
+
+FRONT = ("policy", "arrival_rate", "load")
+KINDS = {"bool": "Boolean", "int": "Int64", "float": "Float64"}
+INPUTS = {
+    each.name: KINDS.get(str(each.type).removesuffix(" | None"), "String")
+    for each in fields(Settings)
+    if each.name != "trajectory"  # it describes an output, not the run
+} | {"seed": "UInt64", "version": "String"}
+"""Inputs that become columns, with their types; a type that is not in `KINDS` is text."""
+POINT = {
+    "policy": "String",
+    "arrival_rate": "Float64",
+    "load": "Float64",
+    "verdict": "String",
+    "key": "String",
+    "servers": "Int64",
+    "spelling": "String",
+    "stop": "String",
+    "completed": "Int64",
+    **INPUTS,
+}
+"""Columns of a point, with their types."""
+QUANTITY = {"class": "String", "quantity": "String", "value": "Float64", "half_width": "Float64"}
+
+
+def frame_of(results: Iterable[Result]) -> polars.DataFrame:
+    """Return one row for each result, class and quantity; see `Store.to_frame`."""
+    points: list[tuple[Any, ...]] = []
+    rows: list[tuple[Any, ...]] = []
+    for number, each in enumerate(results):
+        points.append((number, *_point(each)))
+        rows += [
+            (number, cls, quantity, e.value, e.half_width) for cls, quantity, e in each.quantities()
+        ]
+    by_point, by_row = (_table(points, POINT), _table(rows, QUANTITY))
+    rest = [name for name in POINT if name not in FRONT]
+    joined = by_row.join(by_point, on="number", how="left", maintain_order="left")
+    return joined.select(*FRONT, *QUANTITY, *rest)
+
+
+def _table(rows: list[tuple[Any, ...]], kinds: dict[str, str]) -> polars.DataFrame:
+    import polars as pl
+
+    schema = {name: getattr(pl, kind) for name, kind in ({"number": "UInt32"} | kinds).items()}
+    return pl.DataFrame(rows, schema=schema, orient="row")
+
+
+def _point(result: Result) -> tuple[Any, ...]:
+    inputs = result.inputs
+    values = [getattr(inputs, name) for name in INPUTS]
+    return (
+        result.policy_label,
+        *result.rate_and_load(),
+        result.verdict.status,
+        Point(inputs).key,
+        inputs.system.servers,
+        inputs.spelling,
+        result.stop.name,
+        result.completed,
+        *(
+            str(each) if kind == "String" else each
+            for each, kind in zip(values, INPUTS.values(), strict=True)
+        ),
+    )

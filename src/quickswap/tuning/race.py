@@ -25,8 +25,7 @@ from quickswap.statistics.paired import Outcome, best_of
 from quickswap.sweeps.record import Failure
 from quickswap.theory.stability import stability
 from quickswap.tuning.candidates import Candidate, between, distinct
-from quickswap.tuning.exact import Exact
-from quickswap.tuning.metrics import Known, bounded, gap, measured, outcome, trusted
+from quickswap.tuning.metrics import Exact, Known, bounded, gap, measured, outcome, trusted
 from quickswap.tuning.runs import Run, Runs, even, simulated
 
 __all__ = ["RISK", "Entry", "Race", "Status"]

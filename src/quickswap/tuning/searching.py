@@ -27,8 +27,7 @@ from quickswap.tuning.candidates import (
     simple_default,
 )
 from quickswap.tuning.checking import tuning_of
-from quickswap.tuning.exact import Exact
-from quickswap.tuning.metrics import METRICS
+from quickswap.tuning.metrics import METRICS, Exact
 from quickswap.tuning.race import Race
 from quickswap.tuning.result import Tuning
 
