@@ -195,7 +195,7 @@ def test_mistakes_get_one_sentence() -> None:
     with pytest.raises(qs.ModelError, match=r"did you mean 'printed'.*known: corrected, printed"):
         msfq.approximate(system, 31, "print")
     for threshold in (-1, 32, 2.5):
-        with pytest.raises(qs.PolicyError, match=r"threshold must .* from 0 to 31"):
+        with pytest.raises(qs.PolicyError, match=r"threshold is .*; it must be .* from 0 to 31"):
             msfq.approximate(system, threshold)  # type: ignore[arg-type]  # wrong on purpose
     with pytest.raises(qs.UnstableError, match=r"below 7\.80488"):
         msfq.approximate(system.with_load(1.0), 31)
