@@ -39,7 +39,8 @@ nitpick_ignore = [
 ]
 nitpick_ignore_regex = [
     ("py:.*", r"(?!quickswap).*"),
-    ("py:class", r"quickswap\.engine\.settings\.\w+Settings"),  # keyword arguments, by name
+    # keyword arguments, by name
+    ("py:class", r"quickswap\.(engine\.settings\.\w+Settings|logs\.options\.ReadOptions)"),
 ]
 
 
