@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from dataclasses import fields
-from typing import Any
+from dataclasses import Field, fields
+from typing import Any, ClassVar
 
 __all__ = ["Value"]
 
@@ -17,15 +17,16 @@ class Value:
     """
 
     __slots__ = ()
+    __dataclass_fields__: ClassVar[dict[str, Field[Any]]]
 
     def __post_init__(self) -> None:
-        for name in self.__dataclass_fields__:  # type: ignore[attr-defined]  # of a dataclass
+        for name in self.__dataclass_fields__:
             value = getattr(self, name)
             if isinstance(value, float) and value != value:
                 object.__setattr__(self, name, math.nan)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        names = [each.name for each in fields(self) if each.init]  # type: ignore[arg-type]  # a dataclass
+        names = [each.name for each in fields(self) if each.init]
         return _rebuilt, (type(self), {name: getattr(self, name) for name in names})
 
 

@@ -70,18 +70,21 @@ class QuickswapError(ValueError):
         return self
 
     def calling(self, option: Callable[[str], str] | None = None) -> str:
-        """Return the sentence, with arguments called as options instead of Python's arguments."""
+        """Return the message, with arguments called as options instead of Python's arguments."""
+        text = self.sentence(option)
+        if self.advice and self.advice not in text:
+            advice = self.advice.format_map(_Arguments(option))
+            text = f"{text.removesuffix('.')}; {advice}."
+        return text
+
+    def sentence(self, option: Callable[[str], str] | None = None) -> str:
+        """Return the message without the advice."""
         name = option(self.argument) if option and self.argument else self.argument
         text = super().__str__()
         for start in (self.argument, f"unknown {self.argument}"):
             if self.argument and text.startswith(start):
                 text = start.removesuffix(self.argument) + name + text.removeprefix(start)
-        if not text:
-            text = f"{name} is {shown(self.given)}; it must be {self.allowed}."
-        if self.advice and self.advice not in text:
-            advice = self.advice.format_map(_Arguments(option))
-            text = f"{text.removesuffix('.')}; {advice}."
-        return self.prefix + text
+        return self.prefix + (text or f"{name} is {shown(self.given)}; it must be {self.allowed}.")
 
 
 class _Arguments(dict[str, "_Argument"]):

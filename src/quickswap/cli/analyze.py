@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from quickswap.cli.options import File, Model, Scale, Whole, check_writable, chosen
+from quickswap.cli.options import File, Model, Scale, Whole, check_writable, chosen, option
 from quickswap.cli.running import progress
 
 if TYPE_CHECKING:
@@ -150,7 +150,7 @@ def _or_reason(solve: Callable[[], T]) -> tuple[T | None, str]:
     try:
         return solve(), ""
     except (ModelError, UnstableError) as error:
-        return None, str(error)
+        return None, error.calling(option)
 
 
 def _row(

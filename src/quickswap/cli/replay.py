@@ -100,7 +100,7 @@ def replay(
         comparison, ended = until_interrupted(
             lambda: replay_all(read, names, load_factors=factors, progress=shown, **settings)
         )
-    interruption: KeyboardInterrupt | None = ended
+    interruption: KeyboardInterrupt | None = ended  # or a plain one, while the report is written
     if not any(each.jobs for each in comparison.results):
         inputs = comparison.results[0].inputs
         raise QuickswapError(

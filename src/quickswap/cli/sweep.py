@@ -24,6 +24,7 @@ from quickswap.cli.options import (
     Words,
     check_writable,
     files_of_stores,
+    option,
 )
 from quickswap.cli.running import bar, executor, until_interrupted
 from quickswap.errors import invalid
@@ -244,7 +245,7 @@ def _print(found: Sweep, baseline: str | None, *, interrupted: bool) -> None:
             "allowed before the precision was reached; allow more with --budget or --jobs"
         )
     reasons = Counter(
-        (each.model, failure.message)
+        (each.model, failure.calling(option))
         for each in found.grid_points
         if (failure := failed.get(each.point.key)) and not failure.not_run
     )

@@ -133,7 +133,8 @@ def _in_window(frame: pl.DataFrame, parsed: Parsed, options: Options, tally: Tal
     if options.start is None and options.end is None:
         return frame
     submit = frame["submit"]
-    first, last = float(submit.min()), float(submit.max())  # type: ignore[arg-type]  # times in seconds, at least one
+    times = submit.to_numpy()
+    first, last = float(times.min()), float(times.max())
     zone, clock = options.timezone or parsed.zone or "UTC", parsed.clock
     low = first if options.start is None else _seconds(options.start, "start", first, clock, zone)
     high = math.inf if options.end is None else _seconds(options.end, "end", first, clock, zone)

@@ -85,7 +85,8 @@ class PlainTimes:
             return
         size, submit = frame["size"], frame["submit"]
         middle: Any = size.median()
-        span: Any = submit.max() - submit.min()  # type: ignore[operator]  # at least one time
+        times = submit.to_numpy()
+        span = float(times.max() - times.min())
         sized = not self._plain.isdisjoint(("size", "end"))
         long = middle > _LONG and sized
         if long or (span > _WIDE and "submit" in self._plain):

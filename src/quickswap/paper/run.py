@@ -165,9 +165,8 @@ def _limited(effort: Effort, precision: float | None, jobs: int | None) -> Effor
         reached = between(precision, "precision", 0, 1, QuickswapError)
         effort = replace(effort, precision=effort.precision and reached)
     if jobs is not None:
-        most = whole(
-            jobs, "jobs", 1, MOST_JOBS, QuickswapError
-        )  # a fixed number of jobs is only lowered
+        most = whole(jobs, "jobs", 1, MOST_JOBS, QuickswapError)
+        # a fixed number of jobs is only lowered
         effort = replace(effort, jobs=most if effort.precision else min(most, effort.jobs))
     return effort
 

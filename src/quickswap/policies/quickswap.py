@@ -213,10 +213,8 @@ class StaticQuickswap(Policy):
         if self.thresholds is None:
             return most
         if len(self.thresholds) != len(most):
-            what, allowed = (
-                "number of thresholds of Static Quickswap",
-                f"that of the classes, {len(most)}",
-            )
+            what = "number of thresholds of Static Quickswap"
+            allowed = f"that of the classes, {len(most)}"
             raise invalid(what, len(self.thresholds), allowed, PolicyError)
         rows = zip(system.names, self.thresholds, most, strict=True)
         return [

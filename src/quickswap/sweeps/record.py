@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import struct
 import zlib
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Self
 
@@ -26,12 +27,24 @@ class Failure:
         point: the point.
         kind: name of the error, "UnstableError" where no policy is stable, or "Interrupted" if
             Ctrl-C came before the point had run.
-        message: one sentence.
+        sentence, argument, advice: of the error.
     """
 
     point: Point
     kind: str
-    message: str
+    sentence: str
+    argument: str = ""
+    advice: str = ""
+
+    @property
+    def message(self) -> str:
+        """The error as one sentence."""
+        return self.calling()
+
+    def calling(self, option: Callable[[str], str] | None = None) -> str:
+        """Return the error as one sentence; see `QuickswapError.calling`."""
+        error = QuickswapError(self.sentence, argument=self.argument, advice=self.advice)
+        return error.calling(option)
 
     @property
     def unstable(self) -> bool:
@@ -53,7 +66,7 @@ class Record:
         inputs: JSON, compressed.
         result: JSON without the inputs, compressed; empty if it failed.
         totals: sums of the batches, for paired differences; empty if it failed.
-        failure: JSON of the error's name and message; empty if it did not fail.
+        failure: JSON of the fields of `Failure` after the point; empty if it did not fail.
         seconds: run time; not compared.
     """
 
@@ -69,8 +82,8 @@ class Record:
         """Return the record of a result, or of the error with which a simulation ended."""
         key, inputs = bytes.fromhex(point.key), zlib.compress(point.to_json().encode())
         if isinstance(outcome, QuickswapError):
-            failure = json.dumps([type(outcome).__name__, str(outcome)]).encode()
-            return cls(key, inputs, b"", b"", failure, 0.0)
+            error = type(outcome).__name__, outcome.sentence(), outcome.argument, outcome.advice
+            return cls(key, inputs, b"", b"", json.dumps(error).encode(), 0.0)
         data = outcome.to_dict()
         del data["inputs"]
         totals = outcome._totals.to_bytes() if outcome._totals is not None else b""
@@ -86,8 +99,7 @@ class Record:
     def outcome(self) -> Result | Failure:
         """The result, equal to the one recorded, or the failure."""
         if self.failure:
-            kind, message = json.loads(self.failure)
-            return Failure(self.point, kind, message)
+            return Failure(self.point, *json.loads(self.failure))
         data = msgspec.json.decode(zlib.decompress(self.result))
         data["inputs"] = msgspec.json.decode(zlib.decompress(self.inputs))
         result = Result.from_dict(data)
