@@ -370,7 +370,7 @@ BAD: list[tuple[Callable[[], object], str]] = [
         lambda: Hyperexponential([0.5, 0.4], [1, 1]),
         "sum of the probabilities of Hyperexponential is 0.9; it must be 1",
     ),
-    (lambda: Hyperexponential([1], [1, 2]), "is 2; it must be that of its probabilities, 1"),
+    (lambda: Hyperexponential([1], [1, 2]), "is 2; it must be 1, one for each probability"),
     (
         lambda: Hyperexponential([1], [-1]),
         "an item of rates of Hyperexponential is -1.0; it must be a positive",
@@ -389,7 +389,7 @@ BAD: list[tuple[Callable[[], object], str]] = [
     ),
     (lambda: Empirical({1: 2}), "is {1: 2}; it must be a list of at least one number"),
     (lambda: Exponential(mean=10**400), "is 10000.*; it must be a positive finite number"),
-    (lambda: Empirical([1, 2], [1]), "is 1; it must be that of its values, 2"),
+    (lambda: Empirical([1, 2], [1]), "is 1; it must be 2, one for each value"),
     (lambda: Empirical([1], [0]), "sum of the weights of Empirical is .*; it must be positive"),
     (lambda: Empirical("12"), "is '12'; it must be a list of at least one number"),  # type: ignore[arg-type]  # wrong on purpose
     (lambda: Exponential(mean=1).scaled(0), "scaling factor is .*; it must be a positive"),

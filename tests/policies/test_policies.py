@@ -294,7 +294,7 @@ BAD: list[tuple[Callable[[], object], str]] = [
     (lambda: qs.StaticQuickswap(order="ab"), "is 'ab'; it must be a list"),
     (lambda: qs.StaticQuickswap(thresholds=[-1]), "is -1; it must be .*at least 0"),
     (lambda: qs.StaticQuickswap(11).resolve(UNEVEN), "is 11; it must be .*from 0 to 10"),
-    (lambda: qs.StaticQuickswap(thresholds=[1]).resolve(UNEVEN), "that of the classes, 4"),
+    (lambda: qs.StaticQuickswap(thresholds=[1]).resolve(UNEVEN), "4, one for each class"),
     (
         lambda: qs.StaticQuickswap(thresholds=[3, 0, 0, 0]).resolve(UNEVEN),
         "for class 'need 3' is 3; it must be a whole number from 0 to 2",

@@ -168,7 +168,7 @@ def test_mistakes_get_one_sentence() -> None:
     uneven = system(10, (3, 0.4, 1.0), (4, 0.6, 1.0)).with_load(0.97)  # more than whole slots carry
     with pytest.raises(qs.UnstableError, match="sum of rate x mean size"):
         static_quickswap.approximate(uneven)
-    with pytest.raises(qs.PolicyError, match="it must be that of the classes, 4"):
+    with pytest.raises(qs.PolicyError, match="it must be 4, one for each class"):
         static_quickswap.approximate(four, [1, 2])
     with pytest.raises(qs.PolicyError, match="from 0 to 14"):
         static_quickswap.approximate(four, [15, 0, 0, 0])

@@ -214,7 +214,7 @@ class StaticQuickswap(Policy):
             return most
         if len(self.thresholds) != len(most):
             what = "number of thresholds of Static Quickswap"
-            allowed = f"that of the classes, {len(most)}"
+            allowed = f"{len(most)}, one for each class"
             raise invalid(what, len(self.thresholds), allowed, PolicyError)
         rows = zip(system.names, self.thresholds, most, strict=True)
         return [

@@ -273,7 +273,7 @@ class Quantities:
                 yield each.name, name, getattr(each, name)
 
     def _framed(self, front: Mapping[str, float], verdict: str) -> polars.DataFrame:
-        """Return one row for each class and quantity, after the policy and some numbers."""
+        """Return one row for each class and quantity; `front` contains columns of its own."""
         import polars as pl
 
         rows = [(who, what, each.value, each.half_width) for who, what, each in self.quantities()]

@@ -135,7 +135,7 @@ class Empirical(Distribution):
             given = (1.0,) * len(points) if weights is None else weights
             masses = numbers(given, "weights of Empirical", 0.0)
             if len(masses) != len(points):
-                allowed = f"that of its values, {len(points)}"
+                allowed = f"{len(points)}, one for each value"
                 raise invalid("number of weights of Empirical", len(masses), allowed)
             total = _sum(masses)
             if not 0 < total < math.inf:

@@ -187,7 +187,7 @@ class Hyperexponential(Distribution):
             for speed in speeds:
                 positive(speed, "an item of rates of Hyperexponential")
             if len(speeds) != len(weights):
-                allowed = f"that of its probabilities, {len(weights)}"
+                allowed = f"{len(weights)}, one for each probability"
                 raise invalid("number of rates of Hyperexponential", len(speeds), allowed)
         self._store(probabilities=weights, rates=speeds)
 
