@@ -188,8 +188,8 @@ job_fields = st.builds(
 )
 
 
-@FEW
-@given(data=st.data(), jobs=st.lists(job_fields, min_size=1, max_size=8))
+@settings(FEW, max_examples=40)
+@given(data=st.data(), jobs=st.lists(job_fields, min_size=1, max_size=16))
 def test_the_same_jobs_in_all_formats(tmp_path: Path, data: st.DataObject, jobs: list[Job]) -> None:
     """Spellings of numbers and of what is not logged do not matter, and nothing is repaired."""
     silent = st.sampled_from(SILENT).flatmap(
@@ -396,12 +396,12 @@ def test_skipped_hours_by_the_run_time(tmp_path: Path, read: Read) -> None:
     assert (log.report["gap_time"], log.report["skipped_time"]) == (2, 2)
 
 
-@FEW
+@settings(FEW, max_examples=35)
 @given(
     change=st.sampled_from(
         [datetime(2024, 10, 27, 1, tzinfo=UTC), datetime(2024, 3, 31, 1, tzinfo=UTC)]
     ),
-    moments=st.lists(st.tuples(*[st.integers(0, 7200)] * 3), min_size=1, max_size=6),
+    moments=st.lists(st.tuples(*[st.integers(0, 7200)] * 3), min_size=1, max_size=12),
     sized=st.booleans(),
 )
 @ALL
@@ -414,17 +414,18 @@ def test_unambiguous_times_are_correct(
 ) -> None:
     """Jobs in the hours around a change of clocks, written in local time and read again."""
     begin = int((change - timedelta(hours=2)).timestamp())
-    jobs, rows = [], ""
+    jobs, rows = {}, ""
     for n, (submit, wait, size) in enumerate(moments):
         at = begin + submit
-        jobs.append((at, wait, size + 1))
+        jobs[n] = (at, wait, size + 1)
         known = size + 1 if sized else ""
         rows += f"{n},{local(at)},{local(at + wait)},{local(at + wait + size + 1)},{known},4\n"
     log = read(tmp_path, LOCAL, rows, timezone="Europe/Berlin")
     assert len(log) == len(jobs)
     assert log.origin is not None
-    right = sorted(jobs, key=lambda job: job[0])
-    if not log.report["ambiguous_time"]:
-        first = [log.origin + submit for submit in column(log, "submit")]
-        found = zip(first, column(log, "wait"), column(log, "size"), strict=True)
-        assert sorted(found) == sorted(right)
+    found = {
+        int(float(job)): (log.origin + submit, wait, size)
+        for job, submit, wait, size in log.jobs.select("job", "submit", "wait", "size").rows()
+    }
+    wrong = [n for n, right in jobs.items() if found[n] != right]
+    assert len(wrong) <= log.report["ambiguous_time"]

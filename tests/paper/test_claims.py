@@ -183,7 +183,7 @@ def papers() -> dict[str, Rows]:
         if name in ("fig3", "fig4", "fig5", "odd-needs"):
             values = tuple(x for x in record.values if x in (3.0, 5.0, 6.0, 7.0, 4.75))
             record = replace(record, values=values)
-        if name in ("fig6", "fig7", "fig8"):
+        if name in ("fig6", "fig7", "fig8", "thresholds"):
             record = replace(record, values=record.values[:2])
         points = record.points(Effort(4_000))
         outcomes = run_points(points.values())

@@ -82,7 +82,15 @@ def test_tuning_there_gives_what_it_gives_here(
     assert here[1] == there[1]
 
 
-def test_nobody_answers(tmp_path: Any, capsys: pytest.CaptureFixture[str]) -> None:
+def test_nobody_answers(
+    tmp_path: Any, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    client = distributed.Client
+
+    def impatient(address: str, **options: Any) -> Any:
+        return client(address, **options | {"timeout": "1s"})
+
+    monkeypatch.setattr(distributed, "Client", impatient)
     (tmp_path / "g.toml").write_text('model = "four-class"\npolicy = "msf"\n', encoding="utf-8")
     code, _, err = run(capsys, "sweep", str(tmp_path / "g.toml"), "--dask", "tcp://127.0.0.1:9")
     assert code == 2

@@ -222,7 +222,7 @@ class TestResult:
     )
     def test_three_classes_agree_with_a_simulation(self, policy: Policy) -> None:
         """Within 2.5 times the half-width of a 95 % interval: a chance of 1e-6 each."""
-        exact = chain.exact(TRIPLE, policy, tolerance=1e-4)
+        exact = chain.exact(TRIPLE, policy, tolerance=1e-3)  # half-widths are above 1e-2
         run = qs.simulate(TRIPLE, policy, jobs=400_000, replications=2, threads=1, seed=8)
         for each, seen in zip(exact.classes, run.classes, strict=True):
             interval = seen.mean_response_time

@@ -17,7 +17,7 @@ def cases(draw: st.DrawFn) -> tuple[qs.System, int, str]:
     """A system of 2 to 6 servers with unequal rates, a threshold, and a drain."""
     k, drain = draw(st.integers(2, 6)), draw(st.sampled_from(["on_demand", "always"]))
     threshold = draw(st.integers(0, k if drain == "on_demand" else k - 1))
-    load, light = draw(st.floats(0.02, 0.5)), draw(st.floats(0.1, 0.98))
+    load, light = draw(st.floats(0.02, 0.3)), draw(st.floats(0.1, 0.98))
     means = draw(st.floats(0.3, 3.0)), draw(st.sampled_from([0.02, 0.15, 1.0, 3.0]))
     rates = load * light * k / means[0], load * (1 - light) / means[1]
     classes = [

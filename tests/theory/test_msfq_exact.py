@@ -143,7 +143,7 @@ def test_many_servers(drain: str) -> None:
     assert solution.heavy_response_time.mean == pytest.approx(heavy.mean_response_time, rel=1e-9)
 
 
-@pytest.mark.parametrize(("k", "heavy"), [(256, 12.8), (256, 128.0)])
+@pytest.mark.parametrize(("k", "heavy"), [(256, 12.8), (128, 64.0)])
 def test_visits_of_any_length(k: int, heavy: float) -> None:
     """Many lights and a low threshold: visits of up to 1e86 seconds, where N >= k is certain."""
     size = qs.Exponential(mean=1.0)

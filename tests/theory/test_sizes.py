@@ -318,7 +318,7 @@ SOLVERS: list[Callable[[Any], object]] = [
     theory.heavy_traffic,
     theory.best_threshold,
     lambda system: theory.stability(system, "msf"),
-    lambda system: theory.chain.exact(system, "msf", tolerance=0.01, max_states=20_000),
+    lambda system: theory.chain.exact(system, "msf", tolerance=0.01, max_states=5_000),
 ]
 
 

@@ -99,8 +99,10 @@ class Conservative:
             return state.servers - sum(need for a, b, need in promised if a <= time < b)
 
         def holds(start: float) -> bool:
-            changes = [a for a, _, _ in promised if start < a < until(start, job.estimate)]
-            return all(free_at(time) >= job.need for time in [start, *changes])
+            if free_at(start) < job.need:
+                return False
+            end = until(start, job.estimate)
+            return all(free_at(a) >= job.need for a, _, _ in promised if start < a < end)
 
         ends = {end for _, end, _ in promised if end > state.now}
         return next(time for time in [state.now, *sorted(ends)] if holds(time))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import cache
 from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -85,7 +86,9 @@ def render(data: ReportData, title: str | None) -> str:
     return _environment().get_template("report.html").render(context) + "\n"
 
 
+@cache
 def _environment() -> Environment:
+    """Return the templates, which are compiled once."""
     from jinja2 import Environment, FunctionLoader, StrictUndefined
 
     environment = Environment(
