@@ -35,8 +35,13 @@ pub const CLASS_COLUMNS: [&str; 12] = [
     "area_waiting",
 ];
 /// Columns of the whole system, which follow those of the classes: duration of the block in seconds, integral of the
-/// idle servers while jobs wait, jobs in the system at the end of the block.
-pub const SYSTEM_COLUMNS: [&str; 3] = ["duration", "wasted", "in_system_at_end"];
+/// idle servers while jobs wait, jobs in the system at the end of the block, integral of the work present, and integrals
+/// of work present times idle servers, by the [`Idle`] reason.
+///
+/// The work present is in server-seconds: in `jumps` the expected work of the jobs present, in `events` what remains of
+/// them.
+pub const SYSTEM_COLUMNS: [&str; 7] =
+    ["duration", "wasted", "in_system_at_end", "work", "work_idle_empty", "work_idle_unfit", "work_idle_held"];
 /// Sums of a block over all classes, from which the statistics choose warm-up and batches; see [`Counters::blocks`].
 pub const BLOCK_COLUMNS: [&str; 5] = ["duration", "in_system_at_end", "completions", "arrivals", "response_time"];
 /// Number of columns of a class.
@@ -50,6 +55,17 @@ const RESPONSE_TIME: usize = 2;
 const AREA_IN_SYSTEM: usize = 10;
 const DURATION: usize = 0;
 const IN_SYSTEM_AT_END: usize = 2;
+
+/// Why servers are idle.
+#[derive(Clone, Copy)]
+enum Idle {
+    /// No job waits.
+    Empty,
+    /// Jobs wait, and none of them fits.
+    Unfit,
+    /// A job that waits would fit, but the policy does not start it: it drains, or holds it back.
+    Held,
+}
 
 /// Completions of a class in a segment up to which its next distributions start without a range.
 const FEW: u64 = 100;
@@ -142,6 +158,10 @@ pub struct Counters {
     present: u64,
     origin: f64,
     wasted: f64,
+    /// Work present, server-seconds.
+    work: f64,
+    work_area: f64,
+    work_idle: [f64; 3],
     trajectory: Trajectory,
     phases: bool,
 }
@@ -169,6 +189,9 @@ impl Counters {
             present: 0,
             origin: 0.0,
             wasted: 0.0,
+            work: 0.0,
+            work_area: 0.0,
+            work_idle: [0.0; 3],
             trajectory: Trajectory::new(classes, plan.trajectory, mean_gap),
             phases,
         }
@@ -197,35 +220,53 @@ impl Counters {
         self.present
     }
 
-    /// Time passes up to the next instant with events; `station` is the state that held until then.
-    #[inline]
-    pub fn clock(&mut self, station: &Station, now: f64) {
+    /// Time passes up to the next instant with events; `station` is the state that held until then. `remaining`: the work
+    /// present is what remains of the jobs, so busy servers reduce it all the time.
+    #[inline(always)]
+    pub fn clock(&mut self, station: &Station, now: f64, remaining: bool) {
         if self.trajectory.due(now) {
             self.trajectory.sample(station, now);
         }
-        if station.total_waiting() > 0 {
-            self.wasted += f64::from(station.free()) * (now - station.now());
+        let elapsed = now - station.now();
+        let mut work = self.work * elapsed;
+        if remaining {
+            let done = f64::from(station.servers() - station.free()) * elapsed;
+            work -= 0.5 * done * elapsed;
+            self.work -= done;
+        }
+        self.work_area += work;
+        if station.free() > 0 {
+            let free = f64::from(station.free());
+            let reason = if station.total_waiting() == 0 {
+                Idle::Empty
+            } else {
+                self.wasted += free * elapsed;
+                if station.some_fit() { Idle::Held } else { Idle::Unfit }
+            };
+            self.work_idle[reason as usize] += free * work;
         }
     }
 
-    /// A job arrives.
+    /// A job that brings this work arrives, server-seconds.
     #[inline]
-    pub fn arrive(&mut self, class: u32, now: f64) {
+    pub fn arrive(&mut self, class: u32, now: f64, work: f64) {
         let elapsed = now - self.origin;
         let record = &mut self.classes[class as usize];
         record.arrivals += 1;
         record.present_shift += elapsed;
         record.waiting_shift += elapsed;
         self.present += 1;
+        self.work += work;
     }
 
-    /// A job arrives and starts immediately.
+    /// A job that brings this work arrives and starts immediately.
     #[inline]
-    pub fn admit(&mut self, class: u32, now: f64) {
+    pub fn admit(&mut self, class: u32, now: f64, work: f64) {
         let record = &mut self.classes[class as usize];
         record.arrivals += 1;
         record.present_shift += now - self.origin;
         self.present += 1;
+        self.work += work;
     }
 
     /// A job starts (or resumes).
@@ -240,9 +281,9 @@ impl Counters {
         self.classes[class as usize].waiting_shift += now - self.origin;
     }
 
-    /// A job completes.
+    /// A job completes, and with it ends what is left of its work, server-seconds.
     #[inline]
-    pub fn complete(&mut self, class: u32, now: f64, response: f64, waiting: f64, size: f64) {
+    pub fn complete(&mut self, class: u32, now: f64, [response, waiting, size]: [f64; 3], work: f64) {
         let record = &mut self.classes[class as usize];
         record.completions += 1;
         record.present_shift -= now - self.origin;
@@ -261,6 +302,8 @@ impl Counters {
         }
         self.completed += 1;
         self.present -= 1;
+        // rounding must not accumulate
+        self.work = if self.present == 0 { 0.0 } else { self.work - work };
     }
 
     /// Completions in all at which the current block is full: [`Counters::close`] is then due, once the instant is
@@ -280,7 +323,7 @@ impl Counters {
         self.classes.iter_mut().for_each(Record::clear);
         self.completed_before = self.completed;
         self.nominal_before = self.completed - self.completed % self.plan.block_jobs;
-        self.wasted = 0.0;
+        (self.wasted, self.work_area, self.work_idle) = (0.0, 0.0, [0.0; 3]);
         self.origin = station.now();
         let blocks = self.rows.len() / self.width();
         if blocks.is_multiple_of(self.segment_blocks) {
@@ -304,7 +347,8 @@ impl Counters {
             row.push(f64::from(present) * duration - record.present_shift);
             row.push(f64::from(waiting) * duration - record.waiting_shift);
         }
-        row.extend([duration, self.wasted, total as f64]);
+        row.extend([duration, self.wasted, total as f64, self.work_area]);
+        row.extend(self.work_idle);
         if let Some(phases) = phases {
             row.extend(phases.row());
         }

@@ -66,7 +66,8 @@ impl<P: Policy> Events<P> {
         let job = self.source.take();
         let slot = self.book.queue(job.class, number, now, job.size, job.estimate);
         self.state.station.arrive(job.class, number);
-        self.state.counters.arrive(job.class, now);
+        let work = f64::from(self.state.station.need(job.class)) * job.size;
+        self.state.counters.arrive(job.class, now, work);
         if P::HOOKS {
             self.policy.arrived(View { station: &self.state.station, book: &self.book }, job.class, slot);
         }
@@ -84,7 +85,7 @@ impl<P: Policy> Events<P> {
         if let Some(schedule) = &mut self.schedule {
             schedule.end[number as usize] = now;
         }
-        self.state.counters.complete(class, now, now - arrival, start - arrival, size);
+        self.state.counters.complete(class, now, [now - arrival, start - arrival, size], 0.0);
     }
 
     #[inline]
@@ -150,7 +151,7 @@ impl<P: Policy + 'static> EventLoop for Events<P> {
         if now == f64::INFINITY {
             return Some(if self.book.is_empty() { Stop::Empty } else { Stop::Stuck });
         }
-        self.state.counters.clock(&self.state.station, now);
+        self.state.counters.clock(&self.state.station, now, true);
         self.state.station.set_now(now);
         while self.calendar.next_time() <= now {
             let Some((slot, _)) = self.calendar.pop() else { break };

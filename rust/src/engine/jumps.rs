@@ -21,6 +21,8 @@ pub struct Jumps<P, S> {
     rng: Stream,
     service: S,
     arrival_rate: f64,
+    /// Expected work of a job of each class, server-seconds.
+    work: Vec<f64>,
     wake: f64,
     /// Arrival of the job of each class that started last (debug mode).
     last_start: Vec<f64>,
@@ -52,6 +54,7 @@ impl<P: Policy, S: Service> Jumps<P, S> {
             rng,
             service: S::new(&rates),
             arrival_rate,
+            work: system.classes.iter().zip(&rates).map(|(spec, rates)| f64::from(spec.need) * rates.1).collect(),
             wake: f64::INFINITY,
             last_start: vec![0.0; rates.len()],
         })
@@ -60,16 +63,17 @@ impl<P: Policy, S: Service> Jumps<P, S> {
     #[inline]
     fn arrive(&mut self, x: f64, now: f64) {
         let class = self.service.next_class(x, &mut self.rng);
+        let work = self.work[class as usize];
         let short = !P::HOOKS && !self.state.settings.debug;
         if short && self.policy.admits(&self.state.station, class) {
             self.service.admit(class, now);
             self.state.station.admit(class);
-            self.state.counters.admit(class, now);
+            self.state.counters.admit(class, now, work);
             return;
         }
         self.service.queue(class, now);
         self.state.station.arrive(class, now.to_bits());
-        self.state.counters.arrive(class, now);
+        self.state.counters.arrive(class, now, work);
         if P::HOOKS {
             self.policy.arrived(View { station: &self.state.station, book: &self.book }, class, NO_JOB);
         }
@@ -83,7 +87,12 @@ impl<P: Policy, S: Service> Jumps<P, S> {
             self.policy.ended(View { station: &self.state.station, book: &self.book }, class, NO_JOB);
         }
         self.state.station.complete(class);
-        self.state.counters.complete(class, now, now - arrival, start - arrival, now - start);
+        self.state.counters.complete(
+            class,
+            now,
+            [now - arrival, start - arrival, now - start],
+            self.work[class as usize],
+        );
     }
 
     /// Asks the policy until no more jobs start. False if an answer is not a waiting job that fits.
@@ -150,7 +159,7 @@ impl<P: Policy + 'static, S: Service> EventLoop for Jumps<P, S> {
             now = self.wake;
             self.state.wake_ups += 1;
         }
-        self.state.counters.clock(&self.state.station, now);
+        self.state.counters.clock(&self.state.station, now, false);
         self.state.station.set_now(now);
         if !woken {
             let x = place * total;

@@ -56,7 +56,8 @@ impl<P: Preemptive> PreemptiveEvents<P> {
         let lane = self.lane(job.class);
         let slot = self.book.enter(job.class, lane, number, now, job.size, job.size);
         self.state.station.arrive(job.class, number);
-        self.state.counters.arrive(job.class, now);
+        let work = f64::from(self.state.station.need(job.class)) * job.size;
+        self.state.counters.arrive(job.class, now, work);
         self.policy.arrived(View { station: &self.state.station, book: &self.book }, slot);
     }
 
@@ -72,7 +73,7 @@ impl<P: Preemptive> PreemptiveEvents<P> {
             schedule.end[number as usize] = now;
         }
         // rounding of the remaining sizes must not make it negative
-        self.state.counters.complete(class, now, response, (response - size).max(0.0), size);
+        self.state.counters.complete(class, now, [response, (response - size).max(0.0), size], 0.0);
     }
 
     fn pause(&mut self, slot: Slot, now: f64) {
@@ -154,7 +155,7 @@ impl<P: Preemptive + 'static> EventLoop for PreemptiveEvents<P> {
         if now == f64::INFINITY {
             return Some(if self.book.is_empty() { Stop::Empty } else { Stop::Stuck });
         }
-        self.state.counters.clock(&self.state.station, now);
+        self.state.counters.clock(&self.state.station, now, true);
         self.state.station.set_now(now);
         while self.next_completion() <= now {
             let Some((slot, _)) = self.calendar.pop() else { break };

@@ -208,6 +208,12 @@ impl Station {
         Some(self.oldest_of_level(level))
     }
 
+    /// Some waiting job fits.
+    #[inline]
+    pub fn some_fit(&self) -> bool {
+        self.open.first().is_some_and(|level| level < self.fits[self.free as usize] as usize)
+    }
+
     /// The class of the oldest waiting job. Needs the order of the heads.
     #[inline]
     pub fn oldest_waiting(&self) -> Option<u32> {

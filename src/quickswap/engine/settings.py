@@ -168,6 +168,9 @@ class Settings:
         0.1, _warmup, "Share of each replication that is discarded at its start, or mser5."
     )
     slowdown_bound: float = _slowdown_bound()
+    plain_estimates: bool = _setting(
+        False, flag, "Do without control variates: wider intervals, from this run alone."
+    )
     trajectory: int = _setting(
         0,
         _whole(0, 1_000_000),
@@ -311,6 +314,7 @@ class PointSettings(TypedDict, total=False):
     replications: int
     warmup: float | str
     slowdown_bound: float
+    plain_estimates: bool
     trajectory: int
     max_in_system: int
     allow_unstable: bool

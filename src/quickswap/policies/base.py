@@ -56,6 +56,11 @@ class Policy(ABC):
         """Whether it uses the estimates of a log in a replay: always, or to backfill."""
         return self.estimates or any(getattr(self, name, 0) for name in ("backfill", "overrun"))
 
+    @property
+    def knows_sizes(self) -> bool:
+        """Whether the sizes of jobs decide in a simulation, where estimates are exact."""
+        return self.estimates
+
     def _parameters(self, system: System) -> dict[str, object]:
         """Return the parameters in full; raise PolicyError if they do not suit the system."""
         return {}

@@ -40,6 +40,11 @@ class ServerFilling(Policy):
     def __post_init__(self) -> None:
         choice(self.order, "order of ServerFilling", self.orders)
 
+    @property
+    def knows_sizes(self) -> bool:
+        """Whether jobs are ordered by their remaining size."""
+        return self.order == "srpt"
+
     def _parameters(self, system: System) -> dict[str, object]:
         return {"order": self.order}
 

@@ -16,7 +16,7 @@ from quickswap.replays.schedule import Floats, History, Ints, Schedule, distinct
 from quickswap.statistics.bootstrap import Pieces
 from quickswap.statistics.estimates import QUANTILES, Estimate
 from quickswap.statistics.quantities import (
-    OVERALL,
+    OF_LOGS,
     RATES,
     SUMMARIES,
     Areas,
@@ -104,7 +104,7 @@ def measure(
         estimated.update(rates[i])
         results.append(ClassResult(name, servers, number, **estimated))
     responses, areas = _responses(schedule, jobs, pieces), _areas(schedule, history, pieces)
-    drawn = {name: each.values(responses, areas) for name, each in OVERALL.items()}
+    drawn = {name: each.values(responses, areas) for name, each in OF_LOGS.items()}
     quantities = Quantities(
         policy_label=label,
         classes=tuple(results[:-1]),

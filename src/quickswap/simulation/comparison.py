@@ -26,12 +26,12 @@ from quickswap.model.variability import heavy
 from quickswap.policies import Policy
 from quickswap.simulation.result import Result, Stop, read_json
 from quickswap.simulation.simulate import refuse_unstable, simulate
+from quickswap.statistics.control import estimated
 from quickswap.statistics.estimates import Estimate, Floats
 from quickswap.statistics.paired import (
     best_of,
     independent_difference,
     outcome_of,
-    paired_difference,
 )
 from quickswap.statistics.quantities import QUANTITIES, batch_values
 from quickswap.statistics.verdict import Status
@@ -234,12 +234,12 @@ def difference(
             "must have run to the end"
         )
         raise QuickswapError(f"these results cannot be paired: {allowed}.", allowed=allowed)
-    gap = paired_difference(a, b, first._totals.sizes if first._totals is not None else [])
+    (gap,) = estimated(a - b, [first.controls, second.controls], first.split)
     return Estimate(gap.value, math.nan) if heavy(first.system) else gap
 
 
 def values_of_batches(result: Result, quantity: str, cls: str | None = None) -> Floats:
-    """Return a quantity from all batches, then with one left out: (1 + batches, 1)."""
+    """Return a quantity in the rows of `Split.whole_and_less`: (rows, 1)."""
     if cls is not None and quantity != "mean_response_time":
         advice = "leave cls out"
         message = f"{quantity} is one number for all classes: {advice}."
@@ -252,7 +252,7 @@ def values_of_batches(result: Result, quantity: str, cls: str | None = None) -> 
     if cls is not None and cls not in names:
         unknown("class", cls, names, QuickswapError, argument="cls")
     position = None if cls is None else names.index(cls)
-    return batch_values(quantity, result._totals.whole_and_less(), result.system, position)
+    return batch_values(quantity, result._totals.responses(), result.system, position)
 
 
 def _alike(first: Result, second: Result) -> bool:

@@ -18,10 +18,11 @@ from quickswap.errors import QuickswapError
 from quickswap.model.system import System
 from quickswap.model.variability import remarks
 from quickswap.policies import Policy
-from quickswap.statistics.estimates import Estimate
+from quickswap.statistics.estimates import Estimate, Floats, Split
 from quickswap.statistics.pairing import Totals
-from quickswap.statistics.quantities import PhaseResult, Quantities
+from quickswap.statistics.quantities import ModelQuantities, PhaseResult
 from quickswap.statistics.verdict import Status, Verdict
+from quickswap.theory.work import lower_bound
 
 if TYPE_CHECKING:
     import polars
@@ -79,7 +80,7 @@ class Trajectory:
 
 
 @dataclass(frozen=True)
-class Result(Quantities):
+class Result(ModelQuantities):
     """The result of a simulation. Estimates have 95 % intervals.
 
     Attributes:
@@ -89,6 +90,8 @@ class Result(Quantities):
         trajectory: None unless requested.
         stop: why the run ended.
         verdict: stable or not.
+        gains: of both means: how many times as many jobs a run without control variates needs for
+            the same interval, as this run estimates it; empty without control variates.
         completed: completions simulated, warm-up included.
         events: arrivals and completions simulated.
         seconds: wall-clock time of the loops, nan in a result read from a file; not compared.
@@ -99,6 +102,7 @@ class Result(Quantities):
     trajectory: Trajectory | None
     stop: Stop
     verdict: Verdict
+    gains: dict[str, float]
     completed: int
     events: int
     seconds: float = field(default=math.nan, compare=False)
@@ -118,6 +122,21 @@ class Result(Quantities):
     def policy(self) -> Policy | str:
         """The policy simulated, or the name of a custom policy."""
         return self.inputs.policy
+
+    @property
+    def lower_bound(self) -> float:
+        """Lower bound on the weighted mean response time, seconds; see `theory.lower_bound`."""
+        return lower_bound(self.system, None if isinstance(self.policy, str) else self.policy)
+
+    @property
+    def split(self) -> Split:
+        """The batches and their parts; none in a result read from a file."""
+        return Split([], []) if self._totals is None else self._totals.split
+
+    @property
+    def controls(self) -> Floats | None:
+        """The control in the rows of `split`, if the run is stable and a control is known."""
+        return self._totals.controls() if self._totals is not None and self.stable else None
 
     @property
     def notes(self) -> tuple[str, ...]:

@@ -31,9 +31,9 @@ from quickswap.model.files import as_system
 from quickswap.model.system import System
 from quickswap.policies import Policy
 from quickswap.simulation.result import Result, Stop, Trajectory
-from quickswap.statistics.estimates import Batches, jackknife
+from quickswap.statistics.control import PARTS, estimated
+from quickswap.statistics.estimates import Batches
 from quickswap.statistics.measure import measure
-from quickswap.statistics.pairing import Totals
 from quickswap.statistics.quantities import batch_values
 from quickswap.statistics.verdict import Evidence, Known, Status, Verdict, judge, known_stability
 
@@ -186,7 +186,7 @@ class _Session:
             suspected = unstable
             if self.inputs.precision is not None and (number > 0 or last):  # one check is too few
                 verdict = judge(evidence, crowded=False)
-                if verdict.status is not Status.TOO_SHORT and self._precise(evidence.batches):
+                if verdict.status is not Status.TOO_SHORT and self._precise(evidence):
                     return Stop.PRECISE, verdict, evidence
         stop = Stop.COMPLETED if self.inputs.precision is None else Stop.BUDGET
         return stop, judge(evidence, crowded=False), evidence
@@ -250,12 +250,15 @@ class _Session:
 
     def evidence(self, core: Simulation) -> Evidence:
         """Return the evidence of the run so far."""
-        batches = Batches.pool(core, self.inputs.warmup, len(self.system.classes))
+        controlled = self.known.balance is not None and not self.inputs.plain_estimates
+        parts = PARTS if controlled else 1
+        batches = Batches.pool(core, self.inputs.warmup, len(self.system.classes), parts)
         return Evidence(batches, self.known)
 
-    def _precise(self, batches: Batches) -> bool:
+    def _precise(self, evidence: Evidence) -> bool:
         """Whether every mean that `precision_of` names has the requested precision."""
-        table = batches.sums.of_classes("completions", "response_time")
+        totals = evidence.totals
+        table = totals.responses()
         aim = self.inputs.precision_of
         means = [batch_values("mean_response_time", table, self.system)]
         if aim != "mean":
@@ -265,7 +268,8 @@ class _Session:
                 batch_values("mean_response_time", table, self.system, cls)
                 for cls in range(len(self.system.needs))
             ]
-        found = jackknife(np.concatenate(means, axis=1), batches.sizes, reciprocal=True)
+        values = np.concatenate(means, axis=1)
+        found = estimated(values, [totals.controls()], totals.split, reciprocal=True)
         return all(each.relative <= (self.inputs.precision or 0) for each in found)
 
     def _result(self, core: Simulation, stop: Stop, verdict: Verdict, evidence: Evidence) -> Result:
@@ -285,7 +289,7 @@ class _Session:
             seconds=self.seconds,
             **measured,
         )
-        object.__setattr__(result, "_totals", Totals.of(evidence.batches))  # not part of its value
+        object.__setattr__(result, "_totals", evidence.totals)  # not part of its value
         return result
 
 

@@ -16,6 +16,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
 
 import numpy as np
 from msgspec import Struct
@@ -24,7 +25,7 @@ from numpy.typing import NDArray
 from quickswap.engine._core import BLOCK_COLUMNS, Simulation
 from quickswap.engine.columns import Columns
 
-__all__ = ["QUANTILES", "Batches", "Estimate", "estimates", "half_widths", "jackknife", "mser5"]
+__all__ = ["QUANTILES", "Batches", "Estimate", "Split", "estimates", "half_widths", "jackknife"]
 
 Floats = NDArray[np.float64]
 
@@ -215,6 +216,39 @@ class Run:
 
 
 @dataclass(frozen=True)
+class Split:
+    """How a run is divided: batches are as long as independence needs, and have equal parts.
+
+    Attributes:
+        sizes: batches of each replication.
+        parts: parts of each batch.
+    """
+
+    sizes: list[int]
+    parts: list[int]
+
+    @property
+    def starts(self) -> NDArray[np.int64]:
+        """First part of each batch."""
+        return np.cumsum([0, *self.parts[:-1]])
+
+    def whole_and_less(self, rows: Floats) -> Floats:
+        """Return sums of all parts, then with a batch left out, then with a part left out.
+
+        Args:
+            rows: of the parts: (parts, ...).
+
+        Returns:
+            (1 + batches + parts, ...); (1 + batches, ...) if each batch is one part.
+        """
+        total = rows.sum(axis=0)
+        if len(rows) == len(self.parts):
+            return np.concatenate([total[None], total - rows])
+        batches = np.add.reduceat(rows, self.starts, axis=0)
+        return np.concatenate([total[None], total - batches, total - rows])
+
+
+@dataclass(frozen=True)
 class Batches:
     """The batches of all replications, warm-up cut off.
 
@@ -222,21 +256,24 @@ class Batches:
 
     Attributes:
         core: that has counted them.
-        edges: blocks at which the batches of each replication begin, and the end.
-        sizes: batches of each replication.
+        edges: blocks at which the parts of the batches of each replication begin, and the end.
+        split: the batches and their parts.
         runs: the replications in which a job has completed.
         classes: number of classes.
     """
 
     core: Simulation
     edges: list[list[int]]
-    sizes: list[int]
+    split: Split
     runs: list[Run]
     classes: int
 
     @classmethod
-    def pool(cls, core: Simulation, warmup: float | str, classes: int) -> Batches:
-        """Cut the warm-up off: a share of each run, or the cut of MSER-5 in their mean."""
+    def pool(cls, core: Simulation, warmup: float | str, classes: int, parts: int = 1) -> Batches:
+        """Cut the warm-up off: a share of each run, or the cut of MSER-5 in their mean.
+
+        `parts` is the number of parts of a batch, if it has as many blocks.
+        """
         blocks = core.blocks()
         begun = [number for number, each in enumerate(blocks) if len(each)]
         if isinstance(warmup, str):
@@ -249,22 +286,35 @@ class Batches:
             cuts = [min(math.ceil(warmup * length), length - 1) for length in lengths]
         runs = [Run(number, blocks[number], cut) for number, cut in zip(begun, cuts, strict=True)]
         edges: list[list[int]] = [[] for _ in blocks]
+        sizes, counts = [], []
         for run in runs:
-            edges[run.number] = pieces(run.cut, len(run.blocks), round(BATCHES / len(runs)))
-        sizes = [len(edges[run.number]) - 1 for run in runs]
-        return cls(core, edges, sizes, runs, classes)
+            batches = pieces(run.cut, len(run.blocks), round(BATCHES / len(runs)))
+            split = [pieces(first, end, parts) for first, end in pairwise(batches)]
+            edges[run.number] = [run.cut, *(edge for each in split for edge in each[1:])]
+            sizes.append(len(split))
+            counts += [len(each) - 1 for each in split]
+        return cls(core, edges, Split(sizes, counts), runs, classes)
+
+    @property
+    def sizes(self) -> list[int]:
+        """Batches of each replication."""
+        return self.split.sizes
 
     @cached_property
     def rows(self) -> Floats:
-        """Sums of each batch: (batches, numbers of a row)."""
+        """Sums of each part: (parts, numbers of a row)."""
         return self.core.sums(self.edges)
+
+    @cached_property
+    def spread(self) -> Columns:
+        """The sum of all batches, then with a batch, then with a part left out: see `Split`."""
+        with np.errstate(invalid="ignore"):  # infinite slowdowns of jobs of size zero
+            return Columns(self.split.whole_and_less(self.rows), self.classes)
 
     @cached_property
     def sums(self) -> Columns:
         """The sum of all batches, then sums with one left out: 1 + batches rows."""
-        total = self.rows.sum(axis=0)
-        with np.errstate(invalid="ignore"):  # infinite slowdowns of jobs of size zero
-            return Columns(np.concatenate([total[None], total - self.rows]), self.classes)
+        return Columns(self.spread.rows[: 1 + len(self.split.parts)], self.classes)
 
     def quantiles(self) -> tuple[Floats, Floats, list[int]]:
         """Return QUANTILES of METRICS, and how far off each may be inside its bucket.

@@ -11,14 +11,17 @@ import numpy as np
 
 from quickswap.engine.columns import METRICS
 from quickswap.model.system import System
-from quickswap.model.variability import bursty, heavy, scatter
+from quickswap.model.variability import bursty, heavy
+from quickswap.statistics.control import controlled
 from quickswap.statistics.estimates import (
     QUANTILES,
     ROUNDING,
+    Floats,
     estimates,
     half_widths,
 )
 from quickswap.statistics.quantities import (
+    OF_LOGS,
     OVERALL,
     PHASES,
     RATES,
@@ -27,20 +30,22 @@ from quickswap.statistics.quantities import (
     Responses,
     Summary,
 )
-from quickswap.statistics.verdict import Evidence, Status
+from quickswap.statistics.verdict import CUBES, Evidence, Status
 
 __all__ = ["measure"]
 
-CUBES = 0.3
-"""Relative half-width of the third moment of the sizes that arrive, beyond which a run has not seen
-the rare sizes that the standard deviation of the waiting time comes from."""
 ENOUGH = 30
 """Jobs that must lie above a percentile for its interval to be trusted."""
 NEAR_ONE = np.array([each.near_one for each in OVERALL.values()])
-OF_RESPONSES = np.array([each.of_responses is not None for each in OVERALL.values()])
-"""Which quantities of the system come close to 1, and which follow from response times."""
+OF_RESPONSES = np.array(
+    [each.of_responses is not None or each.name not in OF_LOGS for each in OVERALL.values()]
+)
+"""Which quantities of the system come close to 1, and which are response times or parts of them."""
 GROWING = np.array([each.reciprocal for each in RATES.values()])
 """Which time averages grow like 1 / (1 - load)."""
+CONTROLLED = np.array([each.controlled for each in RATES.values()])
+OVERALL_CONTROLLED = np.array([each.controlled for each in OVERALL.values()])
+"""For which time averages, and quantities of the system, control variates are used."""
 
 
 def measure(
@@ -60,7 +65,8 @@ def measure(
         rarest: probability of the farthest tail whose percentile has an interval; default: that
             whose percentile has an interval.
     """
-    sums, sizes = evidence.batches.sums, evidence.batches.sizes
+    sums, sizes = evidence.batches.spread, evidence.batches.sizes
+    control = evidence.totals.controls() if status is Status.STABLE else None
     responses = Responses.of(sums.of_classes("completions", "response_time"), system)
     every = sums.with_all()
     completions = every.of_classes("completions")
@@ -81,19 +87,33 @@ def measure(
             np.sqrt(np.maximum(squares / counts - (durations / counts) ** 2, 0)),
         ]
     # all intervals at once
-    reciprocal = [np.ones(each.shape[1:], dtype=bool) for each in parts]
+    shapes = [each.shape[1:] for each in parts]
+    reciprocal = [np.ones(shape, dtype=bool) for shape in shapes]
     reciprocal[2][:] = GROWING
     reciprocal[3][:] = [each.reciprocal and not each.near_one for each in OVERALL.values()]
-    half = half_widths(
-        np.concatenate([each.reshape(len(each), -1) for each in parts], axis=1),
-        sizes,
-        reciprocal=np.concatenate([each.ravel() for each in reciprocal]),
-    )
-    halves, at = [], 0
-    for each in reciprocal:
-        halves.append(half[at : at + each.size].reshape(each.shape))
-        at += each.size
-    mean, std, rate, _, phase, phase_std = (each[0] for each in parts)
+    table = np.concatenate([each.reshape(len(each), -1) for each in parts], axis=1)
+    plain = table[: 1 + sum(sizes)]
+    use = [np.ones(shape, dtype=bool) for shape in shapes[:4]]
+    use[2][:], use[3][:] = CONTROLLED, OVERALL_CONTROLLED
+    columns = np.flatnonzero(np.concatenate([each.ravel() for each in use]))
+    rows = plain.copy()
+    rows[:, columns] = controlled(table[:, columns], control, evidence.batches.split)
+    flags = np.concatenate([each.ravel() for each in reciprocal])
+    half = half_widths(rows, sizes, reciprocal=flags)
+
+    def unpacked(row: Floats) -> list[Floats]:
+        ends = np.cumsum([math.prod(shape) for shape in shapes])
+        cells = np.split(row, ends[:-1])
+        return [cell.reshape(shape) for cell, shape in zip(cells, shapes, strict=True)]
+
+    with np.errstate(invalid="ignore", divide="ignore"):
+        ratios = unpacked((half_widths(plain, sizes, reciprocal=flags) / half) ** 2)
+    gains = {
+        "mean_response_time": float(ratios[0][-1, 0]),
+        "weighted_mean_response_time": float(ratios[3][0]),
+    }
+    mean, std, rate, overall, phase, phase_std = unpacked(rows[0])
+    halves = unpacked(half)
     mean_half, std_half, rate_half, overall_half, phase_half, phase_std_half = halves
     percentiles, off, batches = evidence.batches.quantiles()
     widths = half_widths(percentiles.reshape(len(percentiles), -1), batches, reciprocal=True)
@@ -101,6 +121,7 @@ def measure(
 
     rarest = evidence.rarest_tail if rarest is None else rarest
     jobs = completions[0]
+    counts = counts[0]
     above = (jobs[:, None] * (1 - np.array(QUANTILES)))[:, None, :]
     seen = (above >= ENOUGH) & (1 - np.array(QUANTILES) >= rarest)
     values = np.concatenate(
@@ -116,14 +137,14 @@ def measure(
     )
     # 1 less a value near 1 is a square of differences: it cannot be below 0, and where the
     # differences may be 0 nothing is known but that
-    overall = numbers[0]
-    one = NEAR_ONE & (overall > 1 - ROUNDING)  # one class, or classes that are alike
+    one = NEAR_ONE & (numbers[0] > 1 - ROUNDING)  # one class, or classes that are alike
     with np.errstate(over="ignore", invalid="ignore"):
+        overall = np.where(NEAR_ONE, -np.expm1(overall), overall)
         spread = np.where(overall_half < 1, (1 - overall) * np.expm1(overall_half), math.nan)
     overall = np.where(one, 1.0, overall)
     overall_half = np.where(one, 0.0, np.where(NEAR_ONE, spread, overall_half))
 
-    if evidence.half_width(scatter(system, 3)) > CUBES:
+    if evidence.half_width(evidence.known.cubes) > CUBES:
         halved[:, :, 1] = math.nan
     if heavy(system):
         halved[:, :, :2] = rate_half[:, GROWING] = math.nan
@@ -155,7 +176,7 @@ def measure(
     phases = map(
         PhaseResult,
         PHASES,  # MSFQ alone has phases
-        map(round, counts[0].tolist()),
+        map(round, counts.tolist()),
         estimates(phase, phase_half),
         estimates(phase_std, phase_std_half),
     )
@@ -163,5 +184,6 @@ def measure(
         "classes": tuple(classes[:-1]),
         "overall": classes[-1],
         **dict(zip(OVERALL, estimates(overall, overall_half), strict=True)),
+        "gains": gains if control is not None else {},
         "phases": tuple(phases) if status is not Status.UNSTABLE else (),
     }

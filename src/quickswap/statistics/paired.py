@@ -7,12 +7,12 @@ interval of a difference is that of paired batches, or of independent estimates.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from enum import Enum
 
-from quickswap.statistics.estimates import CONFIDENCE, Estimate, Floats, jackknife
+from quickswap.statistics.estimates import Estimate
 
-__all__ = ["Outcome", "best_of", "independent_difference", "outcome_of", "paired_difference"]
+__all__ = ["Outcome", "best_of", "independent_difference", "outcome_of"]
 
 
 class Outcome(Enum):
@@ -22,19 +22,6 @@ class Outcome(Enum):
     WORSE = "significantly worse"
     ALIKE = "not significantly different"
     INCONCLUSIVE = "inconclusive: a run is too short"
-
-
-def paired_difference(
-    first: Floats, second: Floats, sizes: Sequence[int], confidence: float = CONFIDENCE
-) -> Estimate:
-    """Return the difference of two runs on the same jobs, batch by batch.
-
-    Args:
-        first, second: a quantity from all batches, then with one left out: (1 + batches, 1).
-        sizes: batches of each replication, in their order.
-        confidence: of the interval.
-    """
-    return jackknife(first - second, sizes, confidence)[0]
 
 
 def independent_difference(first: Estimate, second: Estimate) -> Estimate:

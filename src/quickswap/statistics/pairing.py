@@ -9,8 +9,7 @@ from typing import Self
 
 import numpy as np
 
-from quickswap.engine.columns import Columns
-from quickswap.statistics.estimates import Batches, Floats
+from quickswap.statistics.estimates import Floats, Split
 
 __all__ = ["Totals"]
 
@@ -19,34 +18,41 @@ COLUMNS = ("completions", "response_time")
 
 @dataclass(frozen=True)
 class Totals:
-    """Completions and response times of each batch, from which paired differences follow.
+    """Completions, response times and control of each part, from which paired differences follow.
 
     Attributes:
-        table: (batches, classes, 2): completions, and the sum of their response times, seconds.
-        sizes: batches of each replication.
+        table: (parts, classes, 2): completions, and the sum of their response times, seconds.
+        control: (parts, 2): integral of the control over time, and seconds; (parts, 0) without one.
+        split: the batches and their parts.
     """
 
     table: Floats
-    sizes: list[int]
+    control: Floats
+    split: Split
 
-    @classmethod
-    def of(cls, batches: Batches) -> Self:
-        """Take from the batches of a run what a difference needs."""
-        return cls(Columns(batches.rows, batches.classes).of_classes(*COLUMNS), batches.sizes)
+    def responses(self) -> Floats:
+        """Return the table in the rows of `Split.whole_and_less`."""
+        return self.split.whole_and_less(self.table)
 
-    def whole_and_less(self) -> Floats:
-        """Return the sum of all batches, then sums with one left out: (1 + batches, classes, 2)."""
-        total = self.table.sum(axis=0)
-        return np.concatenate([total[None], total - self.table])
+    def controls(self) -> Floats | None:
+        """Return the time average of the control in the same rows: (rows, 1)."""
+        if not self.control.size:
+            return None
+        sums = self.split.whole_and_less(self.control)
+        return sums[:, :1] / sums[:, 1:]
 
     def to_bytes(self) -> bytes:
         """Return what `from_bytes` reads, bit by bit the same.
 
-        Classes and replications, the sizes (32-bit), then the table (64-bit floats, their bytes
-        sorted by significance, which shortens them), little-endian, compressed by zlib.
+        Classes, columns of the control, replications and batches, their sizes and parts (32-bit),
+        then both tables (64-bit floats, their bytes sorted by significance, which shortens them),
+        little-endian, compressed by zlib.
         """
-        head = [self.table.shape[1], len(self.sizes), *self.sizes]
-        floats = np.frombuffer(self.table.astype("<f8").tobytes(), np.uint8).reshape(-1, 8)
+        sizes, parts = self.split.sizes, self.split.parts
+        shape = self.table.shape[1], self.control.shape[1], len(sizes), len(parts)
+        head = [*shape, *sizes, *parts]
+        cells = np.concatenate([self.table.ravel(), self.control.ravel()])
+        floats = np.frombuffer(cells.astype("<f8").tobytes(), np.uint8).reshape(-1, 8)
         return zlib.compress(struct.pack(f"<{len(head)}I", *head) + floats.T.tobytes())
 
     @classmethod
@@ -58,10 +64,14 @@ class Totals:
         """
         try:
             plain = zlib.decompress(data)
-            classes, replications = struct.unpack_from("<2I", plain)
-            sizes = struct.unpack_from(f"<{replications}I", plain, 8)
+            classes, columns, replications, batches = struct.unpack_from("<4I", plain)
+            counts = struct.unpack_from(f"<{replications + batches}I", plain, 16)
         except (zlib.error, struct.error) as error:
             raise ValueError(f"not the totals of batches: {error}") from None
-        rest = np.frombuffer(plain, np.uint8, offset=8 + 4 * replications)
+        split = Split(list(counts[:replications]), list(counts[replications:]))
+        rest = np.frombuffer(plain, np.uint8, offset=16 + 4 * len(counts))
         floats = np.frombuffer(rest.reshape(8, -1).T.tobytes(), "<f8").astype(np.float64)
-        return cls(floats.reshape(sum(sizes), classes, len(COLUMNS)), list(sizes))
+        rows = sum(split.parts)
+        table, control = np.split(floats, [rows * classes * len(COLUMNS)])
+        shaped = table.reshape(rows, classes, len(COLUMNS))
+        return cls(shaped, control.reshape(rows, columns), split)

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, fields
 from functools import cached_property
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from msgspec import Struct
@@ -22,8 +22,16 @@ if TYPE_CHECKING:
     import polars
 
 __all__ = [
-    *("OVERALL", "PHASES", "QUANTITIES", "RATES", "SHORT_NAMES", "SUMMARIES", "Areas"),
-    *("ClassResult", "PhaseResult", "Quantities", "Quantity", "Responses", "Summary"),
+    *("OF_LOGS", "OVERALL", "PHASES", "QUANTITIES", "RATES", "SHORT_NAMES", "SUMMARIES", "Areas"),
+    *(
+        "ClassResult",
+        "ModelQuantities",
+        "PhaseResult",
+        "Quantities",
+        "Quantity",
+        "Responses",
+        "Summary",
+    ),
     *("batch_values", "quantity_of", "value_of"),
 ]
 
@@ -69,11 +77,15 @@ class Areas:
         busy: servers in use: (rows).
         wasted: servers idle while jobs wait: (rows).
         capacity: all servers: (rows).
+        waste: what idle servers cost the weighted mean response time, in seconds, while no job
+            waits, while none that waits fits, and while one that fits is held back: (rows, 3). In a
+            simulation only.
     """
 
     busy: Floats
     wasted: Floats
     capacity: Floats
+    waste: Floats | None = None
 
 
 def _mean(responses: Responses) -> Floats:
@@ -114,6 +126,7 @@ class Quantity:
         near_one: whether it comes close to 1, so its interval is that of log(1 - value).
         column: of which it is the time average: a sum by class that the core counts.
         reciprocal: whether it grows like 1 / (1 - load), so its interval is that of 1 / value.
+        controlled: whether control variates are used where they are known.
     """
 
     name: str
@@ -126,6 +139,7 @@ class Quantity:
     near_one: bool = False
     column: str = ""
     reciprocal: bool = True
+    controlled: bool = True
 
     def values(self, responses: Responses, areas: Areas) -> Floats:
         """Return a quantity of the whole system in each row."""
@@ -195,6 +209,16 @@ class PhaseResult(Struct, frozen=True, forbid_unknown_fields=True):
     std: Estimate
 
 
+def _waste(reason: int, words: str) -> dict[str, Any]:
+    """Return the metadata of a part of the waste."""
+
+    def values(areas: Areas) -> Floats:
+        assert areas.waste is not None
+        return areas.waste[:, reason]
+
+    return {"label": f"waste {words} [s]", "of_areas": values, "reciprocal": False}
+
+
 @dataclass(frozen=True)
 class Quantities:
     """Estimates of a simulation or a replay. Estimates have 95 % intervals.
@@ -238,6 +262,7 @@ class Quantities:
             "share": True,
             "of_areas": lambda areas: areas.busy / areas.capacity,
             "reciprocal": False,
+            "controlled": False,  # it would be the load, exactly, and a check of it no check
         }
     )
     wasted_capacity: Estimate = field(
@@ -263,7 +288,8 @@ class Quantities:
     def quantities(self) -> Iterator[tuple[str, str, Estimate]]:
         """Yield class (or "all"), quantity and estimate, in the order of the tables."""
         for name in OVERALL:
-            yield "all", name, getattr(self, name)
+            if hasattr(self, name):
+                yield "all", name, getattr(self, name)
         for each in (self.overall, *self.classes):
             for metric in SUMMARIES:
                 summary = getattr(each, metric)
@@ -281,6 +307,22 @@ class Quantities:
         constants = {"policy": self.policy_label, **front}
         columns = [pl.lit(value).alias(name) for name, value in constants.items()]
         return frame.select(*columns, pl.all(), pl.lit(str(verdict)).alias("verdict"))
+
+
+@dataclass(frozen=True)
+class ModelQuantities(Quantities):
+    """Estimates of a simulation of a model.
+
+    Attributes:
+        waste_no_job_waits: what servers that are idle while no job waits cost the weighted mean
+            response time, seconds.
+        waste_none_fits: the same while jobs wait, and none of them fits.
+        waste_held_back: the same while a job waits that would fit, but is not started.
+    """
+
+    waste_no_job_waits: Estimate = field(metadata=_waste(0, "while no job waits"))
+    waste_none_fits: Estimate = field(metadata=_waste(1, "while no waiting job fits"))
+    waste_held_back: Estimate = field(metadata=_waste(2, "while a job that fits is held back"))
 
 
 def _summaries() -> Iterator[Quantity]:
@@ -311,9 +353,13 @@ def _summaries() -> Iterator[Quantity]:
 
 
 OVERALL = {
-    each.name: Quantity(each.name, **each.metadata) for each in fields(Quantities) if each.metadata
+    each.name: Quantity(each.name, **each.metadata)
+    for each in fields(ModelQuantities)
+    if each.metadata
 }
 """Quantities of the whole system: one number for all classes."""
+OF_LOGS = {each.name: OVERALL[each.name] for each in fields(Quantities) if each.metadata}
+"""Those of `OVERALL` that a replay has too."""
 RATES = {
     each.name: each
     for each in (
@@ -338,6 +384,7 @@ RATES = {
             by_class=True,
             column="completions",
             reciprocal=False,
+            controlled=False,
         ),
     )
 }

@@ -7,10 +7,12 @@ from dataclasses import dataclass
 from enum import StrEnum
 from functools import cached_property
 from statistics import NormalDist
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from quickswap._words import counted, load_words
+from quickswap.engine.columns import Columns
 from quickswap.model.system import System
 from quickswap.model.variability import dispersion, scatter
 from quickswap.policies import Policy
@@ -23,7 +25,11 @@ from quickswap.statistics.estimates import (
     jackknife,
     pieces,
 )
+from quickswap.statistics.pairing import Totals
 from quickswap.statistics.quantities import Areas
+
+if TYPE_CHECKING:
+    from quickswap.theory.work import WorkBalance
 
 __all__ = ["Evidence", "Known", "Status", "Verdict", "judge", "known_stability"]
 
@@ -66,6 +72,11 @@ TAIL = 0.06
 """The same for the part of it by which sizes are more variable than exponential: half-widths are
 then estimated too low as well, and intervals of lognormal sizes contain the mean in nine of ten
 runs only from about here on."""
+CUBES = 0.3
+"""Relative half-width of the third moment of the sizes that arrive, beyond which a run has not seen
+the rare sizes that the standard deviation of the waiting time, and of the work, comes from."""
+IDLE = ("empty", "unfit", "held")
+"""Reasons for which servers are idle: no job waits, none fits, one that fits is held back."""
 MARGIN = 1.2
 """Safety factor on the estimated number of jobs that suffice, as the estimate is rough."""
 PIECES = 16
@@ -139,6 +150,15 @@ class Known:
     tails: float
     """The part of `scatter` of sizes that are more variable than exponential."""
 
+    cubes: float
+    """Of the third moment of what arrives; see `quickswap.model.variability`."""
+
+    balance: WorkBalance | None
+    """Constants of the identity for the mean work, where it holds."""
+
+    blind: bool
+    """Whether the work determines the weighted mean response time; see `quickswap.theory.work`."""
+
     @property
     def room(self) -> float:
         """Load that could be added before the system is known to be unstable."""
@@ -148,6 +168,7 @@ class Known:
 def known_stability(system: System, policy: object) -> Known:
     """Return what theorems say about a policy on a system."""
     from quickswap.theory import stability
+    from quickswap.theory.work import blind, work_balance
 
     verdict, reason, capacity = "unknown", "nothing is proven here", system.capacity
     limit = capacity
@@ -173,6 +194,9 @@ def known_stability(system: System, policy: object) -> Known:
         dispersion=dispersion(system),
         scatter=scatter(system, 2),
         tails=scatter(system, 2, less=6.0),
+        cubes=scatter(system, 3),
+        balance=work_balance(system),
+        blind=blind(system, policy),
     )
 
 
@@ -193,21 +217,45 @@ class Evidence:
 
     @cached_property
     def areas(self) -> Areas:
-        """Servers summed over time: of all batches, then with one left out."""
-        sums = self.batches.sums
+        """Servers summed over time, in the rows of `Batches.spread`."""
+        sums, balance = self.batches.spread, self.known.balance
         in_service = sums.of_classes("area_in_system") - sums.of_classes("area_waiting")
+        idle = np.stack([sums.of_system(f"work_idle_{each}") for each in IDLE], axis=1)
+        duration = sums.of_system("duration")
+        known = balance is not None and self.known.blind
+        unit = balance.waste_unit if balance is not None and known else math.nan
         return Areas(
             busy=(in_service * np.array(self.known.needs)).sum(axis=1),
             wasted=sums.of_system("wasted"),
-            capacity=self.known.servers * sums.of_system("duration"),
+            capacity=self.known.servers * duration,
+            waste=idle / (unit * duration)[:, None],
         )
+
+    @cached_property
+    def totals(self) -> Totals:
+        """What differences are computed from, with the control where it is known.
+
+        The control is the expected change of the squared work (`quickswap.theory.work`). It is left
+        out where so few of the large sizes have arrived that it explains nothing.
+        """
+        sums, balance = Columns(self.batches.rows, self.batches.classes), self.known.balance
+        columns = []
+        if balance is not None and self.half_width(self.known.cubes) <= CUBES:
+            idle = sum(sums.of_system(f"work_idle_{each}") for each in IDLE)
+            duration, work = sums.of_system("duration"), sums.of_system("work")
+            change = balance.squares * duration + 2 * (idle - balance.spare * work)
+            columns = [change, duration]
+        control = np.array(columns).reshape(len(columns), -1).T
+        table = sums.of_classes("completions", "response_time")
+        return Totals(table, control, self.batches.split)
 
     @cached_property
     def used(self) -> Estimate:
         """Share of the servers in use."""
         with np.errstate(invalid="ignore"):  # nothing is left without the only batch
             shares = self.areas.busy / self.areas.capacity
-        return jackknife(shares[:, None], self.batches.sizes)[0]
+        sizes = self.batches.sizes
+        return jackknife(shares[: 1 + sum(sizes), None], sizes)[0]
 
     @cached_property
     def offered(self) -> float:

@@ -5,6 +5,7 @@ from .asymptotics import heavy_traffic
 from .means import ClassMeans, Means
 from .stability import Stability, stability
 from .threshold import BestThreshold, best_threshold
+from .work import lower_bound
 
 __all__ = [
     "BestThreshold",
@@ -16,6 +17,7 @@ __all__ = [
     "classical",
     "fcfs",
     "heavy_traffic",
+    "lower_bound",
     "msfq",
     "server_filling",
     "stability",

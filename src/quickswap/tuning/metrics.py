@@ -8,6 +8,7 @@ with several seeds, and paired seed by seed.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from contextlib import suppress
 from functools import cached_property
 
@@ -20,12 +21,12 @@ from quickswap.model.system import System
 from quickswap.model.variability import heavy
 from quickswap.policies import FCFS, Policy, ServerFilling
 from quickswap.simulation.comparison import values_of_batches
-from quickswap.statistics.estimates import CONFIDENCE, Estimate, Floats, jackknife
+from quickswap.statistics.control import estimated
+from quickswap.statistics.estimates import CONFIDENCE, Estimate, Floats
 from quickswap.statistics.paired import (
     Outcome,
     independent_difference,
     outcome_of,
-    paired_difference,
 )
 from quickswap.statistics.quantities import SHORT_NAMES
 from quickswap.theory import classical, fcfs, server_filling
@@ -103,8 +104,7 @@ def measured(known: Known, metric: str, confidence: float = CONFIDENCE) -> Estim
         return Estimate(known, 0.0)
     if metric == "p99":
         return _over_seeds(_percentiles(known), confidence)
-    values = _values(known, metric)
-    return _trusted(jackknife(values, known.sizes, confidence, reciprocal=True)[0], known)
+    return _of_batches(_values(known, metric), [known], confidence, reciprocal=True)
 
 
 def gap(first: Known, second: Known, metric: str, confidence: float = CONFIDENCE) -> Estimate:
@@ -113,8 +113,8 @@ def gap(first: Known, second: Known, metric: str, confidence: float = CONFIDENCE
         if metric == "p99":
             return _over_seeds(_percentiles(first) - _percentiles(second), confidence)
         if first.pairs_with(second):
-            a, b = _values(first, metric), _values(second, metric)
-            return _trusted(paired_difference(a, b, first.sizes, confidence), first)
+            values = _values(first, metric) - _values(second, metric)
+            return _of_batches(values, [first, second], confidence)
     return independent_difference(*(measured(each, metric, confidence) for each in (first, second)))
 
 
@@ -128,24 +128,28 @@ def excess(first: Known, second: Known, metric: str, confidence: float = CONFIDE
             return Estimate(ratio - 1, rest.half_width / b.value)  # to first order
         if first.pairs_with(second):
             quotient = _values(first, metric) / _values(second, metric) - 1
-            return _trusted(jackknife(quotient, first.sizes, confidence)[0], first)
+            return _of_batches(quotient, [first, second], confidence)
     return Estimate(ratio - 1, math.hypot(a.half_width, ratio * b.half_width) / b.value)
 
 
 def _values(runs: Runs, metric: str) -> Floats:
-    """Return a metric from all batches, then with one left out: (1 + batches, 1)."""
+    """Return a metric in the rows of `Split.whole_and_less`: (rows, 1)."""
     if metric in SHORT_NAMES:
         return values_of_batches(runs.only, SHORT_NAMES[metric])
     assert runs.only._totals is not None  # the store keeps them
-    table = runs.only._totals.whole_and_less()
+    table = runs.only._totals.responses()
     with np.errstate(invalid="ignore", divide="ignore"):
         means: Floats = (table[..., 1] / table[..., 0]).max(axis=1, keepdims=True)
     return means
 
 
-def _trusted(estimate: Estimate, runs: Runs) -> Estimate:
+def _of_batches(
+    values: Floats, runs: Sequence[Runs], confidence: float, *, reciprocal: bool = False
+) -> Estimate:
     """Return an estimate, without its interval where sizes are too heavy-tailed for one."""
-    return Estimate(estimate.value, math.nan) if heavy(runs.only.system) else estimate
+    first, controls = runs[0].only, [each.only.controls for each in runs]
+    (found,) = estimated(values, controls, first.split, confidence, reciprocal=reciprocal)
+    return Estimate(found.value, math.nan) if heavy(first.system) else found
 
 
 def _percentiles(runs: Runs) -> Floats:

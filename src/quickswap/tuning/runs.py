@@ -37,12 +37,6 @@ class Runs:
         return result
 
     @property
-    def sizes(self) -> list[int]:
-        """Batches of each replication."""
-        totals = self.only._totals
-        return [] if totals is None else totals.sizes
-
-    @property
     def completed(self) -> int:
         """Jobs simulated."""
         return sum(each.completed for each in self.results)
@@ -74,7 +68,7 @@ class Runs:
 
     def pairs_with(self, other: Runs) -> bool:
         """Whether both completed the same jobs, so their batches are pairs."""
-        return self.completed == other.completed and self.sizes == other.sizes
+        return self.completed == other.completed and self.only.split == other.only.split
 
     def same_as(self, other: Runs) -> bool:
         """Whether the results of both are equal: they took the same decisions."""
