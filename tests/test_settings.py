@@ -48,6 +48,7 @@ SIMULATION: dict[str, tuple[Any, Any]] = {
     "replications": (2, 0),
     "warmup": (0.5, 1.0),
     "slowdown_bound": (1.0, 0.0),
+    "plain_estimates": (True, "yes"),
     "trajectory": (10, -1),
     "max_in_system": (3, 0),
     "allow_unstable": (True, "yes"),
@@ -275,6 +276,7 @@ def test_a_budget_counts() -> None:
 ILLEGAL: dict[str, str] = {
     **{f"--{name.replace('_', '-')}": str(wrong) for name, (_, wrong) in SIMULATION.items()},
     "--allow-unstable": "maybe",
+    "--plain-estimates": "maybe",
     "--trajectory": "",
     "--threads": "0",
     "--debug": "maybe",

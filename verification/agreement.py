@@ -16,7 +16,7 @@ import quickswap as qs
 from quickswap.engine._core import Simulation
 from quickswap.engine.settings import Inputs, PointSettings
 from quickswap.simulation.simulate import _Session
-from quickswap.statistics.estimates import jackknife
+from quickswap.statistics.control import estimated
 from quickswap.statistics.measure import measure
 from quickswap.statistics.quantities import batch_values
 from quickswap.statistics.verdict import Status
@@ -110,10 +110,10 @@ def mean_again(result: qs.Result, seed: int) -> qs.Estimate:
     Quicker than `simulate`, as nothing else is worked out and no verdict is passed.
     """
     session, core = _again(result, seed)
-    batches = session.evidence(core).batches
-    table = batches.sums.of_classes("completions", "response_time")
-    means = batch_values("mean_response_time", table, result.system)
-    return jackknife(means, batches.sizes, reciprocal=True)[0]
+    totals = session.evidence(core).totals
+    means = batch_values("mean_response_time", totals.responses(), result.system)
+    controls = totals.controls() if result.stable else None
+    return estimated(means, [controls], totals.split, reciprocal=True)[0]
 
 
 def _again(result: qs.Result, seed: int) -> tuple[_Session, Simulation]:

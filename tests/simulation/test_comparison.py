@@ -6,6 +6,7 @@ import math
 from dataclasses import replace
 from itertools import combinations
 from statistics import median
+from typing import Any
 
 import pytest
 
@@ -20,8 +21,8 @@ BUSY = FOUR.with_rate(3.0)
 PAIR = ["msf", "adaptive-quickswap"]
 
 
-def pair(engine: str, jobs: int = JOBS, seed: int = 1) -> tuple[qs.Result, qs.Result]:
-    msf, adaptive = qs.compare(BUSY, PAIR, jobs=jobs, engine=engine, seed=seed).results
+def pair(engine: str, jobs: int = JOBS, **settings: Any) -> tuple[qs.Result, qs.Result]:
+    msf, adaptive = qs.compare(BUSY, PAIR, jobs=jobs, engine=engine, **settings).results
     return msf, adaptive
 
 
@@ -34,14 +35,31 @@ class TestDifference:
         """The means of MSF and Adaptive Quickswap go together with a correlation of about .7."""
         ratios = []
         for seed in range(7):
-            msf, adaptive = pair("events", seed=seed)
+            msf, adaptive = pair("events", seed=seed, plain_estimates=True)
             apart = quadrature(msf.mean_response_time, adaptive.mean_response_time)
             ratios.append(apart / qs.difference(msf, adaptive).half_width)
         assert median(ratios) > 1.4
 
+    def test_control_variates_make_it_narrower(self) -> None:
+        """Of two policies whose response times depend on the work present."""
+        policies, ratios = [qs.MSFQ(1), qs.MSFQ(3)], []
+        for seed in range(7):
+            gaps = [
+                qs.difference(
+                    *qs.compare(
+                        ONE_OR_ALL, policies, jobs=JOBS, seed=seed, plain_estimates=plain
+                    ).results
+                )
+                for plain in (True, False)
+            ]
+            ratios.append(gaps[0].half_width / gaps[1].half_width)
+        assert median(ratios) > 1.2
+
     def test_of_policies_that_are_nearly_the_same_it_is_very_narrow(self) -> None:
         policies = [qs.MSFQ(2), qs.MSFQ(3)]
-        one, other = qs.compare(ONE_OR_ALL, policies, jobs=JOBS, engine="events").results
+        one, other = qs.compare(
+            ONE_OR_ALL, policies, jobs=JOBS, engine="events", plain_estimates=True
+        ).results
         apart = quadrature(one.mean_response_time, other.mean_response_time)
         gap = qs.difference(one, other)
         assert gap.half_width < apart / 4
@@ -66,13 +84,13 @@ class TestDifference:
         "quantity", ["mean_response_time", "weighted_mean_response_time", "jain_index"]
     )
     def test_every_quantity(self, quantity: str) -> None:
-        one, other = pair("events")
+        one, other = pair("events", plain_estimates=True)
         gap = qs.difference(one, other, quantity)
         assert gap.value == getattr(one, quantity).value - getattr(other, quantity).value
         assert gap.half_width < quadrature(getattr(one, quantity), getattr(other, quantity))
 
     def test_of_one_class(self) -> None:
-        one, other = pair("events")
+        one, other = pair("events", plain_estimates=True)
         gap = qs.difference(one, other, cls=FOUR.names[3])
         means = [each.classes[3].mean_response_time.value for each in (one, other)]
         assert gap.value == means[0] - means[1]

@@ -119,7 +119,7 @@ def test_a_result_keeps_no_more_than_it_shows() -> None:
 
 
 def test_a_short_run_computes_its_statistics_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    """All intervals come from four arrays, however many classes there are."""
+    """All intervals come from five arrays, however many classes there are."""
     calls: Counter[str] = Counter()
 
     def counted(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
@@ -139,7 +139,7 @@ def test_a_short_run_computes_its_statistics_once(monkeypatch: pytest.MonkeyPatc
     for system in ("one-or-all:rate=5", "borg-b:load=0.5"):
         calls.clear()
         qs.simulate(system, "adaptive-quickswap", jobs=1000)
-        assert calls == {"half_widths": 4, "judge": 1, "known_stability": 1}
+        assert calls == {"half_widths": 5, "judge": 1, "known_stability": 1}
 
 
 class TestFrame:
@@ -149,8 +149,8 @@ class TestFrame:
             *("policy", "arrival_rate", "load", "class", "quantity", "value", "half_width"),
             "verdict",
         ]
-        # 4 of the whole; for each class and all: 4 metrics x 6, 3 rates
-        assert frame.shape == (4 + 5 * (4 * 6 + 3), 8)
+        # 7 of the whole; for each class and all: 4 metrics x 6, 3 rates
+        assert frame.shape == (7 + 5 * (4 * 6 + 3), 8)
 
     def test_values_are_those_of_the_result(self) -> None:
         result = plain()

@@ -14,7 +14,7 @@ from scipy import stats
 import quickswap as qs
 from quickswap.engine.columns import METRICS
 from quickswap.statistics.estimates import QUANTILES, jackknife, mser5
-from quickswap.statistics.quantities import OVERALL, RATES, SUMMARIES, ClassResult, Quantities
+from quickswap.statistics.quantities import OVERALL, RATES, SUMMARIES, ClassResult, ModelQuantities
 from verification.agreement import coverage, mean_again, near, problems
 from verification.known import EXACT, GOLDEN, Known, one_or_all
 from verification.systems import mixed, single
@@ -29,7 +29,7 @@ BOTH = [
 
 
 def test_every_estimate_of_a_result_is_defined() -> None:
-    estimates = [each.name for each in fields(Quantities) if each.type == "Estimate"]
+    estimates = [each.name for each in fields(ModelQuantities) if each.type == "Estimate"]
     assert estimates == list(OVERALL)
     for each in OVERALL.values():
         assert (each.of_responses is None) != (each.of_areas is None)

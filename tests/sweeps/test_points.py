@@ -21,6 +21,7 @@ CHANGES: dict[str, Any] = {
     "replications": 2,
     "warmup": "mser5",
     "slowdown_bound": 1.0,
+    "plain_estimates": True,
     "trajectory": 5,
     "max_in_system": 500,
     "allow_unstable": True,

@@ -74,7 +74,7 @@ def simulate(
 def _print(result: Result) -> None:
     from quickswap._words import counted, load_words
     from quickswap.cli.output import explain_unknown, print_table
-    from quickswap.statistics.quantities import OVERALL
+    from quickswap.statistics.quantities import OF_LOGS, OVERALL
 
     system = result.system
     print(
@@ -88,9 +88,12 @@ def _print(result: Result) -> None:
     rows = [_row(each) for each in (*result.classes, result.overall)]
     print_table(columns, rows)
     words = {name: each.label.removesuffix(" [s]") for name, each in OVERALL.items()}
-    width = max(map(len, words.values()))
+    shown = [(word, getattr(result, name)) for name, word in words.items()]
+    bound = ("lower bound of the weighted mean", f"{result.lower_bound:.6g}")
+    shown[len(OF_LOGS) : len(OF_LOGS)] = [bound, ("waste: weighted mean above it", result.waste)]
+    width = max(len(word) for word, _ in shown)
     lines = [
-        *(f"{word:<{width}}  {getattr(result, name)}" for name, word in words.items()),
+        *(f"{word:<{width}}  {value}" for word, value in shown),
         *(
             f"{f'phase {phase.name}':<{width}}  {phase.mean} (mean of {phase.count:,})"
             for phase in result.phases
@@ -98,6 +101,12 @@ def _print(result: Result) -> None:
         ),
     ]
     print("\n" + "\n".join(lines))
+    if result.gains:
+        times = " and ".join(f"{gain:.3g}" for gain in result.gains.values())
+        print(
+            "control variates: without them the mean and the weighted mean response time would "
+            f"need {times} times as many jobs"
+        )
     for note in result.notes:
         print(f"note: {note}")
     rate = result.events / result.seconds / 1e6

@@ -169,7 +169,7 @@ class Settings:
     )
     slowdown_bound: float = _slowdown_bound()
     plain_estimates: bool = _setting(
-        False, flag, "Do without control variates: wider intervals, from this run alone."
+        False, flag, "Estimate without control variates, which makes intervals wider."
     )
     trajectory: int = _setting(
         0,

@@ -129,6 +129,12 @@ class Result(ModelQuantities):
         return lower_bound(self.system, None if isinstance(self.policy, str) else self.policy)
 
     @property
+    def waste(self) -> Estimate:
+        """How far the weighted mean response time is above the lower bound, seconds."""
+        weighted = self.weighted_mean_response_time
+        return Estimate(weighted.value - self.lower_bound, weighted.half_width)
+
+    @property
     def split(self) -> Split:
         """The batches and their parts; none in a result read from a file."""
         return Split([], []) if self._totals is None else self._totals.split

@@ -239,13 +239,12 @@ class Evidence:
         out where so few of the large sizes have arrived that it explains nothing.
         """
         sums, balance = Columns(self.batches.rows, self.batches.classes), self.known.balance
-        columns = []
+        control = np.empty((len(sums.rows), 0))
         if balance is not None and self.half_width(self.known.cubes) <= CUBES:
             idle = sum(sums.of_system(f"work_idle_{each}") for each in IDLE)
             duration, work = sums.of_system("duration"), sums.of_system("work")
             change = balance.squares * duration + 2 * (idle - balance.spare * work)
-            columns = [change, duration]
-        control = np.array(columns).reshape(len(columns), -1).T
+            control = np.stack([change, duration], axis=1)
         table = sums.of_classes("completions", "response_time")
         return Totals(table, control, self.batches.split)
 

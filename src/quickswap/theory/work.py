@@ -6,14 +6,14 @@ Poisson arrivals of rates lambda_i, the expected change of R^2 per second is
 
     2 R (k rho - B) + sum_i lambda_i n_i^2 E[S_i^2],    k rho = sum_i lambda_i n_i E[S_i].
 
-In a stable system it has mean zero, under every policy, so that
+In a stable system it has mean zero under every policy, so
 
     E[R] k (1 - rho) = sum_i lambda_i n_i^2 E[S_i^2] / 2 + E[R I].
 
-If sizes are exponential and the policy does not look at them, the expected work of the jobs
+If sizes are exponential and the policy does not use them, the expected work of the jobs
 present, W = sum_i n_i E[S_i] N_i, takes the place of R: E[W] = E[R]. As E[N_i] = lambda_i E[T_i]
 (Little's law), E[W] is k rho times the weighted mean response time. For other sizes and a
-nonpreemptive policy that does not look at them, the jobs that wait are expected to bring n_i E[S_i]
+nonpreemptive policy that does not use them, the jobs that wait are expected to bring n_i E[S_i]
 each and those in service hold sum_i lambda_i n_i E[S_i^2] / 2, so E[R] is k rho times the weighted
 mean waiting time, plus that.
 
@@ -75,7 +75,7 @@ def work_balance(system: System) -> WorkBalance | None:
 def blind(system: System, policy: object) -> bool:
     """Whether idle servers cost the weighted mean response time what the identity says.
 
-    The policy must not look at sizes, and must be nonpreemptive unless sizes are exponential. A
+    The policy must not use sizes, and must be nonpreemptive unless sizes are exponential. A
     custom policy that sees individual jobs sees their sizes.
     """
     exponential = all(isinstance(each.size, Exponential) for each in system.classes)
@@ -87,7 +87,7 @@ def blind(system: System, policy: object) -> bool:
 def lower_bound(system: System | str | Path, policy: object = None) -> float:
     """Return a lower bound on the weighted mean response time, seconds.
 
-    It holds for every policy that does not look at sizes, preemptive or not, if arrivals are
+    It holds for every policy that does not use sizes, preemptive or not, if arrivals are
     Poisson and sizes exponential; for sizes of finite variance, for every nonpreemptive one. In all
     other cases it is the weighted mean size, which no policy can beat. Of the two bounds the larger
     counts.
@@ -95,7 +95,7 @@ def lower_bound(system: System | str | Path, policy: object = None) -> float:
     Args:
         system: a system, the name of a preset, or a model file.
         policy: whose bound it is: a policy, a spelling, or a custom policy. By default a
-            nonpreemptive policy that does not look at sizes.
+            nonpreemptive policy that does not use sizes.
 
     Source: the identity of this module with I >= 0.
     """
