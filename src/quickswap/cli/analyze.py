@@ -87,11 +87,12 @@ def analyzed(system: System, threshold: int | None = None) -> dict[str, Any]:
     """Return what `analyze` prints.
 
     Keys: `system`, `load`, `policies` (stability), `results` (mean response times, seconds; the
-    error of an approximation is that of its mean, relative to the exact one), and for one-or-all
+    error of an approximation is that of its mean, relative to the exact one), `lower_bound` on the
+    weighted mean response time (seconds; null if the system is unstable), and for one-or-all
     systems `heavy` (percentiles), `best` (thresholds) and `curves` (means against the threshold).
     """
     from quickswap.cli.show import described
-    from quickswap.theory import fcfs, server_filling, static_quickswap
+    from quickswap.theory import fcfs, lower_bound, server_filling, static_quickswap
     from quickswap.theory.conditions import is_exclusive
     from quickswap.theory.threshold import Thresholds
 
@@ -103,9 +104,11 @@ def analyzed(system: System, threshold: int | None = None) -> dict[str, Any]:
         "capacity": system.capacity,
         "policies": shown["policies"],
         "results": [],
+        "lower_bound": None,
     }
     if system.load >= 1:
         return data
+    data["lower_bound"] = lower_bound(system)
     if is_exclusive(system):
         scans, reason = _or_reason(lambda: [Thresholds(system, drain) for drain in DRAINS])
         if scans is None:
@@ -213,7 +216,12 @@ def _print(model: str, system: System, data: dict[str, Any]) -> None:
     print_table(["policy", "stable below", f"at {data['arrival_rate']:.6g}", "source"], rows)
     solved = [each for each in data["results"] if "mean" in each]
     if solved:
-        _print_means(system, solved)
+        _print_means(system, solved, data["lower_bound"])
+    if data["lower_bound"] is not None:
+        print(
+            f"\nLower bound on the weighted mean response time: {data['lower_bound']:.6g} seconds, "
+            "exact, for every policy that does not use sizes (nonpreemptive if not exponential)"
+        )
     if data["load"] >= 1:
         print("\nAt a load of 1 or above no policy has a mean response time.")
     for reason in dict.fromkeys(each["reason"] for each in data["results"] if each["reason"]):
@@ -226,19 +234,20 @@ def _print(model: str, system: System, data: dict[str, Any]) -> None:
         _print_thresholds(data)
 
 
-def _print_means(system: System, solved: list[dict[str, Any]]) -> None:
+def _print_means(system: System, solved: list[dict[str, Any]], bound: float) -> None:
     from quickswap.cli.output import print_table
 
     most = 4  # more classes than that make the table too wide
     names = system.names if len(system.names) <= most else ()
     print("\nMean response times in seconds; exact values are exact up to rounding")
-    columns = ["policy", "method", "mean", "weighted", *names, "error of the mean"]
+    columns = ["policy", "method", "mean", "weighted", "waste", *names, "error of the mean"]
     rows = [
         [
             each["policy"],
             each["method"],
             f"{each['mean']:.6g}",
             f"{each['weighted']:.6g}",
+            f"{each['weighted'] - bound:.6g}",
             *(f"{time:.6g}" for time in each["classes"][: len(names)]),
             f"{100 * each['error']:+.3g}%" if "error" in each else "",
         ]

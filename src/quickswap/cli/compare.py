@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from functools import partial
 from itertools import chain
 from typing import TYPE_CHECKING, Any
@@ -122,13 +123,14 @@ def _print(comparison: Comparison) -> None:
 
     system = comparison.results[0].system
     light, heavy = (system.names[cls] for cls in extremes(system))
-    columns = ["load", "rate", "policy", "", "weighted mean", "mean", f"{light} (lightest)"]
-    columns += [f"{heavy} (heaviest)", "Jain", "utilisation", "verdict"]
+    columns = ["load", "rate", "policy", "", "weighted mean", "waste", "mean"]
+    columns += [f"{light} (lightest)", f"{heavy} (heaviest)", "Jain", "utilisation", "verdict"]
     rows = []
     for point, results in enumerate(comparison.points):
         best = comparison.best(point)
         for each in results:
             label, values = each.policy_label, overview(system, partial(value_of, each))
+            values.insert(1, "-" if math.isnan(each.waste.value) else str(each.waste))
             status = each.verdict.status
             rows.append([*where(each.system), label, mark(label, best), *values, status])
         rows.append([""] * len(columns))
@@ -136,6 +138,7 @@ def _print(comparison: Comparison) -> None:
     print(f"response times on {servers}, seconds, ± is the 95 % half-width\n")
     print_table(columns, rows[:-1], text=4)
     print("\nbest: smallest weighted mean response time; tied: not significantly different")
+    print("waste: weighted mean less the lower bound for every policy of its kind")
     explain_unknown(chain(*rows))
     jobs = counted(sum(each.completed for each in comparison.results), "job", ",")
     print(f"{jobs} in {comparison.seconds:.1f} s")

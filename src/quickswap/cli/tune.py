@@ -160,10 +160,17 @@ def _print(model: str, found: Tuning) -> None:
 
 def _headline(found: Tuning) -> list[str]:
     """Return the lines above the table."""
+    from quickswap.statistics.estimates import Estimate
+    from quickswap.theory import lower_bound
+
     if found.winner is None:
         return ["undecided: the runs of the apparent best are too short; allow more --jobs"]
     kind = " (exact)" if found.exact else "" if found.checked else " (on the jobs of the race)"
     lines = [("best", f"{found.winner_label}: {found.value}{kind}"), ("write it as", found.winner)]
+    if found.metric == "weighted":
+        bound = lower_bound(found.system, found.winner)
+        waste = Estimate(found.value.value - bound, found.value.half_width)
+        lines.append(("waste", f"{waste} above the lower bound {bound:.6g} for every policy"))
     if found.alike:
         lines.append(("no different", ", ".join(_few(found.alike))))
     if found.inconclusive:

@@ -236,11 +236,13 @@ class Evidence:
         """What differences are computed from, with the control where it is known.
 
         The control is the expected change of the squared work (`quickswap.theory.work`). It is left
-        out where so few of the large sizes have arrived that it explains nothing.
+        out where so few of the large sizes have arrived that it explains nothing, and of batches
+        without parts, as its coefficient cannot be estimated.
         """
         sums, balance = Columns(self.batches.rows, self.batches.classes), self.known.balance
         control = np.empty((len(sums.rows), 0))
-        if balance is not None and self.half_width(self.known.cubes) <= CUBES:
+        parted = len(sums.rows) > len(self.batches.split.parts)
+        if balance is not None and parted and self.half_width(self.known.cubes) <= CUBES:
             idle = sum(sums.of_system(f"work_idle_{each}") for each in IDLE)
             duration, work = sums.of_system("duration"), sums.of_system("work")
             change = balance.squares * duration + 2 * (idle - balance.spare * work)
