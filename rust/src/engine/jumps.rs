@@ -12,6 +12,15 @@ use crate::random::{DistributionSpec, Process, Stream, exponential, streams, uni
 use crate::station::Station;
 use crate::system::System;
 
+/// Servers from which jobs in service are fetched early.
+const WIDE: u32 = 1 << 15;
+
+/// What an event is drawn from: a time of mean 1, and a place in the total rate.
+#[inline(always)]
+fn draw(rng: &mut Stream) -> (f64, f64) {
+    (exponential(rng), uniform(rng))
+}
+
 /// One replication.
 #[derive(Clone)]
 pub struct Jumps<P, S> {
@@ -23,6 +32,10 @@ pub struct Jumps<P, S> {
     arrival_rate: f64,
     /// Expected work of a job of each class, server-seconds.
     work: Vec<f64>,
+    /// What the next event is drawn from; see [`draw`].
+    drawn: (f64, f64),
+    /// The jobs in service may not fit into the cache, so the next one is fetched early.
+    wide: bool,
     wake: f64,
     /// Arrival of the job of each class that started last (debug mode).
     last_start: Vec<f64>,
@@ -43,7 +56,8 @@ impl<P: Policy, S: Service> Jumps<P, S> {
             .collect::<Result<_, _>>()?;
         let arrival_rate = rates.iter().map(|rates| rates.0).sum();
         let (seed, replication) = settings.seed;
-        let [rng] = streams(seed, replication);
+        let [mut rng] = streams(seed, replication);
+        let drawn = draw(&mut rng);
         let phases = policy.phases().is_some();
         let station = Station::new(system, policy.sight() >= Sight::Heads);
         let counters = Counters::new(rates.len(), settings.plan, phases, 1.0 / arrival_rate);
@@ -55,6 +69,8 @@ impl<P: Policy, S: Service> Jumps<P, S> {
             service: S::new(&rates),
             arrival_rate,
             work: system.classes.iter().zip(&rates).map(|(spec, rates)| f64::from(spec.need) * rates.1).collect(),
+            drawn,
+            wide: system.servers >= WIDE,
             wake: f64::INFINITY,
             last_start: vec![0.0; rates.len()],
         })
@@ -152,7 +168,11 @@ impl<P: Policy + 'static, S: Service> EventLoop for Jumps<P, S> {
     #[inline]
     fn step(&mut self) -> Option<Stop> {
         let total = self.arrival_rate + self.service.total();
-        let (wait, place) = (exponential(&mut self.rng), uniform(&mut self.rng));
+        let (wait, place) = std::mem::replace(&mut self.drawn, draw(&mut self.rng));
+        if self.wide {
+            // the next event is drawn from other rates, but they change little
+            self.service.fetch(self.drawn.1 * total - self.arrival_rate);
+        }
         let mut now = self.state.station.now() + wait / total;
         let woken = P::TIMERS && self.wake <= now;
         if woken {

@@ -1,6 +1,7 @@
 //! Few classes in the loop over jumps.
 
 use std::collections::VecDeque;
+use std::hint::black_box;
 
 use super::service::{InService, Rates, Service};
 use crate::random::Stream;
@@ -124,6 +125,13 @@ impl Service for Scan {
         self.completions[place % TABLE] = f64::from(class_jobs.jobs.len() as u32) * class_jobs.rate;
         self.total -= class_jobs.rate;
         (class, times)
+    }
+
+    #[inline]
+    fn fetch(&self, x: f64) {
+        let (place, rest) = scan(&self.completions, x);
+        let class_jobs = &self.jobs_by_class[self.order[place % TABLE] as usize % SCAN];
+        black_box(class_jobs.jobs.get((rest * class_jobs.mean) as u32 as usize).map(|times| times.0));
     }
 
     #[inline]

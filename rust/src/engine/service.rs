@@ -27,6 +27,8 @@ pub trait Service: Clone + Send + Sync {
     /// A job in service completes, chosen in proportion to its rate; `x` is uniform on [`Service::total`].
     /// At least one job must be in service.
     fn complete(&mut self, x: f64, rng: &mut Stream) -> (u32, InService);
+    /// Fetches the job that [`Service::complete`] would take into the cache, as far as it is worthwhile.
+    fn fetch(&self, _x: f64) {}
     /// Completions per second, all jobs in service together.
     fn total(&self) -> f64;
     /// Recomputes the sum so that rounding does not accumulate.

@@ -9,6 +9,7 @@ use super::shared::{Backfill, Classes, Drain, Groups, Lines, Never, Rule};
 use super::{Choice, Parameters, Policy, PolicyVisitor, Sight, View};
 use crate::book::Slot;
 use crate::error::Error;
+use crate::station::Station;
 
 pub(super) fn build<V: PolicyVisitor>(parameters: &Parameters<'_>, visitor: V) -> Result<V::Output, Error> {
     Ok(match (Groups::of(parameters)?, Rule::of(parameters)?) {
@@ -40,6 +41,12 @@ impl<L: Lines, B: Backfill> Policy for AdaptiveQuickswap<L, B> {
 
     fn sight(&self) -> Sight {
         L::SIGHT.max(B::SIGHT)
+    }
+
+    /// Invariant: no waiting job fits, unless the system drains. In a group a job may wait behind another one.
+    #[inline]
+    fn admits(&self, station: &Station, class: u32) -> bool {
+        L::SIGHT == Sight::Counts && !self.draining && station.need(class) <= station.free()
     }
 
     #[inline]

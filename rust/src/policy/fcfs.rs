@@ -2,6 +2,7 @@
 
 use super::{Choice, Parameters, Policy, PolicyVisitor, Sight, View};
 use crate::error::Error;
+use crate::station::Station;
 
 pub(super) fn build<V: PolicyVisitor>(_: &Parameters<'_>, visitor: V) -> Result<V::Output, Error> {
     Ok(visitor.visit(Fcfs))
@@ -18,6 +19,11 @@ impl Policy for Fcfs {
 
     fn window(&self) -> Option<u64> {
         Some(1)
+    }
+
+    #[inline]
+    fn admits(&self, station: &Station, class: u32) -> bool {
+        station.need(class) <= station.free() && station.total_waiting() == 0
     }
 
     #[inline]

@@ -2,6 +2,7 @@
 
 use super::{Choice, Parameters, Policy, PolicyVisitor, View};
 use crate::error::Error;
+use crate::station::Station;
 
 pub(super) fn build<V: PolicyVisitor>(_: &Parameters<'_>, visitor: V) -> Result<V::Output, Error> {
     Ok(visitor.visit(Lsf))
@@ -12,6 +13,12 @@ pub(super) fn build<V: PolicyVisitor>(_: &Parameters<'_>, visitor: V) -> Result<
 struct Lsf;
 
 impl Policy for Lsf {
+    /// Invariant: the smallest waiting job does not fit, so a job that fits is smaller.
+    #[inline]
+    fn admits(&self, station: &Station, class: u32) -> bool {
+        station.need(class) <= station.free()
+    }
+
     #[inline]
     fn next(&mut self, view: View<'_>) -> Choice {
         match view.station.smallest_waiting() {

@@ -154,6 +154,13 @@ impl<B: Backfill> Policy for Msfq<B> {
         false
     }
 
+    /// Invariant: no light job waits for a free server in the phases of the light jobs.
+    #[inline]
+    fn admits(&self, station: &Station, class: u32) -> bool {
+        let lights = matches!(self.phases.current(), LIGHTS_FULL | LIGHTS);
+        !self.always && lights && class == LIGHT && station.free() > 0
+    }
+
     #[inline]
     fn next(&mut self, view: View<'_>) -> Choice {
         self.within_phase(view.station).unwrap_or_else(|| self.change_phase(view))
