@@ -6,6 +6,7 @@ import json
 import math
 from functools import partial
 from statistics import mean
+from typing import Any
 
 import pytest
 
@@ -330,7 +331,12 @@ class TestPhases:
     def test_heavies_run_in_phase_1_all_the_time_and_nowhere_else(self, drain: str) -> None:
         """So its share of the time is the load of the heavies, to their own statistics."""
         system = one_or_all(4, 1.35, 0.15)
-        settings = {"jobs": 100_000, "warmup": 0.0, "replications": 1, "plain_estimates": True}
+        settings: dict[str, Any] = {
+            "jobs": 100_000,
+            "warmup": 0.0,
+            "replications": 1,
+            "plain_estimates": True,
+        }
         result = qs.simulate(system, qs.MSFQ(2, drain), **settings)
         phase, heavy = result.phases[1], result.classes[1]
         in_service = heavy.number_in_system.value - heavy.number_waiting.value
