@@ -141,7 +141,7 @@ class TestSimulations:
         ):
             result = qs.simulate(qs.System(1, [job_class]), "fcfs", jobs=20_000)
             assert result.gains == {}
-            assert result.controls is None
+            assert result._controls is None
 
     def test_a_run_that_is_too_short_has_none(self) -> None:
         result = qs.simulate("one-or-all:load=0.95", "msfq", jobs=5000)

@@ -234,7 +234,7 @@ def difference(
             "must have run to the end"
         )
         raise QuickswapError(f"these results cannot be paired: {allowed}.", allowed=allowed)
-    (gap,) = estimated(a - b, [first.controls, second.controls], first.split)
+    (gap,) = estimated(a - b, [first._controls, second._controls], first._split)
     return Estimate(gap.value, math.nan) if heavy(first.system) else gap
 
 

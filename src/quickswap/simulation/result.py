@@ -135,13 +135,13 @@ class Result(ModelQuantities):
         return Estimate(weighted.value - self.lower_bound, weighted.half_width)
 
     @property
-    def split(self) -> Split:
+    def _split(self) -> Split:
         """The batches and their parts; none in a result read from a file."""
         return Split([], []) if self._totals is None else self._totals.split
 
     @property
-    def controls(self) -> Floats | None:
-        """The control in the rows of `split`, if the run is stable and a control is known."""
+    def _controls(self) -> Floats | None:
+        """The control in the rows of `_split`, if the run is stable and a control is known."""
         return self._totals.controls() if self._totals is not None and self.stable else None
 
     @property

@@ -147,8 +147,8 @@ def _of_batches(
     values: Floats, runs: Sequence[Runs], confidence: float, *, reciprocal: bool = False
 ) -> Estimate:
     """Return an estimate, without its interval where sizes are too heavy-tailed for one."""
-    first, controls = runs[0].only, [each.only.controls for each in runs]
-    (found,) = estimated(values, controls, first.split, confidence, reciprocal=reciprocal)
+    first, controls = runs[0].only, [each.only._controls for each in runs]
+    (found,) = estimated(values, controls, first._split, confidence, reciprocal=reciprocal)
     return Estimate(found.value, math.nan) if heavy(first.system) else found
 
 

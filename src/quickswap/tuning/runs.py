@@ -68,7 +68,7 @@ class Runs:
 
     def pairs_with(self, other: Runs) -> bool:
         """Whether both completed the same jobs, so their batches are pairs."""
-        return self.completed == other.completed and self.only.split == other.only.split
+        return self.completed == other.completed and self.only._split == other.only._split
 
     def same_as(self, other: Runs) -> bool:
         """Whether the results of both are equal: they took the same decisions."""
