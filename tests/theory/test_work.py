@@ -8,6 +8,7 @@ import pytest
 
 import quickswap as qs
 from quickswap import theory
+from quickswap.theory.work import weighted_mean_size
 from verification.agreement import near, problems
 from verification.known import FOUR, one_or_all
 from verification.systems import mixed, random_system, single
@@ -22,12 +23,6 @@ DETERMINISTIC = qs.System(
         qs.JobClass(need=5, arrival_rate=0.1, size=qs.LogNormal(mean=1.0, scv=2.0)),
     ],
 )
-
-
-def mean_size(system: qs.System) -> float:
-    """The mean size, classes weighted by their load."""
-    classes = zip(system.load_shares, system.classes, strict=True)
-    return sum(share * each.size.mean for share, each in classes)
 
 
 def spent(result: qs.Result) -> float:
@@ -63,7 +58,17 @@ class TestIdentity:
     def test_preemptive_policies_with_other_sizes_have_no_waste(self) -> None:
         result = qs.simulate(DETERMINISTIC, "server-filling", jobs=20_000)
         assert spent(result) != spent(result)
-        assert result.lower_bound == pytest.approx(mean_size(DETERMINISTIC))
+        assert result.lower_bound == pytest.approx(weighted_mean_size(DETERMINISTIC))
+
+
+class InOrder:
+    """In order of arrival, with or without a view of the jobs."""
+
+    def __init__(self, sees_jobs: bool) -> None:
+        self.sees_jobs = sees_jobs
+
+    def start(self, view: qs.View) -> int | None:
+        return 0 if view.waiting[0] and view.free else None
 
 
 def identity_bound(system: qs.System) -> float:
@@ -74,7 +79,7 @@ def identity_bound(system: qs.System) -> float:
         for each in system.classes
     )
     used = system.servers * system.load
-    return waiting / (2 * used) + mean_size(system)
+    return waiting / (2 * used) + weighted_mean_size(system)
 
 
 class TestReasons:
@@ -131,15 +136,24 @@ class TestLowerBound:
             assert callable(solver)
             assert solver(system).weighted_mean_response_time > theory.lower_bound(system)
 
-    def test_policies_that_use_sizes_have_the_mean_size(self) -> None:
+    def test_policies_that_use_sizes_have_the_weighted_mean_size(self) -> None:
         system = single(0.8)
-        mean = mean_size(system)
+        mean = weighted_mean_size(system)
         assert theory.lower_bound(system) == pytest.approx(mean / 0.2)
         assert theory.lower_bound(system, "server-filling:order=arrival") > mean
         assert theory.lower_bound(system, "server-filling:order=srpt") == pytest.approx(mean)
 
+    def test_custom_policies_that_see_jobs_may_use_sizes(self) -> None:
+        for sees, bound in ((False, 5.0), (True, 1.0)):
+            system = qs.System(1, [qs.JobClass(1, 0.8, qs.Exponential(mean=1.0))])
+            result = qs.simulate(system, InOrder(sees), jobs=20_000)
+            assert result.lower_bound == pytest.approx(bound)
+            assert (spent(result) == 0.0) != sees
+
     @pytest.mark.filterwarnings("ignore::quickswap.InfiniteVarianceWarning")
-    def test_without_poisson_arrivals_or_a_finite_variance_it_is_the_mean_size(self) -> None:
+    def test_without_poisson_arrivals_or_a_finite_variance_it_is_the_weighted_mean_size(
+        self,
+    ) -> None:
         renewal = qs.Renewal(qs.Deterministic(mean=2.0))
         heavy = qs.Pareto(mean=1.0, shape=1.8)
         for change in ({"arrivals": renewal}, {"size": heavy}):

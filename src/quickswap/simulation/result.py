@@ -22,7 +22,7 @@ from quickswap.statistics.estimates import Estimate, Floats, Split
 from quickswap.statistics.pairing import Totals
 from quickswap.statistics.quantities import ModelQuantities, PhaseResult
 from quickswap.statistics.verdict import Status, Verdict
-from quickswap.theory.work import lower_bound
+from quickswap.theory.work import lower_bound, weighted_mean_size
 
 if TYPE_CHECKING:
     import polars
@@ -126,7 +126,11 @@ class Result(ModelQuantities):
     @property
     def lower_bound(self) -> float:
         """Lower bound on the weighted mean response time, seconds; see `theory.lower_bound`."""
-        return lower_bound(self.system, None if isinstance(self.policy, str) else self.policy)
+        if not isinstance(self.policy, str):
+            return lower_bound(self.system, self.policy)
+        if math.isnan(self.waste_no_job_waits.value):  # a custom policy that uses sizes
+            return weighted_mean_size(self.system)
+        return lower_bound(self.system)
 
     @property
     def waste(self) -> Estimate:

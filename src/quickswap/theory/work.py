@@ -34,7 +34,7 @@ from quickswap.model.files import as_system
 from quickswap.model.system import System
 from quickswap.policies import Policy, parse
 
-__all__ = ["WorkBalance", "lower_bound", "work_balance"]
+__all__ = ["WorkBalance", "blind", "lower_bound", "weighted_mean_size", "work_balance"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,6 +84,14 @@ def blind(system: System, policy: object) -> bool:
     return not getattr(policy, "sees_jobs", False)
 
 
+def weighted_mean_size(system: System) -> float:
+    """Return the mean size, seconds, classes weighted by their share of the load."""
+    return math.fsum(
+        share * each.size.mean
+        for share, each in zip(system.load_shares, system.classes, strict=True)
+    )
+
+
 def lower_bound(system: System | str | Path, policy: object = None) -> float:
     """Return a lower bound on the weighted mean response time, seconds.
 
@@ -101,10 +109,7 @@ def lower_bound(system: System | str | Path, policy: object = None) -> float:
     """
     system = as_system(system)
     policy = parse(policy) if isinstance(policy, str) else policy
-    sizes = math.fsum(
-        share * each.size.mean
-        for share, each in zip(system.load_shares, system.classes, strict=True)
-    )
+    sizes = weighted_mean_size(system)
     balance = work_balance(system)
     if balance is None or (policy is not None and not blind(system, policy)):
         return sizes
