@@ -2,10 +2,31 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from quickswap import logs
+
+FOLDER = Path(os.environ.get("QUICKSWAP_LOGS", Path(__file__).parents[2] / "shared" / "data"))
+KTH = "KTH-SP2-1996-2.swf"
+NASA = "NASA-iPSC-1993-3.1-cln.swf.gz"
+XDMOD = "xdmod-pozidriv-sacct.log"
+
+XDMOD_FORMAT = (
+    "JobID,JobIDRaw,Cluster,Partition,QOS,Account,Group,GID,User,UID,Submit,Eligible,Start,End,"
+    "Elapsed,ExitCode,State,NNodes,NCPUS,ReqCPUS,ReqMem,ReqTRES,AllocTRES,Timelimit,NodeList,JobName"
+)
+"""What the 26 fields are: the order in which Open XDMoD asks sacct for them."""
+
+
+def real(name: str) -> Path:
+    path = FOLDER / name
+    if not path.is_file():
+        pytest.skip(f"{path} is not there: set QUICKSWAP_LOGS to the folder of the real logs")
+    return path
 
 
 def written(folder: Path, text: str | bytes, name: str = "small.log") -> Path:

@@ -10,6 +10,7 @@ pub mod engine;
 pub mod error;
 pub mod explore;
 pub mod policy;
+pub mod prices;
 pub mod random;
 pub mod station;
 pub mod step;

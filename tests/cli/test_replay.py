@@ -68,6 +68,10 @@ def test_loads_and_policies(log: str, capsys: pytest.CaptureFixture[str]) -> Non
     loads = re.findall(r"^(0\.\d+|1\.\d+) +(?:FCFS|MSF)", out, re.M)
     assert len(loads) == 6
     assert float(loads[4]) == pytest.approx(2 * float(loads[0]), rel=1e-3)
+    [line] = re.findall(r"^lower bound: .*$", out, re.M)
+    bounds = re.findall(r"([\d.]+) \w+ at load ([\d.]+)", line)
+    assert [load for _, load in bounds] == loads[::2]
+    assert sorted(bounds, key=lambda each: float(each[0])) == bounds
 
 
 def test_files(log: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -2,34 +2,14 @@
 
 from __future__ import annotations
 
-import os
-from pathlib import Path
 from typing import Any
 
 import polars as pl
 import pytest
 
-from logs_helpers import consistent, counted
+from logs_helpers import KTH, NASA, XDMOD, XDMOD_FORMAT, consistent, counted, real
 from quickswap import logs
 from quickswap.logs import times, values
-
-FOLDER = Path(os.environ.get("QUICKSWAP_LOGS", Path(__file__).parents[3] / "shared" / "data"))
-KTH = "KTH-SP2-1996-2.swf"
-NASA = "NASA-iPSC-1993-3.1-cln.swf.gz"
-XDMOD = "xdmod-pozidriv-sacct.log"
-
-XDMOD_FORMAT = (
-    "JobID,JobIDRaw,Cluster,Partition,QOS,Account,Group,GID,User,UID,Submit,Eligible,Start,End,"
-    "Elapsed,ExitCode,State,NNodes,NCPUS,ReqCPUS,ReqMem,ReqTRES,AllocTRES,Timelimit,NodeList,JobName"
-)
-"""What the 26 fields are: the order in which Open XDMoD asks sacct for them."""
-
-
-def real(name: str) -> Path:
-    path = FOLDER / name
-    if not path.is_file():
-        pytest.skip(f"{path} is not there: set QUICKSWAP_LOGS to the folder of the real logs")
-    return path
 
 
 def test_kth() -> None:

@@ -17,7 +17,7 @@ from quickswap.errors import QuickswapError
 from quickswap.replays import ReplayComparison, replay_all
 from quickswap.report.data import ReportData
 from quickswap.report.gantt import gantt
-from quickswap.report.text import Clock
+from quickswap.report.text import Clock, common_unit
 from report_helpers import DAY, WEEK, Page, log_of, page_of, rows
 
 POLICIES = ("easy", "first-fit")
@@ -53,6 +53,16 @@ def test_all_loads_and_policies_are_shown(compared: ReplayComparison, page: Page
             lagging = row[-1] in ("falls behind", "persistent backlog")
             assert lagging == (each.policy_label != "as logged" and each.verdict != "keeps up")
     assert len(page.source) < 600_000
+
+
+def test_the_lower_bound_is_shown_at_each_load(compared: ReplayComparison, page: Page) -> None:
+    text = re.sub(r"\s+", " ", page.text["policies"])
+    shown = re.findall(r"mean response time of these jobs below ([\d.]+) (\w+)", text)
+    unit = common_unit(compared)
+    bounds = [results[-1].lower_bound / unit.seconds for results in compared.points]
+    assert [float(each) for each, _ in shown] == pytest.approx(bounds, rel=0.01)
+    assert all(float(each) <= bound for (each, _), bound in zip(shown, bounds, strict=True))
+    assert {name for _, name in shown} == {unit.name}
 
 
 def test_figures_and_tables_can_be_read_aloud(page: Page) -> None:

@@ -20,6 +20,7 @@ use crate::counters::{
 use crate::engine::{self, Loop, Run, Signals, Spec, Stop, Trace};
 use crate::error::Error;
 use crate::policy::{NAMES, PolicyVisitor, dispatch};
+use crate::prices;
 use crate::system::System;
 use policy::{Fault, PythonPolicy};
 
@@ -330,6 +331,36 @@ fn replay<'py>(
     Ok((schedule.start.into_pyarray(py), schedule.end.into_pyarray(py), schedule.order.into_pyarray(py)))
 }
 
+/// See `prices::cheapest_service`.
+#[pyfunction]
+fn cheapest_service<'py>(
+    py: Python<'py>,
+    edges: PyReadonlyArray1<'py, f64>,
+    prices: PyReadonlyArray1<'py, f64>,
+    arrival: PyReadonlyArray1<'py, f64>,
+    need: PyReadonlyArray1<'py, f64>,
+    size: PyReadonlyArray1<'py, f64>,
+) -> PyResult<(f64, Bound<'py, PyArray1<f64>>)> {
+    let (edges, prices) = (edges.as_slice()?, prices.as_slice()?);
+    let (arrival, need, size) = (arrival.as_slice()?, need.as_slice()?, size.as_slice()?);
+    let jobs = arrival.iter().zip(need).zip(size).map(|((&arrival, &need), &size)| (arrival, need, size));
+    let (cost, demand) = py.detach(|| prices::cheapest_service(edges, prices, jobs));
+    Ok((cost, demand.into_pyarray(py)))
+}
+
+/// See `prices::smallest_first`; points are rows.
+#[pyfunction]
+fn smallest_first<'py>(
+    py: Python<'py>,
+    speed: f64,
+    arrival: PyReadonlyArray1<'py, f64>,
+    work: PyReadonlyArray1<'py, f64>,
+) -> PyResult<Bound<'py, PyArray2<f64>>> {
+    let (arrival, work) = (arrival.as_slice()?, work.as_slice()?);
+    let points = py.detach(|| prices::smallest_first(speed, arrival, work));
+    points.as_flattened().to_vec().into_pyarray(py).reshape([points.len(), 2])
+}
+
 #[pymodule]
 #[pyo3(name = "_core")]
 fn core(module: &Bound<'_, PyModule>) -> PyResult<()> {
@@ -340,6 +371,8 @@ fn core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<policy::View>()?;
     module.add_class::<policy::ViewedJob>()?;
     module.add_function(wrap_pyfunction!(replay, module)?)?;
+    module.add_function(wrap_pyfunction!(cheapest_service, module)?)?;
+    module.add_function(wrap_pyfunction!(smallest_first, module)?)?;
     module.add("POLICIES", NAMES.to_vec())?;
     module.add("CLASS_COLUMNS", PyTuple::new(py, CLASS_COLUMNS)?)?;
     module.add("SYSTEM_COLUMNS", PyTuple::new(py, SYSTEM_COLUMNS)?)?;

@@ -201,6 +201,7 @@ def _print(comparison: ReplayComparison, note: str) -> None:
     print_table(columns, rows[:-1], text=3)
     print(f"\n{_window(first)}")
     print("best: smallest mean bounded slowdown; tied: not significantly different")
+    print(f"lower bound: {_lower_bound(comparison, unit)}")
     if any("± ?" in cell for cell in chain(*rows)):
         print("± ?: the log is too short, or the jobs too few, to estimate the half-width")
     shown = {row[-1] for row in rows}
@@ -220,6 +221,20 @@ def _window(first: ReplayResult) -> str:
     return (
         f"utilisation: without the first {100 * head:g} % and last {100 * tail:g} % of the time, "
         "which the load includes"
+    )
+
+
+def _lower_bound(comparison: ReplayComparison, unit: Unit) -> str:
+    """Return the lower bound at each load as a sentence."""
+    from quickswap._words import load_words
+
+    bounds = []
+    for *_, last in comparison.points:  # the logged waits, which are first, may be of fewer jobs
+        several = len(comparison.points) > 1 and not math.isnan(last.load)
+        load = f" at load {load_words(last.load)}" if several else ""
+        bounds.append(f"{unit.plain(last.lower_bound, down=True)} {unit.word}{load}")
+    return "no scheduler could bring the mean response time of these jobs below " + ", ".join(
+        bounds
     )
 
 

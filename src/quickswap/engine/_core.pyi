@@ -102,3 +102,13 @@ def replay(
     debug: bool = True,
     progress: Callable[[int], object] | None = None,
 ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.uint64]]: ...
+def cheapest_service(
+    edges: NDArray[np.float64],
+    prices: NDArray[np.float64],
+    arrival: NDArray[np.float64],
+    need: NDArray[np.float64],
+    size: NDArray[np.float64],
+) -> tuple[float, NDArray[np.float64]]: ...
+def smallest_first(
+    speed: float, arrival: NDArray[np.float64], work: NDArray[np.float64]
+) -> NDArray[np.float64]: ...

@@ -3,7 +3,8 @@
 `replay` replays a log under one policy, `replay_all` under several policies and at several loads.
 The jobs of the log become arrays for the core in `jobs`; `replaying` runs the core; `schedule`
 contains the starts and ends of the jobs and checks them; `measurement` computes the quantities of
-the `result`, with confidence intervals from a bootstrap over the weeks of the log.
+the `result`, with confidence intervals from a bootstrap over the weeks of the log; `bound` computes
+a mean response time below which no schedule of the jobs comes.
 """
 
 from __future__ import annotations

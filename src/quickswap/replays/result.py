@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 from dataclasses import dataclass, field, fields
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -14,6 +15,7 @@ from quickswap._values import Value
 from quickswap.engine.settings import ReplayInputs
 from quickswap.errors import QuickswapError, invalid, unknown
 from quickswap.replays.backlog import Backlog, ReplayVerdict, large_backlog, verdict_of
+from quickswap.replays.bound import mean_response_bound
 from quickswap.replays.measurement import MomentTable, tabulate
 from quickswap.replays.schedule import Ints, Schedule
 from quickswap.simulation.result import plain
@@ -97,6 +99,19 @@ class ReplayResult(Value, Quantities):
     def measured(self) -> NDArray[np.bool_]:
         """Whether each job of the schedule is measured."""
         return self.table.pieces.inside(self.schedule.arrival)
+
+    @cached_property
+    def lower_bound(self) -> float:
+        """Lower bound on the mean response time of the jobs measured, seconds; nan without jobs.
+
+        It holds for every schedule of these jobs on this machine, preemptive or not, even if the
+        scheduler knows all arrivals and sizes in advance. The mean waiting time is at least this
+        bound minus the mean size. `Result.lower_bound` bounds the weighted mean instead.
+        """
+        jobs, measured = self.schedule, self.measured
+        return mean_response_bound(
+            jobs.servers, jobs.arrival[measured], jobs.need[measured], jobs.size[measured]
+        )
 
     def tabulated(self, owner: Ints, groups: int) -> MomentTable:
         """Return the sums by any grouping; `owner` is the group of each row of the log."""

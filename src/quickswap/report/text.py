@@ -62,13 +62,18 @@ class Unit:
             return MINUS + text[1:]
         return f"+{text}" if difference.value > 0 else text
 
-    def plain(self, seconds: float) -> str:
-        """Return a time without interval and unit, with three digits at least: "12.3", "1,240"."""
+    def plain(self, seconds: float, down: bool = False) -> str:
+        """Return a time without interval and unit, with three digits at least: "12.3", "1,240".
+
+        A lower bound is rounded `down`, as a larger number might not be a bound.
+        """
         value = seconds / self.seconds
         if not math.isfinite(value):
             return "-"
-        decimals = 2 - math.floor(math.log10(abs(value))) if value else 0
-        return f"{value:,.{min(max(0, decimals), 6)}f}"
+        decimals = min(max(0, 2 - math.floor(math.log10(abs(value)))), 6) if value else 0
+        if down:
+            value = math.floor(value * 10**decimals) / 10**decimals
+        return f"{value:,.{decimals}f}"
 
 
 UNITS = (
