@@ -94,6 +94,7 @@ def measure(
     table = np.concatenate([each.reshape(len(each), -1) for each in parts], axis=1)
     plain = table[: 1 + sum(sizes)]
     use = [np.ones(shape, dtype=bool) for shape in shapes[:4]]
+    use[1][:] = False  # intervals of standard deviations become too narrow in short runs
     use[2][:], use[3][:] = CONTROLLED, OVERALL_CONTROLLED
     columns = np.flatnonzero(np.concatenate([each.ravel() for each in use]))
     rows = plain.copy()
