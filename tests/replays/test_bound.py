@@ -74,8 +74,7 @@ def preemptive_optimum(servers: int, arrival: Floats, need: Ints, size: Floats) 
             return total(int(min(arrival[j] for j in range(count) if left[j])), left)
         served = [s for s in subsets if all(present[j] for j in range(count) if s >> j & 1)]
         after = [tuple(left[j] - (s >> j & 1) for j in range(count)) for s in served if s]
-        least: float = min(total(time + 1, each) for each in after)
-        return sum(present) + least
+        return float(sum(present) + min(total(time + 1, each) for each in after))
 
     return total(0, tuple(int(each) for each in size)) / count
 

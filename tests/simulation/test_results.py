@@ -149,8 +149,8 @@ class TestFrame:
             *("policy", "arrival_rate", "load", "class", "quantity", "value", "half_width"),
             "verdict",
         ]
-        # 7 of the whole; for each class and all: 4 metrics x 6, 3 rates
-        assert frame.shape == (7 + 5 * (4 * 6 + 3), 8)
+        # 8 of the whole; for each class and all: 4 metrics x 6, 3 rates
+        assert frame.shape == (8 + 5 * (4 * 6 + 3), 8)
 
     def test_values_are_those_of_the_result(self) -> None:
         result = plain()

@@ -123,6 +123,22 @@ PERCENTILES_FOUR = replace(
     ),
 )
 
+WASTE = replace(
+    FOUR_CLASSES,
+    name="waste",
+    title="What idle servers cost the weighted mean response time of four classes",
+    source=BEYOND,
+    axis="load",
+    values=(0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.85, 0.9, 0.95),
+    series=(*FOUR_CLASSES.series[:6], Series("ServerFilling (preemptive)", "server-filling")),
+    panels=(
+        Panel("above the lower bound", "waste"),
+        Panel("while a job that fits is held back", "waste_held_back", label="waste [s]"),
+        Panel("while no waiting job fits", "waste_none_fits", label="waste [s]"),
+        Panel("while no job waits", "waste_no_job_waits", label="waste [s]"),
+    ),
+)
+
 ODD_NEEDS = replace(
     FOUR_CLASSES,
     name="odd-needs",
@@ -142,5 +158,6 @@ FIGURES = (
     ORDERS,
     PERCENTILES_ONE_OR_ALL,
     PERCENTILES_FOUR,
+    WASTE,
     ODD_NEEDS,
 )

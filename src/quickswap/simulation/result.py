@@ -199,6 +199,7 @@ class Result(ModelQuantities):
     def quantities(self) -> Iterator[tuple[str, str, Estimate]]:
         """Yield class (or "all"), quantity and estimate, in the order of the tables."""
         yield from super().quantities()
+        yield "all", "waste", self.waste
         for phase in self.phases:
             yield "all", f"mean_duration_of_phase_{phase.name}", phase.mean
 

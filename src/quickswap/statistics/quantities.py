@@ -393,6 +393,7 @@ QUANTITIES = {
     each.name: each
     for each in (
         *OVERALL.values(),
+        Quantity("waste", "waste [s]", "waste"),
         *_summaries(),
         *RATES.values(),
         *(Quantity(f"{_PHASE}{name}", f"mean duration of phase {name} [s]") for name in PHASES),
@@ -446,7 +447,7 @@ def value_of(result: Quantities, quantity: str, cls: int | None) -> Estimate | N
         phases: tuple[PhaseResult, ...] = getattr(result, "phases", ())
         name = quantity.removeprefix(_PHASE)
         return next((each.mean for each in phases if each.name == name), None)
-    if quantity in OVERALL:
+    if quantity in OVERALL or quantity == "waste":
         found: Estimate = getattr(result, quantity)
         return found
     holder = result.overall if cls is None else result.classes[cls]
