@@ -10,6 +10,7 @@ from measures import Row
 
 AIM = 0.01
 """Relative half-width."""
+WHAT = "the weighted mean is known to 1 %"
 
 
 @dataclass(frozen=True)
@@ -59,6 +60,6 @@ def to_one_percent(repeats: int, shrink: int = 1) -> Iterator[Row]:
                 )
                 spent = time.process_time() - begin
                 found.append(spent * (result.weighted_mean_response_time.relative / AIM) ** 2)
-        what = f"weighted mean to 1 %, {case.model} at {case.load:g}, {case.policy}"
+        what = f"{case.model}, {case.policy}, load {case.load:g}"
         detail = {"plain_s": median(seconds[True])}
         yield Row(what, median(seconds[False]), "s", None, detail)

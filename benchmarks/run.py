@@ -16,6 +16,7 @@ from itertools import chain
 from pathlib import Path
 
 from measures import Effort, Row, against_bare, growth, memory, short_runs, threads
+from precision import WHAT, to_one_percent
 from reading import reading
 from replaying import replaying
 
@@ -48,7 +49,10 @@ def measured(quick: bool, long: bool) -> Iterator[Row]:
     logs = reading(10_000, 1) if quick else reading(1_000_000, 5)
     replays = replaying(0.01, 1) if quick else replaying(1, 5)
     short = short_runs(3 if quick else 200)
-    rows = chain(against_bare(bursts), growth(runs), threads(long_runs), short, logs, replays)
+    precise = to_one_percent(1, shrink=20) if quick else to_one_percent(7)
+    rows = chain(
+        against_bare(bursts), growth(runs), threads(long_runs), short, logs, replays, precise
+    )
     return chain(rows, memory(10**9)) if long else rows
 
 
@@ -68,9 +72,17 @@ def cells(row: Row) -> tuple[str, str, str]:
 
 
 def table(rows: list[Row]) -> str:
-    """The rows in Markdown."""
-    lines = [("measure", "value", "limit"), ("---", "---:", "---:"), *map(cells, rows)]
-    return "\n".join("| " + " | ".join(line) + " |" for line in lines)
+    """The rows in Markdown, those of `precision` in a table of their own."""
+    precise = [row for row in rows if "plain_s" in row.detail]
+    speeds = [cells(row) for row in rows if row not in precise]
+    times = [(row.what, f"{row.detail['plain_s']:.2g} s", f"{row.value:.2g} s") for row in precise]
+    return "\n\n".join(
+        "\n".join("| " + " | ".join(line) + " |" for line in (head, ("---", "---:", "---:"), *body))
+        for head, body in (
+            (("measure", "value", "limit"), speeds),
+            ((f"processor time until {WHAT}", "without control variates", "with"), times),
+        )
+    )
 
 
 def write(rows: list[Row]) -> None:
