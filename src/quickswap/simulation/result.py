@@ -134,7 +134,12 @@ class Result(ModelQuantities):
 
     @property
     def waste(self) -> Estimate:
-        """How far the weighted mean response time is above the lower bound, seconds."""
+        """How far the weighted mean response time is above the lower bound, seconds.
+
+        It is nan unless the run is stable: a run that is too short may even be below the bound.
+        """
+        if not self.stable:
+            return Estimate(math.nan, math.nan)
         weighted = self.weighted_mean_response_time
         return Estimate(weighted.value - self.lower_bound, weighted.half_width)
 
