@@ -1,6 +1,7 @@
 //! The Python module `quickswap.engine._core`. No other folder depends on Python.
 
 mod explore;
+mod intervals;
 mod policy;
 mod step;
 
@@ -373,6 +374,8 @@ fn core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(replay, module)?)?;
     module.add_function(wrap_pyfunction!(cheapest_service, module)?)?;
     module.add_function(wrap_pyfunction!(smallest_first, module)?)?;
+    module.add_function(wrap_pyfunction!(intervals::half_widths, module)?)?;
+    module.add_function(wrap_pyfunction!(intervals::student_t, module)?)?;
     module.add("POLICIES", NAMES.to_vec())?;
     module.add("CLASS_COLUMNS", PyTuple::new(py, CLASS_COLUMNS)?)?;
     module.add("SYSTEM_COLUMNS", PyTuple::new(py, SYSTEM_COLUMNS)?)?;
@@ -380,5 +383,6 @@ fn core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("PHASES", PyTuple::new(py, PHASES)?)?;
     module.add("PHASE_COLUMNS", PyTuple::new(py, PHASE_COLUMNS)?)?;
     module.add("METRICS", PyTuple::new(py, METRICS)?)?;
+    module.add("ROUNDING", crate::intervals::ROUNDING)?;
     module.add("VERSION", env!("CARGO_PKG_VERSION"))
 }

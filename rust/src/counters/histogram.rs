@@ -27,6 +27,12 @@ impl Scale {
     fn bucket(self, value: f64) -> u64 {
         value.to_bits() >> self.shift
     }
+
+    /// Bucket of a value, with the largest values in one bucket; 0 if the value counts as zero.
+    #[inline]
+    pub fn place(self, value: f64) -> u32 {
+        if value < TINY { 0 } else { self.bucket(value.min(HUGE)) as u32 }
+    }
 }
 
 /// Counts of values in buckets; the range grows with the values. All calls must have the same scale.
@@ -67,15 +73,14 @@ impl Histogram {
         inside
     }
 
-    /// Counts a value.
+    /// Counts a value by its [`Scale::place`].
     #[cold]
-    pub fn add(&mut self, value: f64, scale: Scale) {
-        if value < TINY {
+    pub fn add(&mut self, place: u32, scale: Scale) {
+        if place == 0 {
             self.zeros += 1;
-        } else if !self.add_inside(value, scale) {
-            let bucket = scale.bucket(value.min(HUGE));
-            self.reach(bucket, scale);
-            self.counts[(bucket - self.low) as usize] += 1;
+        } else {
+            self.reach(u64::from(place), scale);
+            self.counts[(u64::from(place) - self.low) as usize] += 1;
         }
     }
 
@@ -144,8 +149,8 @@ mod tests {
             let scale = Scale::new(6);
             let (mut whole, mut parts) = (Histogram::default(), [Histogram::default(), Histogram::default()]);
             for (i, &value) in values.iter().enumerate() {
-                whole.add(value, scale);
-                parts[usize::from(i >= cut)].add(value, scale);
+                whole.add(scale.place(value), scale);
+                parts[usize::from(i >= cut)].add(scale.place(value), scale);
             }
             let [mut merged, second] = parts;
             merged.merge(&second, scale);

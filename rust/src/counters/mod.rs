@@ -3,12 +3,14 @@
 //! A run is cut into *blocks* of equally many completions. When there are as many as the memory holds, neighbours are
 //! merged and blocks become twice as long. Sums are kept per block; distributions per *segment* of several blocks.
 
+mod distributions;
 mod histogram;
 mod phases;
 mod quantiles;
 mod trajectory;
 
-pub use histogram::{Histogram, Scale};
+pub use distributions::Distributions;
+pub use histogram::Scale;
 pub use phases::{PHASE_COLUMNS, PHASES, Phases};
 pub use quantiles::Quantiles;
 pub use trajectory::Trajectory;
@@ -67,9 +69,6 @@ enum Idle {
     Held,
 }
 
-/// Completions of a class in a segment up to which its next distributions start without a range.
-const FEW: u64 = 100;
-
 /// Sizes of the measurements.
 #[derive(Clone, Copy, Debug)]
 pub struct Plan {
@@ -93,51 +92,20 @@ struct Record {
     present_shift: f64,
     waiting_shift: f64,
     /// Of the current segment.
-    histograms: [Histogram; METRICS.len()],
-    /// Completions of the current segment, up to this block.
-    before: u64,
+    distributions: Distributions,
 }
 
 impl Record {
     /// A new block begins; the distributions go on.
     fn clear(&mut self) {
-        self.before += self.completions;
         (self.completions, self.arrivals) = (0, 0);
         (self.sums, self.squares) = ([0.0; METRICS.len()], [0.0; METRICS.len()]);
         (self.present_shift, self.waiting_shift) = (0.0, 0.0);
     }
-
-    /// A new segment begins; returns the distributions of the one that ends. With few jobs, growing a new range
-    /// is cheaper than clearing and merging the old one.
-    fn next_segment(&mut self) -> [Histogram; METRICS.len()] {
-        let few = std::mem::take(&mut self.before) < FEW;
-        let fresh = self.histograms.each_ref().map(|old| if few { Histogram::default() } else { old.emptied() });
-        std::mem::replace(&mut self.histograms, fresh)
-    }
-
-    /// Counts values until one is outside the range of its distribution; returns how many were counted.
-    #[inline(always)]
-    fn count(&mut self, values: [f64; METRICS.len()], scale: Scale) -> usize {
-        for (metric, (histogram, value)) in self.histograms.iter_mut().zip(values).enumerate() {
-            // of the quantities only the waiting time is often zero
-            if !(histogram.add_inside(value, scale) || metric == 1 && histogram.add_zero(value)) {
-                return metric;
-            }
-        }
-        METRICS.len()
-    }
-
-    /// Counts the values from that metric on, and widens the ranges of their distributions.
-    #[cold]
-    fn widen(&mut self, first: usize, values: [f64; METRICS.len()], scale: Scale) {
-        for (histogram, value) in self.histograms.iter_mut().zip(values).skip(first) {
-            histogram.add(value, scale);
-        }
-    }
 }
 
 /// The distributions of one segment, per class.
-type Segment = Vec<[Histogram; METRICS.len()]>;
+type Segment = Vec<Distributions>;
 
 /// All measurements of one replication.
 #[derive(Clone, Debug)]
@@ -296,10 +264,7 @@ impl Counters {
             record.sums[metric] += value;
             record.squares[metric] += value * value;
         }
-        let counted = record.count(values, self.scale);
-        if counted < METRICS.len() {
-            record.widen(counted, values, self.scale);
-        }
+        record.distributions.count(values, self.scale);
         self.completed += 1;
         self.present -= 1;
         // rounding must not accumulate
@@ -315,11 +280,12 @@ impl Counters {
     /// Ends a block.
     #[cold]
     pub fn close(&mut self, station: &Station, phases: Option<&mut Phases>) {
-        let row = self.row(station, phases.as_deref());
+        let mut rows = std::mem::take(&mut self.rows);
+        self.push_row(&mut rows, station, phases.as_deref());
+        self.rows = rows;
         if let Some(phases) = phases {
             phases.clear();
         }
-        self.rows.extend(row);
         self.classes.iter_mut().for_each(Record::clear);
         self.completed_before = self.completed;
         self.nominal_before = self.completed - self.completed % self.plan.block_jobs;
@@ -327,16 +293,17 @@ impl Counters {
         self.origin = station.now();
         let blocks = self.rows.len() / self.width();
         if blocks.is_multiple_of(self.segment_blocks) {
-            self.closed_segments.push(self.classes.iter_mut().map(Record::next_segment).collect());
+            self.closed_segments
+                .push(self.classes.iter_mut().map(|record| record.distributions.next_segment()).collect());
         }
         if blocks == self.max_blocks {
             self.merge();
         }
     }
 
-    /// The row of the current block.
-    fn row(&self, station: &Station, phases: Option<&Phases>) -> Vec<f64> {
-        let mut row = Vec::with_capacity(self.width());
+    /// Appends the row of the current block.
+    fn push_row(&self, row: &mut Vec<f64>, station: &Station, phases: Option<&Phases>) {
+        row.reserve(self.width());
         let duration = station.now() - self.origin;
         let mut total = 0;
         for (class, record) in self.classes.iter().enumerate() {
@@ -352,6 +319,12 @@ impl Counters {
         if let Some(phases) = phases {
             row.extend(phases.row());
         }
+    }
+
+    /// The row of the current block.
+    fn row(&self, station: &Station, phases: Option<&Phases>) -> Vec<f64> {
+        let mut row = Vec::new();
+        self.push_row(&mut row, station, phases);
         row
     }
 
@@ -366,7 +339,7 @@ impl Counters {
         let scale = self.scale;
         let mut segments = std::mem::take(&mut self.closed_segments).into_iter();
         while let (Some(mut first), Some(second)) = (segments.next(), segments.next()) {
-            first.as_flattened_mut().iter_mut().zip(second.as_flattened()).for_each(|(a, b)| a.merge(b, scale));
+            first.iter_mut().zip(second).for_each(|(a, b)| a.merge(b, scale));
             self.closed_segments.push(first);
         }
     }
@@ -381,9 +354,13 @@ impl Counters {
     pub fn blocks(&self, station: &Station, phases: Option<&Phases>) -> Vec<f64> {
         let classes = self.classes.len() * PER_CLASS;
         let block = |row: Cow<'_, [f64]>| {
-            let sum = |column: usize| row[..classes].iter().skip(column).step_by(PER_CLASS).sum();
-            let of_classes = [COMPLETIONS, ARRIVALS, RESPONSE_TIME].map(sum);
-            let [completions, arrivals, response_time] = of_classes;
+            let mut sums = [0.0; 3];
+            for class in row[..classes].chunks_exact(PER_CLASS) {
+                sums[0] += class[COMPLETIONS];
+                sums[1] += class[ARRIVALS];
+                sums[2] += class[RESPONSE_TIME];
+            }
+            let [completions, arrivals, response_time] = sums;
             [row[classes + DURATION], row[classes + IN_SYSTEM_AT_END], completions, arrivals, response_time]
         };
         self.rows(station, phases).flat_map(block).collect()
@@ -412,11 +389,11 @@ impl Counters {
         self.scale
     }
 
-    /// Histograms per segment, class and metric; the current segment last (if anything completed in it).
-    pub fn segments(&self) -> Vec<Vec<&[Histogram; METRICS.len()]>> {
+    /// Distributions per segment and class; the current segment last (if anything completed in it).
+    pub fn segments(&self) -> Vec<Vec<&Distributions>> {
         let mut segments: Vec<Vec<_>> = self.closed_segments.iter().map(|segment| segment.iter().collect()).collect();
-        if self.classes.iter().any(|record| record.histograms[0].total() > 0) {
-            segments.push(self.classes.iter().map(|record| &record.histograms).collect());
+        if self.classes.iter().any(|record| !record.distributions.is_empty()) {
+            segments.push(self.classes.iter().map(|record| &record.distributions).collect());
         }
         segments
     }

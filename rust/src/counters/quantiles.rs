@@ -1,6 +1,8 @@
 //! Quantiles of distributions that are counted in buckets: of all batches together, and with one batch left out.
 
-use super::histogram::{Histogram, Scale};
+use super::METRICS;
+use super::distributions::Distributions;
+use super::histogram::Scale;
 
 /// A distribution in batches of neighbouring segments: the counts of each batch, the zeros first.
 struct Table {
@@ -12,15 +14,12 @@ struct Table {
 }
 
 impl Table {
-    /// An empty table with a range that holds all these histograms.
-    fn holding<'a>(batches: usize, histograms: impl Iterator<Item = &'a Histogram>) -> Self {
+    /// An empty table with a range that holds a metric of all these distributions.
+    fn holding<'a>(batches: usize, distributions: impl Iterator<Item = &'a Distributions>, metric: usize) -> Self {
         let (mut low, mut end) = (u64::MAX, 0);
-        for histogram in histograms {
-            let (first, counts) = histogram.buckets();
-            if !counts.is_empty() {
-                low = low.min(first);
-                end = end.max(first + counts.len() as u64);
-            }
+        for range in distributions.flat_map(|each| each.ranges(metric)) {
+            low = low.min(range.start);
+            end = end.max(range.end);
         }
         let width = 1 + end.saturating_sub(low) as usize;
         Self { low, width, counts: vec![0; batches * width] }
@@ -30,6 +29,7 @@ impl Table {
         &mut self.counts[batch * self.width..][..self.width]
     }
 
+    /// Adds counts of zeros and of the buckets from one on.
     fn add(&mut self, batch: usize, zeros: u64, first: u64, counts: &[u64]) {
         let low = self.low;
         let row = self.batch(batch);
@@ -37,6 +37,18 @@ impl Table {
         if !counts.is_empty() {
             let at = 1 + (first - low) as usize;
             row[at..].iter_mut().zip(counts).for_each(|(sum, count)| *sum += count);
+        }
+    }
+
+    /// Adds the values of a metric.
+    fn count(&mut self, batch: usize, distributions: &Distributions, metric: usize) {
+        let histogram = distributions.histogram(metric);
+        let (first, counts) = histogram.buckets();
+        self.add(batch, histogram.zeros(), first, counts);
+        let low = self.low;
+        let row = self.batch(batch);
+        for bucket in distributions.few(metric) {
+            row[bucket.map_or(0, |bucket| 1 + (bucket - low) as usize)] += 1;
         }
     }
 
@@ -112,36 +124,27 @@ pub struct Quantiles {
 
 impl Quantiles {
     /// `batches` contains the segments of each batch, `classes` the places of the classes in a segment.
-    pub fn of<const METRICS: usize>(
-        batches: &[&[Vec<&[Histogram; METRICS]>]],
-        classes: &[u32],
-        levels: &[f64],
-        scale: Scale,
-    ) -> Self {
-        let row = (classes.len() + 1) * METRICS * levels.len();
+    pub fn of(batches: &[&[Vec<&Distributions>]], classes: &[u32], levels: &[f64], scale: Scale) -> Self {
+        let row = (classes.len() + 1) * METRICS.len() * levels.len();
         let mut found = Self { values: vec![0.0; (1 + batches.len()) * row], errors: vec![0.0; row] };
-        for metric in 0..METRICS {
-            let of_class = |class: u32| {
-                let segments =
-                    (0..).zip(batches).flat_map(|(batch, segments)| segments.iter().map(move |s| (batch, s)));
-                segments.map(move |(batch, segment)| (batch, &segment[class as usize][metric]))
-            };
+        let of_class = |class: u32| {
+            let segments = (0..).zip(batches).flat_map(|(batch, segments)| segments.iter().map(move |s| (batch, s)));
+            segments.map(move |(batch, segment)| (batch, segment[class as usize]))
+        };
+        for metric in 0..METRICS.len() {
             let every = classes.iter().flat_map(|&class| of_class(class));
-            let mut all = Table::holding(batches.len(), every.map(|(_, histogram)| histogram));
+            let mut all = Table::holding(batches.len(), every.map(|(_, each)| each), metric);
             for (position, &class) in classes.iter().enumerate() {
-                let mut table = Table::holding(batches.len(), of_class(class).map(|(_, histogram)| histogram));
-                for (batch, histogram) in of_class(class) {
-                    let (first, counts) = histogram.buckets();
-                    table.add(batch, histogram.zeros(), first, counts);
-                }
+                let mut table = Table::holding(batches.len(), of_class(class).map(|(_, each)| each), metric);
+                of_class(class).for_each(|(batch, each)| table.count(batch, each, metric));
                 for batch in 0..batches.len() {
                     let low = table.low;
                     let (zeros, counts) = table.batch(batch).split_at(1);
                     all.add(batch, zeros[0], low, counts);
                 }
-                found.put(table, (position * METRICS + metric) * levels.len(), levels, scale);
+                found.put(table, (position * METRICS.len() + metric) * levels.len(), levels, scale);
             }
-            found.put(all, (classes.len() * METRICS + metric) * levels.len(), levels, scale);
+            found.put(all, (classes.len() * METRICS.len() + metric) * levels.len(), levels, scale);
         }
         found
     }
@@ -168,15 +171,15 @@ mod tests {
 
     const LEVELS: [f64; 4] = [0.5, 0.9, 0.99, 0.999];
 
-    fn histogram(values: &[f64], scale: Scale) -> [Histogram; 1] {
-        let mut found = Histogram::default();
-        values.iter().for_each(|&value| found.add(value, scale));
-        [found]
+    fn distributions(values: &[f64], scale: Scale) -> Distributions {
+        let mut found = Distributions::default();
+        values.iter().for_each(|&value| found.count([value; METRICS.len()], scale));
+        found
     }
 
     /// Of one class, in batches of one segment; the class is all jobs.
     fn quantiles(batches: &[&[f64]], scale: Scale) -> Quantiles {
-        let segments: Vec<_> = batches.iter().map(|values| histogram(values, scale)).collect();
+        let segments: Vec<_> = batches.iter().map(|values| distributions(values, scale)).collect();
         let parts: Vec<_> = segments.iter().map(|segment| vec![vec![segment]]).collect();
         let parts: Vec<&[_]> = parts.iter().map(Vec::as_slice).collect();
         Quantiles::of(&parts, &[0], &LEVELS, scale)
@@ -198,12 +201,12 @@ mod tests {
             let scale = Scale::new(6);
             let (first, second) = values.split_at(cut);
             let found = quantiles(&[first, second], scale);
-            let row = 2 * LEVELS.len();
+            let row = 2 * METRICS.len() * LEVELS.len();
             for (batch, part) in [values.as_slice(), second, first].into_iter().enumerate() {
                 for (level, &share) in LEVELS.iter().enumerate() {
                     let (value, expected) = (found.values[batch * row + level], exact(part, share));
                     prop_assert!((value - expected).abs() <= expected / 63.0, "{value} for {expected}");
-                    prop_assert_eq!(value, found.values[batch * row + LEVELS.len() + level]);
+                    prop_assert_eq!(value, found.values[batch * row + METRICS.len() * LEVELS.len() + level]);
                 }
             }
         }
@@ -233,7 +236,7 @@ mod tests {
     #[test]
     fn without_values_there_is_no_quantile() {
         let found = quantiles(&[&[], &[2.0]], Scale::new(6));
-        let row = 2 * LEVELS.len();
+        let row = 2 * METRICS.len() * LEVELS.len();
         assert!(found.values[2 * row].is_nan());
         assert!((found.values[0] - 2.0).abs() < 2.0 / 63.0);
     }

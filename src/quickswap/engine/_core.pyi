@@ -20,6 +20,7 @@ BLOCK_COLUMNS: tuple[str, ...]
 PHASES: tuple[str, ...]
 PHASE_COLUMNS: tuple[str, ...]
 VERSION: str
+ROUNDING: float
 
 class ViewedJob:
     """A job in the view of a custom policy."""
@@ -112,3 +113,10 @@ def cheapest_service(
 def smallest_first(
     speed: float, arrival: NDArray[np.float64], work: NDArray[np.float64]
 ) -> NDArray[np.float64]: ...
+def half_widths(
+    values: NDArray[np.float64],
+    sizes: Sequence[int],
+    level: float,
+    reciprocal: NDArray[np.bool_],
+) -> NDArray[np.float64]: ...
+def student_t(freedom: float, level: float) -> float: ...

@@ -22,6 +22,7 @@ import numpy as np
 from msgspec import Struct
 from numpy.typing import NDArray
 
+from quickswap.engine import _core
 from quickswap.engine._core import BLOCK_COLUMNS, Simulation
 from quickswap.engine.columns import Columns
 
@@ -32,12 +33,6 @@ Floats = NDArray[np.float64]
 CONFIDENCE = 0.95
 BATCHES = 16
 """Batches aimed at over all replications: enough for Student's t, few enough to be long."""
-MOST_CORRELATED = 0.8
-"""Correlation of neighbouring batches that is allowed for; beyond it no run is long enough."""
-MOST_RELATIVE = 0.5
-"""Relative half-width up to which the interval of 1 / x is taken; it has no upper end at 1."""
-ROUNDING = 1e-13
-"""Relative half-width that rounding leaves of a value that is exact."""
 QUANTILES = (0.5, 0.9, 0.99, 0.999)
 
 
@@ -137,9 +132,7 @@ def half_widths(
 ) -> Floats:
     """Return the half-widths of the intervals of p quantities: (p).
 
-    Neighbouring batches may still be correlated. The lag-1 correlation c of what the batches
-    contribute widens the interval by (1 + c) / (1 - c), as for an autoregressive series, and leaves
-    so many fewer degrees of freedom.
+    Neighbouring batches may still be correlated: `rust/src/intervals.rs` has the formulas.
 
     Args:
         values: shape (1 + batches, p): the quantities from all batches, then with one left out.
@@ -150,33 +143,8 @@ def half_widths(
             1 / (1 - load), and the estimate of the load is nearly normal: a run that has too
             little of it is too low and looks too good.
     """
-    from scipy.special import stdtrit
-
-    whole, less = np.abs(values[0]), values[1:]
-    batches = len(less)
-    if batches < 2:
-        return np.full(len(whole), math.nan)
-    with np.errstate(invalid="ignore", divide="ignore"):
-        shares = less - less.sum(axis=0) / batches
-        squares = np.square(shares).sum(axis=0)
-        widening: Floats | float = 1.0
-        if max(sizes) > 1:
-            ends = np.cumsum(sizes, dtype=np.int64)
-            products = np.empty_like(shares)
-            np.multiply(shares[1:], shares[:-1], out=products[:-1])
-            products[ends - 1] = 0.0  # the next batch is of another replication
-            lagged = np.add.reduceat(products, [0, *ends[:-1]], axis=0).sum(axis=0)
-            # the mean taken out makes independent batches look negatively correlated, by 1/batches
-            correlation = np.fmin(np.fmax(lagged / squares + 1 / batches, 0.0), MOST_CORRELATED)
-            widening = (1 + correlation) / (1 - correlation)
-        spread = (batches - 1) / batches * squares * widening
-        freedom = np.maximum(batches / widening - 1, 1)
-        half = stdtrit(freedom, (1 + confidence) / 2) * np.sqrt(spread)
-        half[half < ROUNDING * whole] = 0.0
-        relative = np.where(half > 0, half / whole, 0.0)  # an exact value may be 0
-        half = half / (1 - np.minimum(relative, MOST_RELATIVE) * reciprocal)
-    found: Floats = half
-    return found
+    inverted = np.full(values.shape[1], reciprocal, dtype=bool)
+    return _core.half_widths(np.ascontiguousarray(values), sizes, (1 + confidence) / 2, inverted)
 
 
 def mser5(series: Floats) -> int:

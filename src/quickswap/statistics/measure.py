@@ -9,17 +9,12 @@ from typing import Any
 
 import numpy as np
 
+from quickswap.engine._core import ROUNDING
 from quickswap.engine.columns import METRICS
 from quickswap.model.system import System
 from quickswap.model.variability import bursty, heavy
 from quickswap.statistics.control import controlled
-from quickswap.statistics.estimates import (
-    QUANTILES,
-    ROUNDING,
-    Floats,
-    estimates,
-    half_widths,
-)
+from quickswap.statistics.estimates import QUANTILES, Floats, estimates, half_widths
 from quickswap.statistics.quantities import (
     OF_LOGS,
     OVERALL,

@@ -1,0 +1,118 @@
+//! Distributions of the quantities of the jobs of one class in one segment.
+//!
+//! Most segments of a short run, and of a rare class, contain few jobs: their values are kept as they are. With many jobs
+//! they become histograms.
+
+use std::ops::Range;
+
+use super::METRICS;
+use super::histogram::{Histogram, Scale};
+
+/// Jobs up to which values are kept instead of histograms.
+const FEW: usize = 128;
+
+/// Distributions of the `METRICS` of the jobs of one class.
+#[derive(Clone, Debug, Default)]
+pub struct Distributions {
+    histograms: [Histogram; METRICS.len()],
+    /// Places of the values of each job, see [`Scale::place`]; empty if there are histograms.
+    few: Vec<[u32; METRICS.len()]>,
+    /// Whether values are counted in the histograms, which are empty otherwise.
+    many: bool,
+}
+
+impl Distributions {
+    /// Counts the values of a job.
+    #[inline(always)]
+    pub fn count(&mut self, values: [f64; METRICS.len()], scale: Scale) {
+        let counted = self.count_inside(values, scale);
+        if counted < METRICS.len() {
+            self.count_outside(counted, values, scale);
+        }
+    }
+
+    /// Counts values until one is outside the range of its histogram; returns how many were counted.
+    #[inline(always)]
+    fn count_inside(&mut self, values: [f64; METRICS.len()], scale: Scale) -> usize {
+        for (metric, (histogram, value)) in self.histograms.iter_mut().zip(values).enumerate() {
+            // of the quantities only the waiting time is often zero
+            if !(histogram.add_inside(value, scale) || metric == 1 && histogram.add_zero(value)) {
+                return metric;
+            }
+        }
+        METRICS.len()
+    }
+
+    /// Counts the values from that metric on, which is the first one if there are few jobs, as histograms without a range
+    /// contain no value.
+    #[cold]
+    fn count_outside(&mut self, first: usize, values: [f64; METRICS.len()], scale: Scale) {
+        let places = values.map(|value| scale.place(value));
+        if self.many {
+            for (histogram, &place) in self.histograms.iter_mut().zip(&places).skip(first) {
+                histogram.add(place, scale);
+            }
+        } else {
+            self.few.push(places);
+            if self.few.len() > FEW {
+                self.make_histograms(scale);
+            }
+        }
+    }
+
+    /// Counts the values of few jobs in histograms, as there are many now.
+    fn make_histograms(&mut self, scale: Scale) {
+        self.many = true;
+        for places in std::mem::take(&mut self.few) {
+            self.histograms.iter_mut().zip(places).for_each(|(histogram, place)| histogram.add(place, scale));
+        }
+    }
+
+    /// A new segment begins; returns the distributions of the one that ends. After many jobs the histograms keep their
+    /// ranges, after few the next jobs are kept as they are.
+    pub fn next_segment(&mut self) -> Self {
+        let many = self.many && self.histograms[0].total() > FEW as u64;
+        let fresh = if many { self.histograms.each_ref().map(Histogram::emptied) } else { Default::default() };
+        std::mem::replace(self, Self { histograms: fresh, few: Vec::new(), many })
+    }
+
+    /// Adds the jobs of another segment.
+    pub fn merge(&mut self, other: Self, scale: Scale) {
+        if other.many && !self.many {
+            self.make_histograms(scale);
+        }
+        if self.many {
+            self.histograms.iter_mut().zip(&other.histograms).for_each(|(a, b)| a.merge(b, scale));
+            for places in other.few {
+                self.histograms.iter_mut().zip(places).for_each(|(histogram, place)| histogram.add(place, scale));
+            }
+        } else {
+            self.few.extend(other.few);
+            if self.few.len() > FEW {
+                self.make_histograms(scale);
+            }
+        }
+    }
+
+    /// Whether no job was counted.
+    pub fn is_empty(&self) -> bool {
+        self.few.is_empty() && self.histograms[0].total() == 0
+    }
+
+    /// The buckets of the values of a metric, if they are few; None if a value counts as zero.
+    pub fn few(&self, metric: usize) -> impl Iterator<Item = Option<u64>> {
+        self.few.iter().map(move |places| (places[metric] > 0).then_some(u64::from(places[metric])))
+    }
+
+    /// The histogram of a metric; empty if the values are few.
+    pub fn histogram(&self, metric: usize) -> &Histogram {
+        &self.histograms[metric]
+    }
+
+    /// Ranges of buckets that together hold all values of a metric.
+    pub fn ranges(&self, metric: usize) -> impl Iterator<Item = Range<u64>> {
+        let (low, counts) = self.histograms[metric].buckets();
+        let single = self.few(metric).flatten().map(|bucket| bucket..bucket + 1);
+        single.chain([low..low + counts.len() as u64]).filter(|range| !range.is_empty())
+    }
+}
