@@ -11,7 +11,9 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from quickswap._words import counted
 from quickswap.errors import ModelError, UnstableError
@@ -23,6 +25,12 @@ from quickswap.theory.means import Means
 from quickswap.theory.qbd import response_times
 from quickswap.theory.saturation import MOST, saturated_rate, states
 
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    Floats = NDArray[np.float64]
+
 __all__ = [
     "Limit",
     "exact",
@@ -33,8 +41,8 @@ __all__ = [
     "same_distribution_rate",
 ]
 
-PER_STATE = 6e4
-"""Steps of `same_distribution_rate` that take as long as one state of the chain."""
+PER_STATE = 256
+"""Servers for which `same_distribution_rate` takes as long as for one state of the chain."""
 
 
 def exact(system: System | str | Path) -> Means:
@@ -114,6 +122,7 @@ class Limit:
     exact: bool = True
 
 
+@lru_cache(maxsize=64)  # every simulation asks for it
 def find_limit(system: System, most: float) -> Limit | None:
     """Return the limit of FCFS; None if it requires a chain of more than `most` states.
 
@@ -135,8 +144,7 @@ def find_limit(system: System, most: float) -> Limit | None:
             return Limit(rate, reason, "quickswap.theory.fcfs.one_or_all_rate")
     if not markovian(system):
         return None
-    packed = servers / math.fsum(n * share for n, share in zip(needs, shares, strict=True))
-    if len(set(sizes)) == 1 and packed * servers * len(needs) <= PER_STATE * most:
+    if len(set(sizes)) == 1 and servers <= PER_STATE * most:
         rate = same_distribution_rate(servers, needs, shares, means[0])
         reason = "the throughput of the saturated system, known if all sizes have one distribution."
         return Limit(rate, reason, "Rumyantsev, Morozov, Ann. Oper. Res. 252 (2017)")
@@ -200,9 +208,16 @@ def same_distribution_rate(
     the saturated system the class of the job that completes is independent of the classes in
     service. After each completion the jobs in service and the waiting jobs are therefore again an
     independent sequence: M of them are in service, and the mean time to the next completion is mean
-    / M. P(M = m) is the probability that m jobs fit minus the probability that m + 1 fit. Source:
-    Rumyantsev, Morozov, "Stability criterion of a multiserver model with simultaneous service",
-    Annals of Operations Research 252 (2017).
+    / M. Source: Rumyantsev, Morozov, "Stability criterion of a multiserver model with simultaneous
+    service", Annals of Operations Research 252 (2017).
+
+    Let p_n be the share of the jobs of need n, P(z) = sum p_n z^n, and S_m the need of m jobs
+    together. M = m and S_m = s if the next job does not fit, so
+
+        E[1/M] = sum_{s<=k} q_s P(need > k - s), where q_s = sum_{m>=1} P(S_m = s) / m.
+
+    The q_s are the coefficients of -log(1 - P), whose derivative is P' / (1 - P): s q_s is the
+    convolution of n p_n with the coefficients of 1 / (1 - P).
 
     Args:
         servers: k.
@@ -212,17 +227,35 @@ def same_distribution_rate(
     """
     import numpy as np
 
-    fit = np.zeros(servers + 1)  # fit[s]: probability that the first j jobs need s <= k servers
-    fit[0] = 1.0
-    inverse, before = 0.0, 1.0
-    for j in range(1, servers + 2):
-        more = np.zeros(servers + 1)
-        for need, share in zip(needs, shares, strict=True):
-            more[need:] += share * fit[: servers + 1 - need]
-        after = float(more.sum())
-        if j > 1:
-            inverse += (before - after) / (j - 1)
-        if after < 1e-17:
-            break
-        fit, before = more, after
-    return 1 / (mean * inverse)
+    unit = math.gcd(*needs)
+    k = servers // unit
+    p = np.bincount(np.array(needs) // unit, shares, k + 1)
+    sums = np.arange(k + 1)
+    size = 1 << (2 * k - 1).bit_length()  # no cyclic convolution from there on
+    transforms = np.fft.rfft(sums * p, size) * np.fft.rfft(_renewals(p[:k]), size)
+    q = np.fft.irfft(transforms, size)[1 : k + 1] / sums[1:]
+    larger = np.cumsum(p[:0:-1])  # P(need > k - s) for s = 1, ..., k
+    return 1 / (mean * float(q @ larger))
+
+
+def _renewals(p: Floats) -> Floats:
+    """Return the first coefficients of 1 / (1 - P), as many as of P, with P(0) = 0.
+
+    Newton's method doubles the number n of known coefficients: with U the polynomial of these,
+    (1 - P) U = 1 + z^n E + ..., and U - z^n E U has 2n.
+    """
+    import numpy as np
+
+    known, found = 1, np.ones(1)
+    while known < len(p):
+        size = 2 * known
+        series = np.zeros(size)
+        series[: min(size, len(p))] = -p[:size]
+        series[0] = 1.0
+        transform = np.fft.rfft(found, size)
+        # cyclic convolutions: what exceeds their size is added to coefficients not used
+        error = np.fft.irfft(np.fft.rfft(series) * transform, size)
+        error[:known] = 0.0
+        more = np.fft.irfft(np.fft.rfft(error) * transform, size)[known:]
+        known, found = size, np.concatenate([found, -more])
+    return found[: len(p)]
