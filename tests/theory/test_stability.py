@@ -9,7 +9,7 @@ import pytest
 
 import quickswap as qs
 from quickswap.policies import POLICIES, Policy
-from quickswap.theory.fcfs import one_or_all_rate, same_distribution_rate
+from quickswap.theory.fcfs import find_limit, one_or_all_rate, same_distribution_rate
 
 State = tuple[tuple[int, ...], int]
 """Classes in service, sorted, and the class of the head, which does not fit."""
@@ -100,6 +100,46 @@ def test_fcfs_with_one_distribution_is_the_throughput_of_the_saturated_chain(
 ) -> None:
     expected = saturated_fcfs(servers, needs, shares, [1.5] * len(needs))
     assert same_distribution_rate(servers, needs, shares, 1.5) == pytest.approx(expected, rel=1e-9)
+
+
+def mean_inverse(servers: int, share_of: dict[int, float]) -> float:
+    """Return E[1/M] from the distribution of the need of j jobs, j by j."""
+    fit, found, before = np.zeros(servers + 1), 0.0, 1.0
+    fit[0] = 1.0  # fit[s]: probability that the first j jobs need s servers
+    for j in range(1, servers + 2):
+        fit = sum(  # type: ignore[assignment]  # an array, as there are classes
+            share * np.concatenate([np.zeros(need), fit[: servers + 1 - need]])
+            for need, share in share_of.items()
+        )
+        found += (before - fit.sum()) / (j - 1) if j > 1 else 0.0
+        before = fit.sum()
+    return found
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_fcfs_with_one_distribution_follows_from_the_jobs_that_fit_together(seed: int) -> None:
+    draw = np.random.default_rng(seed)
+    servers = int(draw.integers(1, 300))
+    count = int(draw.integers(1, min(servers, 8) + 1))
+    needs = draw.choice(np.arange(1, servers + 1), count, replace=False).tolist()
+    shares = draw.dirichlet(np.full(count, 0.3)).tolist()
+    expected = 1 / (1.3 * mean_inverse(servers, dict(zip(needs, shares, strict=True))))
+    found = same_distribution_rate(servers, needs, shares, 1.3)
+    assert found == pytest.approx(expected, rel=1e-11)
+    double = same_distribution_rate(2 * servers + 1, [2 * need for need in needs], shares, 1.3)
+    assert double == pytest.approx(found, rel=1e-13)
+
+
+def test_fcfs_with_many_classes_is_solved_once_and_at_once() -> None:
+    size, needs = qs.Exponential(mean=1.0), range(1, 2001)
+    systems = [
+        qs.System(4000, [qs.JobClass(need, rate / need, size) for need in needs])
+        for rate in (0.1, 0.1, 0.2)
+    ]
+    before = find_limit.cache_info().misses
+    limits = [qs.stability(each, "fcfs").limit for each in systems]
+    assert find_limit.cache_info().misses == before + 2
+    assert limits == pytest.approx([limits[0]] * 3, rel=1e-12)
 
 
 def test_fcfs_reference_values() -> None:
@@ -288,7 +328,8 @@ def test_a_spelling_will_do_and_what_is_no_policy_is_refused() -> None:
 def test_a_limit_that_would_take_long_is_left_open() -> None:
     system = qs.load("four-class")
     assert qs.stability(qs.System(1000, system.classes), qs.FCFS()).limit is not None
-    assert qs.stability(qs.System(1_000_000, system.classes), qs.FCFS()).limit is None
+    assert qs.stability(qs.System(2**20, system.classes), qs.FCFS()).limit is not None
+    assert qs.stability(qs.System(2**24, system.classes), qs.FCFS()).limit is None
 
 
 @pytest.mark.parametrize(
