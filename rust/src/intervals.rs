@@ -47,10 +47,13 @@ pub fn half_widths(values: &[f64], sizes: &[usize], level: f64, reciprocal: &[bo
             lagged += previous.map_or(0.0, |previous: f64| previous * share);
             previous = joined.then_some(share);
         }
+        if squares == 0.0 || squares.is_nan() {
+            return squares; // exact, or unknown
+        }
         let mut widening = 1.0;
         if correlated {
-            // the mean taken out makes independent batches look negatively correlated, by 1 / batches; NaN counts as 0
-            let correlation = (lagged / squares + 1.0 / count).max(0.0).min(MOST_CORRELATED);
+            // the mean taken out makes independent batches look negatively correlated, by 1 / batches
+            let correlation = (lagged / squares + 1.0 / count).clamp(0.0, MOST_CORRELATED);
             widening = (1.0 + correlation) / (1.0 - correlation);
         }
         let spread = (count - 1.0) / count * squares * widening;
@@ -60,8 +63,8 @@ pub fn half_widths(values: &[f64], sizes: &[usize], level: f64, reciprocal: &[bo
         }
         let half = last.1 * spread.sqrt();
         let whole = whole[column].abs();
-        if half < ROUNDING * whole || half == 0.0 {
-            return 0.0; // an exact value may be 0
+        if half < ROUNDING * whole {
+            return 0.0;
         }
         let relative = half / whole;
         let relative = if relative > MOST_RELATIVE { MOST_RELATIVE } else { relative };

@@ -3,6 +3,7 @@
 //! Most segments of a short run, and of a rare class, contain few jobs: their values are kept as they are. With many jobs
 //! they become histograms.
 
+use std::iter;
 use std::ops::Range;
 
 use super::METRICS;
@@ -113,6 +114,6 @@ impl Distributions {
     pub fn ranges(&self, metric: usize) -> impl Iterator<Item = Range<u64>> {
         let (low, counts) = self.histograms[metric].buckets();
         let single = self.few(metric).flatten().map(|bucket| bucket..bucket + 1);
-        single.chain([low..low + counts.len() as u64]).filter(|range| !range.is_empty())
+        single.chain(iter::once(low..low + counts.len() as u64)).filter(|range| !range.is_empty())
     }
 }

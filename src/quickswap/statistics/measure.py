@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from itertools import chain, islice
+from itertools import accumulate, chain, islice, pairwise
 from typing import Any
 
 import numpy as np
@@ -36,6 +36,8 @@ OF_RESPONSES = np.array(
     [each.of_responses is not None or each.name not in OF_LOGS for each in OVERALL.values()]
 )
 """Which quantities of the system come close to 1, and which are response times or parts of them."""
+GAINS = ("mean_response_time", "weighted_mean_response_time")
+"""Means of which a result states what control variates gain."""
 GROWING = np.array([each.reciprocal for each in RATES.values()])
 """Which time averages grow like 1 / (1 - load)."""
 CONTROLLED = np.array([each.controlled for each in RATES.values()])
@@ -96,18 +98,20 @@ def measure(
     rows[:, columns] = controlled(table[:, columns], control, evidence.batches.split)
     flags = np.concatenate([each.ravel() for each in reciprocal])
     half = half_widths(rows, sizes, reciprocal=flags)
+    ends = [0, *accumulate(math.prod(shape) for shape in shapes)]
 
     def unpacked(row: Floats) -> list[Floats]:
-        ends = np.cumsum([math.prod(shape) for shape in shapes])
-        cells = np.split(row, ends[:-1])
-        return [cell.reshape(shape) for cell, shape in zip(cells, shapes, strict=True)]
+        return [
+            row[first:end].reshape(shape)
+            for (first, end), shape in zip(pairwise(ends), shapes, strict=True)
+        ]
 
-    with np.errstate(invalid="ignore", divide="ignore"):
-        ratios = unpacked((half_widths(plain, sizes, reciprocal=flags) / half) ** 2)
-    gains = {
-        "mean_response_time": float(ratios[0][-1, 0]),
-        "weighted_mean_response_time": float(ratios[3][0]),
-    }
+    gains = {}
+    if control is not None:
+        both = [ends[1] - len(METRICS), ends[3]]  # of all jobs, and the weighted one
+        with np.errstate(invalid="ignore", divide="ignore"):
+            wider = half_widths(plain[:, both], sizes, reciprocal=True) / half[both]
+        gains = dict(zip(GAINS, np.square(wider).tolist(), strict=True))
     mean, std, rate, overall, phase, phase_std = unpacked(rows[0])
     halves = unpacked(half)
     mean_half, std_half, rate_half, overall_half, phase_half, phase_std_half = halves
@@ -180,6 +184,6 @@ def measure(
         "classes": tuple(classes[:-1]),
         "overall": classes[-1],
         **dict(zip(OVERALL, estimates(overall, overall_half), strict=True)),
-        "gains": gains if control is not None else {},
+        "gains": gains,
         "phases": tuple(phases) if status is not Status.UNSTABLE else (),
     }
