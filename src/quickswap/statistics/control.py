@@ -64,27 +64,27 @@ def controlled(values: Floats, controls: Floats | None, split: Split) -> Floats:
     parts = len(values) - ends
     if controls is None or parts < FEWEST:
         return values[:ends]
+    m = controls.shape[1]
     with np.errstate(invalid="ignore", divide="ignore"):
         scale = controls[ends:].std(axis=0)
         x = controls / np.where(scale > 0, scale, 1.0)
-        dx = x[ends:] - x[ends:].mean(axis=0)
-        dy = values[ends:] - values[ends:].mean(axis=0)
-    # products of the influences of the parts, of each batch and then of all
-    starts = split.starts
-    xx = np.add.reduceat(dx[:, :, None] * dx[:, None, :], starts, axis=0)
-    with np.errstate(invalid="ignore"):
-        xy = np.add.reduceat(dx[:, :, None] * dy[:, None, :], starts, axis=0)
-        yy = np.add.reduceat(dy * dy, starts, axis=0)
-
-        def but_one(products: Floats) -> Floats:
-            total = products.sum(axis=0)
-            return np.concatenate([total[None], total - products])
-
-        xx, xy, yy = but_one(xx), but_one(xy), but_one(yy)
-        slopes = np.linalg.pinv(xx, rcond=1e-9, hermitian=True) @ xy
+        table = np.concatenate([x, values], axis=1)[ends:]
+        shifts = table - table.sum(axis=0) / parts
+        # products of the influences of the parts, of all of them and with a batch left out
+        pairs = [shifts * shifts[:, [i]] for i in range(m)] + [np.square(shifts[:, m:])]
+        products = np.add.reduceat(np.concatenate(pairs, axis=1), split.starts, axis=0)
+        total = products.sum(axis=0)
+        products = np.concatenate([total[None], total - products])
+        width = table.shape[1]
+        of_controls = products[:, : m * width].reshape(ends, m, width)
+        xx, xy, yy = of_controls[..., :m], of_controls[..., m:], products[:, m * width :]
+        if m == 1:
+            slopes = xy / np.where(xx > 0, xx, 1.0)
+        else:
+            slopes = np.linalg.pinv(xx, rcond=1e-9, hermitian=True) @ xy
         explained = (slopes * xy).sum(axis=1)
-        free = parts - 1 - x.shape[1]
-        shrunk = 1 - x.shape[1] * (yy - explained) / np.where(explained > 0, free * explained, 1.0)
+        free = parts - 1 - m
+        shrunk = 1 - m * (yy - explained) / np.where(explained > 0, free * explained, 1.0)
         slopes *= np.maximum(shrunk, 0.0)[:, None, :]
         found: Floats = values[:ends] - (x[:ends, :, None] * slopes).sum(axis=1)
     return np.where(np.isfinite(found), found, values[:ends])
