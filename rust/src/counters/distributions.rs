@@ -117,3 +117,51 @@ impl Distributions {
         single.chain(iter::once(low..low + counts.len() as u64)).filter(|range| !range.is_empty())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    /// Values counted in each bucket of a metric; 0 is the bucket of the values that count as zero.
+    fn buckets(distributions: &Distributions, metric: usize) -> Vec<u64> {
+        let histogram = distributions.histogram(metric);
+        let (low, counts) = histogram.buckets();
+        let repeated = |bucket: u64, count: u64| (0..count).map(move |_| bucket);
+        let mut found: Vec<u64> = repeated(0, histogram.zeros()).collect();
+        found.extend((low..).zip(counts).flat_map(|(bucket, &count)| repeated(bucket, count)));
+        found.extend(distributions.few(metric).map(|bucket| bucket.unwrap_or(0)));
+        found.sort_unstable();
+        found
+    }
+
+    proptest! {
+        #[test]
+        fn segments_hold_the_same_values_apart_and_merged(
+            segments in prop::collection::vec(
+                prop::collection::vec(prop_oneof![Just(0.0), 0.5f64..2.0, 1e3f64..1e6], 0..2 * FEW), 1..5),
+        ) {
+            let scale = Scale::new(6);
+            let places = |values: &[f64]| {
+                let mut places: Vec<u64> = values.iter().map(|&value| u64::from(scale.place(value))).collect();
+                places.sort_unstable();
+                places
+            };
+            let (mut current, mut merged) = (Distributions::default(), Distributions::default());
+            for values in &segments {
+                values.iter().for_each(|&value| current.count([value; METRICS.len()], scale));
+                prop_assert_eq!(current.is_empty(), values.is_empty());
+                let ended = current.next_segment();
+                for metric in 0..METRICS.len() {
+                    prop_assert_eq!(buckets(&ended, metric), places(values));
+                    let inside = |bucket: u64| ended.ranges(metric).any(|range| range.contains(&bucket));
+                    prop_assert!(places(values).into_iter().all(|bucket| bucket == 0 || inside(bucket)));
+                }
+                merged.merge(ended, scale);
+            }
+            for metric in 0..METRICS.len() {
+                prop_assert_eq!(buckets(&merged, metric), places(&segments.concat()));
+            }
+        }
+    }
+}

@@ -16,8 +16,8 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import stdtrit
 
+from quickswap.engine._core import student_t
 from quickswap.statistics.estimates import CONFIDENCE, Estimate
 
 __all__ = ["Pieces"]
@@ -97,7 +97,7 @@ class Pieces:
         with np.errstate(invalid="ignore", divide="ignore"):
             mean = np.where(valid, rest, 0.0).sum(axis=0) / seen
             square = np.square(np.where(valid, rest - mean, 0.0)).sum(axis=0) / (seen - 1)
-        width = stdtrit(pieces - 1, (1 + CONFIDENCE) / 2) * math.sqrt(pieces / (pieces - 1))
+        width = student_t(pieces - 1, (1 + CONFIDENCE) / 2) * math.sqrt(pieces / (pieces - 1))
         out: Floats = np.where(seen > DRAWS / 2, width * np.sqrt(square), math.nan)
         return out
 

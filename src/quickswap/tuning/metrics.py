@@ -13,8 +13,8 @@ from contextlib import suppress
 from functools import cached_property
 
 import numpy as np
-from scipy.special import stdtrit
 
+from quickswap.engine._core import student_t
 from quickswap.errors import ModelError, UnstableError
 from quickswap.model.distributions import Exponential
 from quickswap.model.system import System
@@ -161,7 +161,7 @@ def _over_seeds(values: Floats, confidence: float) -> Estimate:
     """Return the mean over independent runs."""
     number = len(values)
     error = float(values.std(ddof=1)) / math.sqrt(number)
-    half = float(stdtrit(number - 1, (1 + confidence) / 2)) * error
+    half = student_t(number - 1, (1 + confidence) / 2) * error
     return Estimate(float(values.mean()), half)
 
 

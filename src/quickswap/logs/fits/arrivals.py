@@ -9,8 +9,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 import polars as pl
-from scipy.special import stdtrit
 
+from quickswap.engine._core import student_t
 from quickswap.logs.fits.sample import Floats
 from quickswap.logs.joblog import JobLog
 from quickswap.logs.times import HOUR
@@ -153,4 +153,4 @@ def _mean(values: Floats, day: npt.NDArray[np.int_]) -> Estimate:
         return Estimate(mean, math.nan)
     off = np.bincount(at, values - mean)  # per day; partial days have less weight
     error = math.sqrt(float(np.square(off).sum()) * n / (n - 1)) / len(values)
-    return Estimate(mean, float(stdtrit(n - 1, LEVEL)) * error)
+    return Estimate(mean, student_t(n - 1, LEVEL) * error)
