@@ -52,41 +52,21 @@ impl Table {
         }
     }
 
-    /// Cumulates the counts.
-    fn cumulate(&self) -> Cumulated {
-        let mut counts = vec![0; self.width];
-        for row in self.counts.chunks_exact(self.width) {
-            counts.iter_mut().zip(row).for_each(|(sum, count)| *sum += count);
+    /// Turns counts into cumulated counts, and returns those of all batches together.
+    fn cumulate(&mut self) -> Vec<u64> {
+        let mut whole = vec![0; self.width];
+        for row in self.counts.chunks_exact_mut(self.width) {
+            let mut total = 0;
+            for (count, sum) in row.iter_mut().zip(&mut whole) {
+                total += *count;
+                *count = total;
+                *sum += total;
+            }
         }
-        let places: Vec<usize> = (0..self.width).filter(|&place| counts[place] > 0).collect();
-        let upto = |row: &[u64]| {
-            let sums = places.iter().scan(0, |total, &place| {
-                *total += row[place];
-                Some(*total)
-            });
-            sums.collect()
-        };
-        let (whole, parts) = (upto(&counts), self.counts.chunks_exact(self.width).map(upto).collect());
-        Cumulated { low: self.low, counts, places, whole, parts }
+        whole
     }
-}
 
-/// A distribution in batches: its counts, and the cumulated counts of the buckets that hold values, few of them if the
-/// jobs are few.
-struct Cumulated {
-    low: u64,
-    /// Of all batches together, the zeros first.
-    counts: Vec<u64>,
-    /// Places of the positive ones.
-    places: Vec<usize>,
-    /// Cumulated counts there, of all batches together.
-    whole: Vec<u64>,
-    /// The same of each batch.
-    parts: Vec<Vec<u64>>,
-}
-
-impl Cumulated {
-    /// Edges of the bucket at a place; the zeros are at 0.
+    /// Edges of the bucket at a place of a row; the zeros are at 0.
     fn edges(&self, place: usize, scale: Scale) -> (f64, f64) {
         let edge = |place: usize| f64::from_bits((self.low + place as u64) << scale.shift());
         (edge(place - 1), edge(place))
@@ -94,26 +74,25 @@ impl Cumulated {
 
     /// The quantile of a level from cumulated counts, linear inside a bucket, and its place; NaN without values.
     fn quantile(&self, upto: impl Fn(usize) -> u64, level: f64, scale: Scale) -> (f64, usize) {
-        let total = self.places.len().checked_sub(1).map_or(0, &upto) as f64;
+        let total = upto(self.width - 1) as f64;
         if total == 0.0 {
             return (f64::NAN, 0);
         }
         let target = total * level;
-        let (mut at, mut end) = (0, self.places.len() - 1);
-        while at < end {
-            let middle = usize::midpoint(at, end);
+        let (mut place, mut end) = (0, self.width - 1);
+        while place < end {
+            let middle = usize::midpoint(place, end);
             if (upto(middle) as f64) < target {
-                at = middle + 1;
+                place = middle + 1;
             } else {
                 end = middle;
             }
         }
-        let place = self.places[at];
         if place == 0 {
             return (0.0, 0);
         }
-        let before = at.checked_sub(1).map_or(0, &upto) as f64;
-        let share = (target - before) / (upto(at) as f64 - before);
+        let before = upto(place - 1) as f64;
+        let share = (target - before) / (upto(place) as f64 - before);
         let (left, right) = self.edges(place, scale);
         (left + share * (right - left), place)
     }
@@ -122,13 +101,13 @@ impl Cumulated {
     /// neighbours the density is smooth, and the line is right; where a single value fills it, that value may be anywhere
     /// between its edges. So it is the distance to the farther edge, times the relative difference to the neighbours, at
     /// most 1.
-    fn error(&self, (value, place): (f64, usize), scale: Scale) -> f64 {
+    fn error(&self, whole: &[u64], (value, place): (f64, usize), scale: Scale) -> f64 {
         if place == 0 {
             return 0.0;
         }
-        let inside = self.counts[place] as f64;
-        let below = if place > 1 { self.counts[place - 1] as f64 } else { 0.0 };
-        let beyond = self.counts.get(place + 1).map_or(0.0, |&next| next as f64);
+        let inside = (whole[place] - whole[place - 1]) as f64;
+        let below = if place > 1 { (whole[place - 1] - whole[place - 2]) as f64 } else { 0.0 };
+        let beyond = whole.get(place + 1).map_or(0.0, |&next| (next - whole[place]) as f64);
         let uneven = (inside - beyond).abs().max((inside - below).abs()) / inside;
         let (left, right) = self.edges(place, scale);
         uneven.min(1.0) * (value - left).max(right - value)
@@ -163,23 +142,23 @@ impl Quantiles {
                     let (zeros, counts) = table.batch(batch).split_at(1);
                     all.add(batch, zeros[0], low, counts);
                 }
-                found.put(&table, (position * METRICS.len() + metric) * levels.len(), levels, scale);
+                found.put(table, (position * METRICS.len() + metric) * levels.len(), levels, scale);
             }
-            found.put(&all, (classes.len() * METRICS.len() + metric) * levels.len(), levels, scale);
+            found.put(all, (classes.len() * METRICS.len() + metric) * levels.len(), levels, scale);
         }
         found
     }
 
-    fn put(&mut self, table: &Table, at: usize, levels: &[f64], scale: Scale) {
-        let found = table.cumulate();
+    fn put(&mut self, mut table: Table, at: usize, levels: &[f64], scale: Scale) {
+        let whole = table.cumulate();
         let row = self.errors.len();
         for (at, &level) in (at..).zip(levels) {
-            let quantile = found.quantile(|place| found.whole[place], level, scale);
+            let quantile = table.quantile(|place| whole[place], level, scale);
             self.values[at] = quantile.0;
-            self.errors[at] = found.error(quantile, scale);
-            for (batch, left_out) in found.parts.iter().enumerate() {
-                let rest = |place: usize| found.whole[place] - left_out[place];
-                self.values[(1 + batch) * row + at] = found.quantile(rest, level, scale).0;
+            self.errors[at] = table.error(&whole, quantile, scale);
+            for (batch, left_out) in table.counts.chunks_exact(table.width).enumerate() {
+                let rest = |place: usize| whole[place] - left_out[place];
+                self.values[(1 + batch) * row + at] = table.quantile(rest, level, scale).0;
             }
         }
     }
