@@ -229,7 +229,8 @@ def same_distribution_rate(
 
     unit = math.gcd(*needs)
     k = servers // unit
-    p = np.bincount(np.array(needs) // unit, shares, k + 1)
+    p = np.zeros(k + 1)
+    np.add.at(p, np.array(needs) // unit, shares)
     sums = np.arange(k + 1)
     size = 1 << (2 * k - 1).bit_length()  # no cyclic convolution from there on
     transforms = np.fft.rfft(sums * p, size) * np.fft.rfft(_renewals(p[:k]), size)
