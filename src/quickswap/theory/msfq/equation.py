@@ -38,7 +38,8 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import solve_triangular
+from scipy.fft import dct
+from scipy.linalg import solve, solve_triangular
 
 from quickswap.theory.msfq.transforms import LightVisits, OnDemand, Transforms, products
 from quickswap.theory.residuals import check_residual
@@ -61,6 +62,8 @@ SMALLEST = 1e-140
 """Smallest radius; it is about 1 over the number of light jobs at the start of a visit."""
 BLOCK = 512
 """Points, or unknowns, handled at once, so memory and cache hold their arrays."""
+FEWEST = 64
+"""Intervals between the nodes to begin with, where orbits are interpolated."""
 DIGITS = 14
 """Decimal digits to which sums are carried."""
 SOLVER = "the exact solution of MSFQ"
@@ -94,6 +97,41 @@ class Unknowns:
     def pairs(self) -> float:
         """E[N(N-1)] = Pi''(1)."""
         return float(2 * self.series[1]) / self.radius / self.radius
+
+
+@dataclass(frozen=True)
+class _Circle:
+    """Pi at points of a circle: an affine function of the unknowns.
+
+    Attributes:
+        constant: one per point.
+        parts: the factors of the unknowns, one row per unknown, except what `nodes` adds.
+        basis: the factor of each node's value in the values at all points, one row per node.
+        nodes: the values that the unknowns add at the nodes, one row per unknown.
+    """
+
+    constant: Complex
+    parts: Complex
+    basis: Complex
+    nodes: Complex
+
+    def at(self, unknowns: Floats) -> Complex:
+        """Return Pi at the points."""
+        return self.constant + unknowns @ self.parts + (unknowns @ self.nodes) @ self.basis
+
+    def coefficients(self, points: int, columns: int) -> Floats:
+        """Return the first coefficients of the factors by powers of z, one row per unknown."""
+        result = np.empty((len(self.parts), len(self.parts)))
+        result[:, columns:] = 0
+        real, imaginary = (
+            np.fft.irfft(turn * self.basis, points)[:, :columns] for turn in (1, 1j)
+        )
+        for first in range(0, len(result), BLOCK):
+            here = slice(first, first + BLOCK)
+            result[here, :columns] = np.fft.irfft(self.parts[here], points)[:, :columns]
+            nodes = self.nodes[here]
+            result[here, :columns] += nodes.real @ real + nodes.imag @ imaginary
+        return result
 
 
 class Equation:
@@ -188,15 +226,7 @@ class Equation:
         """Add to `parts` the factors of the unknowns, and return the constants; see `affine`."""
         factor = np.ones_like(delta)  # the product of f along the orbit
         while np.max(np.abs(delta)) > self.radius / 2:
-            visit = self.visits.at(delta)
-            small = np.abs(1 - visit.w) < least
-            if small.any():
-                visit = self._finish(visit, small, factor, parts)
-            missing, r = self._step(visit)
-            parts[: self.k] += factor * r
-            if visit.unmet is not None:
-                parts[-1] += factor * visit.unmet
-            factor, delta = factor * (1 - missing), visit.w
+            factor, delta = self._advance(delta, factor, parts, least)
         # The same in powers of t: r_n is a series, and the sum of factor t^m along the orbit is all
         # that it needs. r_n(1) = 0, as f(1) = w(1) = 1.
         sums = np.zeros((ORDER, len(delta)), dtype=complex)
@@ -213,6 +243,61 @@ class Equation:
         if self._e is not None:
             parts[-1] += self._e[1:] @ sums
         return np.asarray(factor * (1 + self._limit @ powers))
+
+    def _advance(
+        self, delta: Complex, factor: Complex, parts: Complex, least: float
+    ) -> tuple[Complex, Complex]:
+        """Add one step of the orbits at `delta` to `parts`; return the factor and the next delta.
+
+        Orbits that the direct sum ends continue with the factor 0.
+        """
+        visit = self.visits.at(delta)
+        small = np.abs(1 - visit.w) < least
+        if small.any():
+            visit = self._finish(visit, small, factor, parts)
+        missing, r = self._step(visit)
+        r *= factor
+        parts[: self.k] += r
+        if visit.unmet is not None:
+            parts[-1] += factor * visit.unmet
+        return factor * (1 - missing), visit.w
+
+    def _on_circle(self, radius: float, points: int, columns: int, least: float) -> _Circle:
+        """Return Pi at `points` points of the circle |z| = radius, as an affine function.
+
+        After one step the rest of the orbits varies little along the circle: it is computed at a
+        few nodes, between which a polynomial interpolates. With z = radius exp(-i a), all functions
+        are analytic up to |z| = 1, at the distance `scale` from the circle, and vary most near
+        a = 0. So the nodes are Chebyshev points in asinh(a / scale). Their number is doubled until
+        the coefficients of all polynomials are negligible; where that takes too many of them, the
+        orbits of all points are summed.
+        """
+        angles = 2 * np.pi * np.arange(points // 2 + 1) / points
+        delta = 1 - radius * np.exp(-1j * angles)
+        parts = np.zeros((columns + self.visits.unmet, len(delta)), dtype=complex)
+        factor = np.zeros_like(delta)
+        count = FEWEST
+        if 4 * count > len(delta):
+            return _Circle(*self.affine(delta, columns, least), *_no_nodes(parts))
+        for first in range(0, len(delta), BLOCK):
+            here = slice(first, first + BLOCK)
+            one = np.ones_like(delta[here])
+            factor[here], _ = self._advance(delta[here], one, parts[:, here], least)
+        going = np.flatnonzero(factor)
+        last, scale = angles[going[-1]], -math.log(radius)
+        width = math.asinh(last / scale)
+        while 4 * count <= len(delta):
+            at = (1 - np.cos(np.pi * np.arange(count + 1) / count)) / 2
+            turned = radius * np.exp(-1j * scale * np.sinh(width * at))
+            known, rest = self.affine(self.visits.step(1 - turned), columns, least)
+            if _resolved(rest):
+                basis = np.zeros((count + 1, len(delta)), dtype=complex)
+                basis[:, going] = _interpolation(np.arcsinh(angles[going] / scale) / width, at)
+                basis *= factor
+                return _Circle(known @ basis, parts, basis, rest)
+            count *= 2
+        constant, parts = self.affine(delta, columns, least)
+        return _Circle(constant, parts, *_no_nodes(parts))
 
     def _finish(
         self, visit: Transforms, small: NDArray[np.bool_], factor: Complex, parts: Complex
@@ -243,24 +328,19 @@ class Equation:
         """
         points, columns, least = self._sizes()
         radius = 10 ** (-(DIGITS - 1) / points)
-        circle = radius * np.exp(-2j * np.pi * np.arange(points // 2 + 1) / points)
-        constant, parts = self.affine(1 - circle, columns, least)
+        circle = self._on_circle(radius, points, columns, least)
         scale = radius ** np.arange(columns)  # unknown: pi_n radius^n
-        known = np.fft.irfft(constant, points)[:columns]
-        size = len(parts)
-        matrix = np.zeros((size, size))  # transposed: a row for each unknown
-        for first in range(0, size, BLOCK):
-            here = slice(first, first + BLOCK)
-            matrix[here, :columns] = np.fft.irfft(parts[here], points)[:, :columns]
+        known = np.fft.irfft(circle.constant, points)[:columns]
+        matrix = circle.coefficients(points, columns)  # transposed: a row for each unknown
         if isinstance(self.visits, OnDemand):
             matrix[:, -1], value = self._unmet_row(self.visits, columns, least)
             known, scale = np.append(known, value), np.append(scale, 1.0)
         matrix /= -scale[:, None]
-        matrix[np.diag_indices(size)] += 1
-        answer = np.linalg.solve(matrix.T, known) / scale
+        matrix[np.diag_indices(len(matrix))] += 1
+        answer = solve(matrix.T, known, overwrite_a=True, check_finite=False) / scale
         unmet = float(answer[-1]) if self.visits.unmet else 0.0
         # r^-n amplifies rounding errors, up to 10^(DIGITS - 1) times: the last eighth is left out
-        pi = np.fft.irfft(constant + answer @ parts, points)[: points * 7 // 8]
+        pi = np.fft.irfft(circle.at(answer), points)[: points * 7 // 8]
         pi = pi / radius ** np.arange(len(pi))
         self._check(pi, answer, radius, least)
         series = self._first + self._r[:, 1:].T @ pi[: self.k]
@@ -348,6 +428,38 @@ class Equation:
             constant, parts = self.affine(delta[~close], self.k)
             result[~close] = 1 - (constant + factors @ parts)
         return result
+
+
+def _no_nodes(parts: Complex) -> tuple[Complex, Complex]:
+    """Return the `basis` and `nodes` of a circle whose `parts` are complete."""
+    rows, points = parts.shape
+    return np.zeros((0, points), dtype=complex), np.zeros((rows, 0), dtype=complex)
+
+
+def _resolved(values: Complex) -> bool:
+    """Return whether polynomials through values at Chebyshev points have converged.
+
+    Each row is one polynomial. Its last coefficients show the error of the interpolation.
+    """
+    tail = np.abs(dct(values, type=1, axis=1) / values.shape[1])[:, -values.shape[1] // 8 :]
+    return bool(tail.max() <= 10**-DIGITS * max(1.0, np.abs(values).max()))
+
+
+def _interpolation(where: Floats, nodes: Floats) -> Floats:
+    """Return the Lagrange polynomials of Chebyshev points, one row per node, at `where`.
+
+    This is the second barycentric formula (Berrut, Trefethen, SIAM Review 46, 2004, section 5).
+    """
+    weights = (-1.0) ** np.arange(len(nodes))
+    weights[[0, -1]] /= 2
+    gap = where - nodes[:, None]
+    exact = gap == 0
+    with np.errstate(divide="ignore", invalid="ignore"):
+        rows = weights[:, None] / gap
+        rows /= rows.sum(axis=0)
+    hit = exact.any(axis=0)
+    rows[:, hit] = exact[:, hit]
+    return np.asarray(rows)
 
 
 def _floor(k: int, least: float) -> float:
