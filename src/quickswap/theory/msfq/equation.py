@@ -60,7 +60,7 @@ FEWER = 1e-6
 """The same once it is known."""
 SMALLEST = 1e-140
 """Smallest radius; it is about 1 over the number of light jobs at the start of a visit."""
-BLOCK = 512
+BLOCK = 256
 """Points, or unknowns, handled at once, so memory and cache hold their arrays."""
 FEWEST = 64
 """Intervals between the nodes to begin with, where orbits are interpolated."""
@@ -123,9 +123,7 @@ class _Circle:
         """Return the first coefficients of the factors by powers of z, one row per unknown."""
         result = np.empty((len(self.parts), len(self.parts)))
         result[:, columns:] = 0
-        real, imaginary = (
-            np.fft.irfft(turn * self.basis, points)[:, :columns] for turn in (1, 1j)
-        )
+        real, imaginary = (np.fft.irfft(turn * self.basis, points)[:, :columns] for turn in (1, 1j))
         for first in range(0, len(result), BLOCK):
             here = slice(first, first + BLOCK)
             result[here, :columns] = np.fft.irfft(self.parts[here], points)[:, :columns]
@@ -196,12 +194,16 @@ class Equation:
     def _step(self, visit: Transforms) -> tuple[Any, Any]:
         """Return 1 - f, and r_n in row n, for n < k.
 
-        With c the complement of w^(k-1-n), f w^n = (1 - upper) / (1 - c), so
-        1 - f w^n = (upper - c) / (1 - c), and r_n = g_n - f w^n = (1 - f w^n) - (1 - g_n).
+        With c the complement of w^(k-1-n), f w^n = (1 - upper) / (1 - c).
         """
-        powers = np.zeros_like(visit.low)  # complements of w^(k-1-n)
-        powers[:-1] = products(np.broadcast_to(visit.w, powers[:-1].shape))[::-1]
-        missing = (visit.upper - powers) / (1 - powers)
+        missing = np.empty_like(visit.low)  # first c
+        missing[-1] = 0
+        for n in range(self.k - 2, -1, -1):
+            np.multiply(missing[n + 1], 1 - visit.w, out=missing[n])
+            missing[n] += visit.w
+        rest = 1 - missing
+        np.subtract(visit.upper, missing, out=missing)
+        missing /= rest
         return missing[0], missing - visit.low
 
     def affine(self, delta: Complex, columns: int, least: float = 0.0) -> tuple[Complex, Complex]:

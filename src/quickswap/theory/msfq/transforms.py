@@ -26,7 +26,6 @@ from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-from scipy.linalg import solve_banded
 
 from quickswap.theory.conditions import OneOrAll
 
@@ -44,7 +43,7 @@ SMALL = 20_000
 
 def both(a: Any, b: Any) -> Any:
     """Return the complement of a product: 1 - (1 - a)(1 - b)."""
-    return a + b - a * b
+    return a * (1 - b) + b
 
 
 def products(factors: Array) -> Array:
@@ -172,12 +171,13 @@ class LightVisits(ABC):
     def drains(self, s: Any) -> Array:
         """Return the complements of d_u(s), the drain of u light jobs: row u, for 0 <= u <= l.
 
-        d_u(s) is the product over j <= u of j m1 / (j m1 + s) (the paper, lemma lem:h4).
+        d_u(s) is the product over j <= u of j m1 / (j m1 + s) (the paper, lemma lem:h4). For
+        complements x_u this reads x_u = (s + u m1 x_{u-1}) / (s + u m1).
         """
         rows = np.zeros((self.threshold + 1, *np.shape(s)), dtype=np.result_type(s, float))
-        rates = self.model.m1 * np.arange(1, self.threshold + 1)
-        rates = rates.reshape(-1, *(1 for _ in np.shape(s)))
-        rows[1:] = products(s / (rates + s))
+        for u in range(1, self.threshold + 1):
+            rate = u * self.model.m1
+            rows[u] = (s + rate * rows[u - 1]) / (s + rate)
         return rows
 
     def descents(self, passages: Array, end: Array) -> Array:
@@ -271,13 +271,16 @@ class OnDemand(LightVisits):
         self.met_above = self.descents(self.met, np.array(0.0))
         self.unmet_above = float(1 - self.met_above[-1] if threshold < k else 1 / (1 - self.met[k]))
         self.next = min(threshold + 1, k)
-        level = np.arange(threshold + 1)
-        # the matrix of `until_met`, from which x_{l+1} = above + h_{l+1}(lk) x_l is eliminated
-        self._band = np.zeros((3, threshold + 1))
-        self._band[0, 1:] = -model.l1
-        self._band[1] = model.l1 + level * model.m1 + model.lk
-        self._band[1, -1] -= model.l1 * (1 - self.met[self.next])
-        self._band[2, :-1] = -level[1:] * model.m1
+        # Elimination of x_0 ... x_{j-1} from equation j of `until_met` leaves l1 + excess_j as the
+        # factor of x_j, where excess_j = lk + j m1 excess_{j-1} / (l1 + excess_{j-1}), the row
+        # sum; from the last equation, x_{l+1} = above + h_{l+1}(lk) x_l as well. All terms are
+        # positive.
+        excess, self._down, self._pivots = 0.0, np.zeros(threshold + 1), np.zeros(threshold + 1)
+        for j in range(threshold + 1):
+            self._down[j] = j * model.m1 / self._pivots[j - 1] if j else 0.0
+            excess = model.lk + self._down[j] * excess
+            self._pivots[j] = model.l1 + excess
+        self._pivots[-1] = model.l1 * self.met[self.next] + excess
 
     def until_met(self, rates: Array, above: Any) -> Array:
         """Solve `(l1 + j m1 + lk) x_j = rates_j + j m1 x_{j-1} + l1 x_{j+1}` for j <= l.
@@ -286,9 +289,13 @@ class OnDemand(LightVisits):
             rates: a row for each j up to l.
             above: `x_{l+1} = above + h_{l+1}(lk) x_l`.
         """
-        rates = np.array(rates)
-        rates[-1] += self.model.l1 * above
-        return np.asarray(solve_banded((1, 1), self._band, rates, check_finite=False))
+        rows = np.array(rates)
+        for j in range(1, len(rows)):
+            rows[j] += self._down[j] * rows[j - 1]
+        rows[-1] = (rows[-1] + self.model.l1 * above) / self._pivots[-1]
+        for j in range(len(rows) - 2, -1, -1):
+            rows[j] = (rows[j] + self.model.l1 * rows[j + 1]) / self._pivots[j]
+        return rows
 
     def until_end(self, passages: Array, end: Array) -> Array:
         """Return P(A) - E[exp(-s t); A], where A: a heavy job arrives on the descent from n to l.
