@@ -46,7 +46,12 @@ impl Heads {
         self.keys[class as usize] = key;
         let mut node = (class as usize + self.size) >> 1;
         while node > 0 {
-            self.winner[node] = self.older(self.at(2 * node), self.at(2 * node + 1));
+            let before = self.winner[node];
+            let winner = self.older(self.at(2 * node), self.at(2 * node + 1));
+            self.winner[node] = winner;
+            if winner == before && winner != class {
+                break; // neither the winner nor its key has changed, here and above
+            }
             node >>= 1;
         }
     }

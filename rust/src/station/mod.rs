@@ -229,6 +229,10 @@ impl Station {
     /// The class of the oldest waiting job among those that fit. Needs the order of the heads.
     #[inline]
     pub fn oldest_fitting(&self) -> Option<u32> {
+        // mostly none fits, which `open` shows at once
+        if !self.some_fit() {
+            return None;
+        }
         self.heads.oldest(0, self.classes_fitting())
     }
 
