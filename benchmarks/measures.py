@@ -139,6 +139,7 @@ def growth(effort: Effort) -> Iterator[Row]:
         ("k = 2^20 / k = 32, light jobs of need 1", adaptive, plain, wide, None),
         ("2,000 classes / 2 classes", msf, few, many, 4.0),
         ("2,000 classes / 2 classes", adaptive, few, many, 4.0),
+        ("2,000 classes / 2 classes", "first-fit", few, many, 4.0),
     ):
         for engine in LIMITS:
             small, large = (
@@ -235,6 +236,31 @@ def short_runs(repeats: int) -> Iterator[Row]:
             times["outside_s"].append(times["whole_s"][-1] - TimedCore.seconds)
     what = "time outside the core / whole, 100,000 jobs of borg-b"
     yield ratio(what, 0.25, times, "outside_s", "whole_s")
+
+
+SOLUTION = """
+import json, resource, sys, time, quickswap as qs
+from quickswap.theory import msfq
+k = int(sys.argv[1])
+msfq.exact("one-or-all:rate=7")  # the first one loads libraries
+begin = time.perf_counter()
+msfq.exact(qs.load(f"one-or-all:k={k}").with_load(0.9), k - 1)
+seconds = time.perf_counter() - begin
+unit = 1 if sys.platform == "darwin" else 1024  # bytes or KiB
+peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit
+print(json.dumps({"seconds": seconds, "peak_mb": peak / 1e6}))
+"""
+
+
+def solutions(limits: dict[int, float]) -> Iterator[Row]:
+    """Seconds of the exact solution of MSFQ, by servers, and its peak memory."""
+    for servers, limit in limits.items():
+        command = [sys.executable, "-c", SOLUTION, str(servers)]
+        line = subprocess.run(command, check=True, stdout=subprocess.PIPE).stdout
+        detail = json.loads(line)
+        title = f"exact solution of MSFQ, k = {servers:,}"
+        yield Row(title, detail["seconds"], "s", limit, detail)
+        yield Row(f"peak memory, {title}", detail["peak_mb"], "MB", 1000.0, detail)
 
 
 LONG_RUN = """

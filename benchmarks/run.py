@@ -15,7 +15,7 @@ from dataclasses import asdict
 from itertools import chain
 from pathlib import Path
 
-from measures import Effort, Row, against_bare, growth, memory, short_runs, threads
+from measures import Effort, Row, against_bare, growth, memory, short_runs, solutions, threads
 from precision import WHAT, to_one_percent
 from reading import reading
 from replaying import replaying
@@ -50,9 +50,9 @@ def measured(quick: bool, long: bool) -> Iterator[Row]:
     replays = replaying(0.01, 1) if quick else replaying(1, 5)
     short = short_runs(3 if quick else 200)
     precise = to_one_percent(1, shrink=20) if quick else to_one_percent(7)
-    rows = chain(
-        against_bare(bursts), growth(runs), threads(long_runs), short, logs, replays, precise
-    )
+    solved = solutions({64: 0.5} if quick else {1024: 0.5, 4096: 10.0})
+    speed = chain(against_bare(bursts), growth(runs), threads(long_runs), short)
+    rows = chain(speed, solved, logs, replays, precise)
     return chain(rows, memory(10**9)) if long else rows
 
 

@@ -49,10 +49,16 @@ def test_at_threshold_0_both_drains_are_msf(k: int, load: float, heavy_mean: flo
 
 
 def test_without_heavies_it_is_an_mmk_queue_on_demand_only() -> None:
-    system = rates(4, 3.0, 1e-9)
-    light = msfq.exact(system, 3).classes[1].mean_response_time
-    assert light == pytest.approx(1.5094339623, abs=1e-8)
-    assert msfq.exact(system, 3, "always").classes[1].mean_response_time > 1.6
+    """What rare heavy jobs add is proportional to their rate."""
+    alone = 80 / 53  # M/M/4 at load 3/4
+    for threshold in (2, 3, 4):
+        rarest, rare = (
+            msfq.exact(rates(4, 3.0, heavy), threshold).classes[1].mean_response_time
+            for heavy in (1e-9, 1e-8)
+        )
+        assert rarest == pytest.approx(alone, abs=2e-8)
+        assert rare - alone == pytest.approx(10 * (rarest - alone), rel=1e-3)
+    assert msfq.exact(rates(4, 3.0, 1e-9), 3, "always").classes[1].mean_response_time > 1.6
 
 
 @pytest.mark.parametrize("drain", DRAINS)
@@ -226,3 +232,21 @@ def test_large_systems_are_solved_in_blocks_with_the_same_result(
     monkeypatch.setattr(equation, "BLOCK", 7)
     monkeypatch.setattr(transforms, "SMALL", 0)
     assert msfq.exact(system, 40, drain).mean_response_time == pytest.approx(whole, rel=1e-12)
+
+
+@pytest.mark.parametrize("drain", DRAINS)
+@pytest.mark.parametrize("share", [0.1, 0.5, 0.9])
+def test_interpolated_orbits_agree_with_sums_over_all_points(
+    drain: str, share: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from quickswap.theory.msfq import equation
+
+    k = 256
+    for load in (0.1, 0.9, 0.99):
+        system = rates(k, k * load * share, load * (1 - share))
+        found = msfq.exact(system, k // 2, drain)
+        with monkeypatch.context() as patch:
+            patch.setattr(equation, "FEWEST", 10**9)
+            direct = msfq.exact(system, k // 2, drain)
+        for one, other in zip(found.classes, direct.classes, strict=True):
+            assert one.mean_response_time == pytest.approx(other.mean_response_time, rel=1e-10)
