@@ -19,8 +19,8 @@ sum_{n<k} pi_n r_n + Q e,
     Pi(z_0) = f(z_0) ... f(z_i) Pi(z_{i+1}) + sum_{j<=i} f(z_0) ... f(z_{j-1}) rest(z_j).
 
 The coefficients 0 ... k-1 of Pi, computed from values on a circle by a fast Fourier transform, are
-the unknowns themselves: a linear system. Only the first step of the orbits is computed at all points
-of the circle. What follows it is smooth along the circle, and is interpolated between few nodes.
+the unknowns themselves: a linear system. Only the first step of the orbits is computed at all
+points of the circle; what follows it is smooth along the circle and interpolated between a few.
 
 Near 1 all functions are power series in t = (1 - z) / radius, computed from values on a small
 circle. Once the orbit is in that circle only powers of t are summed; once it shrinks in proportion,
