@@ -25,7 +25,7 @@ pub fn half_widths(values: &[f64], sizes: &[usize], level: f64, reciprocal: &[bo
         return vec![f64::NAN; columns];
     }
     let count = batches as f64;
-    // whether the next batch is of the same replication
+    // whether the next batch belongs to the same replication
     let mut joined = vec![true; batches];
     let mut end = 0;
     for size in sizes {
