@@ -88,7 +88,14 @@ def per_event(system: qs.System, policy: str, jobs: int, engine: str) -> Timer:
 
     def timer(seed: int) -> float:
         result = qs.simulate(
-            system, policy, jobs=jobs, seed=seed, engine=engine, replications=1, threads=1
+            system,
+            policy,
+            jobs=jobs,
+            seed=seed,
+            engine=engine,
+            replications=1,
+            threads=1,
+            max_in_system=100_000_000,  # k = 2^20 light jobs and more
         )
         return result.seconds / result.events * 1e9
 
@@ -136,7 +143,7 @@ def growth(effort: Effort) -> Iterator[Row]:
     for what, policy, before, after, limit in (
         ("k = 2^20 / k = 32, needs in proportion", msf, plain, scaled, 2.0),
         ("k = 2^20 / k = 32, needs in proportion", adaptive, plain, scaled, 2.0),
-        ("k = 2^20 / k = 32, light jobs of need 1", adaptive, plain, wide, None),
+        ("k = 2^20 / k = 32, light jobs of need 1", adaptive, plain, wide, 2.5),
         ("2,000 classes / 2 classes", msf, few, many, 4.0),
         ("2,000 classes / 2 classes", adaptive, few, many, 4.0),
         ("2,000 classes / 2 classes", "first-fit", few, many, 4.0),

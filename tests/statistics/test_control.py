@@ -41,7 +41,7 @@ class TestRegression:
         assert other.half_width == pytest.approx(one.half_width)
 
     def test_intervals_cover_and_a_control_that_explains_nothing_does_no_harm(self) -> None:
-        draw, runs = np.random.default_rng(3), 500
+        draw, runs = np.random.default_rng(3), 300
         for slope, narrower in ((0.0, 0.97), (1.0, 1.3), (4.0, 3.5)):
             hits, ratios, gaps = 0, [], []
             for _ in range(runs):
@@ -51,7 +51,7 @@ class TestRegression:
                 hits += found.low <= 0 <= found.high
                 ratios.append(plain.half_width / found.half_width)
                 gaps.append((plain.value, found.value))
-            assert 0.925 <= hits / runs <= 0.98
+            assert 0.92 <= hits / runs <= 0.985
             assert np.median(ratios) > narrower
             variance = np.var(gaps, axis=0)
             assert variance[1] < variance[0] * 1.06
@@ -77,10 +77,10 @@ class TestRegression:
 
 
 GAINS = [
-    ("one-or-all:load=0.77", "msfq", {"jobs": 200_000}, 9.0, 9.0),
-    ("one-or-all:load=0.9", "msfq", {"jobs": 600_000}, 15.0, 15.0),
-    ("four-class:load=0.8", "adaptive-quickswap", {"jobs": 100_000}, 3.0, 4.5),
-    ("four-class:load=0.8", "adaptive-quickswap", {"jobs": 100_000, "engine": "events"}, 2.0, 2.0),
+    ("one-or-all:load=0.77", "msfq", {"jobs": 200_000}, 7.0, 7.0),
+    ("one-or-all:load=0.9", "msfq", {"jobs": 500_000}, 12.0, 12.0),
+    ("four-class:load=0.8", "adaptive-quickswap", {"jobs": 100_000}, 2.5, 3.5),
+    ("four-class:load=0.8", "adaptive-quickswap", {"jobs": 50_000, "engine": "events"}, 2.0, 2.0),
 ]
 """Model, policy, settings, and how many times smaller both variances are at least."""
 
@@ -92,7 +92,7 @@ class TestSimulations:
         names = ("mean_response_time", "weighted_mean_response_time")
         values: dict[bool, list[list[float]]] = {True: [], False: []}
         gains = []
-        for seed in range(24):
+        for seed in range(16):
             for plain in (True, False):
                 result = qs.simulate(model, policy, seed=seed, plain_estimates=plain, **settings)
                 values[plain].append([getattr(result, name).value for name in names])
