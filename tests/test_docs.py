@@ -32,7 +32,7 @@ DOCS = ROOT / "docs"
 PAGES = [*sorted(DOCS.glob("*.md")), ROOT / "README.md"]
 JOBS = "8000"
 """Jobs of a command, instead of its own number: enough for a test."""
-BUDGET = "400000"
+BUDGET = "1000000"
 """The same for all simulations of `tune` together."""
 
 
