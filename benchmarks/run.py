@@ -75,7 +75,7 @@ def table(rows: list[Row]) -> str:
     """The rows in Markdown, those of `precision` in a table of their own."""
     precise = [row for row in rows if "plain_s" in row.detail]
     speeds = [cells(row) for row in rows if row not in precise]
-    times = [(row.what, f"{row.detail['plain_s']:.2g} s", f"{row.value:.2g} s") for row in precise]
+    times = [(row.what, f"{row.detail['plain_s']:.3g} s", f"{row.value:.3g} s") for row in precise]
     return "\n\n".join(
         "\n".join("| " + " | ".join(line) + " |" for line in (head, ("---", "---:", "---:"), *body))
         for head, body in (
