@@ -20,6 +20,7 @@ def test_one_page_about_a_one_or_all_system(capsys: pytest.CaptureFixture[str]) 
     assert "approximation as printed" in out
     assert "FCFS" in out
     assert "Best thresholds, exact" in out
+    assert f"{theory.lower_bound(qs.load('one-or-all:k=4,rate=2.5')):.6g} seconds (exact)" in out
 
 
 def test_json_has_the_values_of_the_theory(capsys: pytest.CaptureFixture[str]) -> None:
@@ -35,6 +36,7 @@ def test_json_has_the_values_of_the_theory(capsys: pytest.CaptureFixture[str]) -
     printed = found["MSFQ(3, always)", "approximation as printed"]
     assert printed["error"] == pytest.approx(form / always.mean_response_time - 1)
     assert found["FCFS", "exact"]["mean"] == theory.fcfs.exact(system).mean_response_time
+    assert data["lower_bound"] == theory.lower_bound(system)
     assert data["heavy"]["p99"] == exact.heavy_response_time.percentile(99)
     best = theory.best_threshold(system, "weighted", "always")
     row = next(x for x in data["best"] if (x["drain"], x["metric"]) == ("always", "weighted"))

@@ -43,6 +43,9 @@ class TestSimulate:
         assert str(result.classes[3].mean_response_time) in rows["need 15"]
         assert str(result.overall.response_time.p99) in rows["all"]
         assert rows["utilisation"].endswith(str(result.utilisation))
+        assert rows["waste: weighted mean minus the bound"].endswith(str(result.waste))
+        assert f"{result.lower_bound:.6g} (exact)" in rows["lower bound of the weighted mean"]
+        assert out.count("control variates: ") == bool(result.gains)
         assert f"{result.completed:,} jobs in " in out
         assert result.stop.explanation in out
 
@@ -51,6 +54,7 @@ class TestSimulate:
             *("--jobs", "900", "--precision", ".5", "--seed", "7", "--engine", "events"),
             *("--replications", "3", "--threads", "1", "--warmup", "mser5", "--debug"),
             *("--slowdown-bound", "2", "--max-in-system", "5000", "--allow-unstable"),
+            "--plain-estimates",
         )
         out = good(capsys, "simulate", "four-class", "--load", ".5", *settings, "--json=-")
         inputs = json.loads(out)["inputs"]
@@ -62,6 +66,7 @@ class TestSimulate:
             "replications": 3,
             "warmup": "mser5",
             "slowdown_bound": 2.0,
+            "plain_estimates": True,
             "max_in_system": 5000,
             "allow_unstable": True,
             "policy": "adaptive-quickswap",

@@ -53,7 +53,14 @@ class TestCommand:
             "max-in-system": 5000,
         }
         words = [word for key, value in options.items() for word in (f"--{key}", str(value))]
-        words += ["--allow-unstable", "--models", "borg-b; one-or-all:k=4", "--policies", "fcfs"]
+        words += [
+            "--allow-unstable",
+            "--plain-estimates",
+            "--models",
+            "borg-b; one-or-all:k=4",
+            "--policies",
+            "fcfs",
+        ]
         words += ["--rates", ".01", "--seeds", "5,6", "--engine", "auto", "--threads", "1"]
         code, out, err = run(capsys, "sweep", str(grid), "--store", store, *words)
         assert (code, err) == (0, "")
@@ -61,8 +68,9 @@ class TestCommand:
         points = list(qs.Store(store).points())
         assert len(points) == 4
         expected = {key.replace("-", "_"): value for key, value in options.items()}
+        flagged = expected | {"allow_unstable": True, "plain_estimates": True}
         for point in points:
-            assert point.settings.items() >= (expected | {"allow_unstable": True}).items()
+            assert point.settings.items() >= flagged.items()
             assert point.policy == qs.FCFS()
             assert point.system.arrival_rate == pytest.approx(0.01)
         assert {point.inputs.engine for point in points} == {"jumps"}

@@ -33,6 +33,8 @@ def test_the_page(capsys: pytest.CaptureFixture[str]) -> None:
     assert lines[1].startswith("weighted mean response time, seconds")
     assert re.search(rf"^best +{re.escape(str(found.winner_label))}: {found.value}$", out, re.M)
     assert re.search(rf"^write it as +{found.winner}$", out, re.M)
+    bound = qs.theory.lower_bound("four-class:rate=3.5")
+    assert re.search(rf"^waste +\S.* above the lower bound {bound:.6g}$", out, re.M)
     assert re.search(r"^next +", out, re.M)
     assert re.search(r"^simple default +Adaptive Quickswap", out, re.M)
     for each in found.rows:

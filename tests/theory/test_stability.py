@@ -107,10 +107,10 @@ def mean_inverse(servers: int, share_of: dict[int, float]) -> float:
     fit, found, before = np.zeros(servers + 1), 0.0, 1.0
     fit[0] = 1.0  # fit[s]: probability that the first j jobs need s servers
     for j in range(1, servers + 2):
-        fit = sum(  # type: ignore[assignment]  # an array, as there are classes
-            share * np.concatenate([np.zeros(need), fit[: servers + 1 - need]])
-            for need, share in share_of.items()
-        )
+        more = np.zeros(servers + 1)
+        for need, share in share_of.items():
+            more[need:] += share * fit[: servers + 1 - need]
+        fit = more
         found += (before - fit.sum()) / (j - 1) if j > 1 else 0.0
         before = fit.sum()
     return found

@@ -201,6 +201,7 @@ def _thresholds(scans: Sequence[Thresholds], level: int) -> dict[str, Any]:
 
 def _print(model: str, system: System, data: dict[str, Any]) -> None:
     from quickswap.cli.output import heading, print_table
+    from quickswap.theory.conditions import markovian
 
     print(f"{heading(model, system)}, capacity {data['capacity']:.6g}\n")
     print("Stability, arrivals per second")
@@ -218,9 +219,10 @@ def _print(model: str, system: System, data: dict[str, Any]) -> None:
     if solved:
         _print_means(system, solved, data["lower_bound"])
     if data["lower_bound"] is not None:
+        kind = "policy" if markovian(system) else "nonpreemptive policy"
         print(
-            f"\nLower bound on the weighted mean response time: {data['lower_bound']:.6g} seconds, "
-            "exact, for every policy that does not use sizes (nonpreemptive if not exponential)"
+            f"\nNo {kind} that does not use sizes has a weighted mean response time below "
+            f"{data['lower_bound']:.6g} seconds (exact)."
         )
     if data["load"] >= 1:
         print("\nAt a load of 1 or above no policy has a mean response time.")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from functools import partial
 from itertools import chain
 from typing import TYPE_CHECKING, Any
@@ -130,7 +129,6 @@ def _print(comparison: Comparison) -> None:
         best = comparison.best(point)
         for each in results:
             label, values = each.policy_label, overview(system, partial(value_of, each))
-            values.insert(1, "-" if math.isnan(each.waste.value) else str(each.waste))
             status = each.verdict.status
             rows.append([*where(each.system), label, mark(label, best), *values, status])
         rows.append([""] * len(columns))
@@ -138,7 +136,7 @@ def _print(comparison: Comparison) -> None:
     print(f"response times on {servers}, seconds, ± is the 95 % half-width\n")
     print_table(columns, rows[:-1], text=4)
     print("\nbest: smallest weighted mean response time; tied: not significantly different")
-    print("waste: weighted mean less the lower bound for every policy of its kind")
+    print("waste: weighted mean minus the lower bound on it")
     explain_unknown(chain(*rows))
     jobs = counted(sum(each.completed for each in comparison.results), "job", ",")
     print(f"{jobs} in {comparison.seconds:.1f} s")

@@ -91,10 +91,14 @@ def extremes(system: System) -> tuple[int, int]:
 
 
 def overview(system: System, estimate: Callable[[str, int | None], Estimate | None]) -> list[str]:
-    """Return the cells of a policy: means of all jobs, of the lightest and heaviest, and shares."""
+    """Return the cells of a policy: its means and their waste, those of two classes, and shares.
+
+    The two classes are the lightest and the heaviest one.
+    """
     light, heavy = extremes(system)
     estimates = (
         estimate("weighted_mean_response_time", None),
+        estimate("waste", None),
         *(estimate("mean_response_time", cls) for cls in (None, light, heavy)),
         estimate("jain_index", None),
         estimate("utilisation", None),

@@ -89,8 +89,11 @@ def _print(result: Result) -> None:
     print_table(columns, rows)
     words = {name: each.label.removesuffix(" [s]") for name, each in OVERALL.items()}
     shown = [(word, getattr(result, name)) for name, word in words.items()]
-    bound = ("lower bound of the weighted mean", f"{result.lower_bound:.6g}")
-    shown[len(OF_LOGS) : len(OF_LOGS)] = [bound, ("waste: weighted mean above it", result.waste)]
+    bound = ("lower bound of the weighted mean", f"{result.lower_bound:.6g} (exact)")
+    shown[len(OF_LOGS) : len(OF_LOGS)] = [
+        bound,
+        ("waste: weighted mean minus the bound", result.waste),
+    ]
     width = max(len(word) for word, _ in shown)
     lines = [
         *(f"{word:<{width}}  {value}" for word, value in shown),
@@ -101,11 +104,11 @@ def _print(result: Result) -> None:
         ),
     ]
     print("\n" + "\n".join(lines))
-    if result.gains:
-        times = " and ".join(f"{gain:.3g}" for gain in result.gains.values())
+    if gains := result.gains.values():
+        times = " and ".join(f"{gain:.0f}" if gain > 10 else f"{gain:.1f}" for gain in gains)
         print(
             "control variates: without them the mean and the weighted mean response time would "
-            f"need {times} times as many jobs"
+            f"need about {times} times as many jobs"
         )
     for note in result.notes:
         print(f"note: {note}")

@@ -282,8 +282,8 @@ def _long(
     from quickswap._words import counted
     from quickswap.cli.output import mark
 
-    columns = ["policy", "", "weighted mean", "mean", "lightest", "heaviest", "Jain"]
-    columns += ["utilisation", "verdict"]
+    columns = ["policy", "", "weighted mean", "waste", "mean", "lightest", "heaviest"]
+    columns += ["Jain", "utilisation", "verdict"]
     rows: list[list[str]] = []
     for cell in cells:
         best = cell.best()
@@ -302,7 +302,7 @@ def _values(cell: Cell, policy: str) -> list[str]:
     from quickswap.cli.output import overview
 
     if policy in cell.failures:
-        return ["-"] * 6
+        return ["-"] * 7
     return overview(cell.system, partial(cell.estimate, policy))
 
 

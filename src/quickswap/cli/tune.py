@@ -170,7 +170,7 @@ def _headline(found: Tuning) -> list[str]:
     if found.metric == "weighted":
         bound = lower_bound(found.system, found.winner)
         waste = Estimate(found.value.value - bound, found.value.half_width)
-        lines.append(("waste", f"{waste} above the lower bound {bound:.6g} for every policy"))
+        lines.append(("waste", f"{waste} above the lower bound {bound:.6g}"))
     if found.alike:
         lines.append(("no different", ", ".join(_few(found.alike))))
     if found.inconclusive:

@@ -173,7 +173,7 @@ BORG = Experiment(
     series=BORG_POLICIES,
     panels=(WEIGHTED_PANEL,),
     quick=Effort(20_000_000, 0.1),
-    # most runs end far earlier, when they are precise; near the capacity MSF and First-Fit do not
+    # most runs reach the precision far earlier; those of MSF and First-Fit near the capacity do not
     full=Effort(30_000_000_000, 0.1),
     settings={"max_in_system": 30_000_000},
 )

@@ -1,4 +1,4 @@
-"""The work in the system: an identity for its mean, a bound for every policy, and the waste.
+"""The work in the system: an identity for its mean, a bound for all policies, and the waste.
 
 Let R be the remaining work, the sum of need times remaining size over the jobs present, B the busy
 and I = k - B the idle servers of k. R falls at rate B, and an arrival of class i adds n_i S_i. With
@@ -6,7 +6,7 @@ Poisson arrivals of rates lambda_i, the expected change of R^2 per second is
 
     2 R (k rho - B) + sum_i lambda_i n_i^2 E[S_i^2],    k rho = sum_i lambda_i n_i E[S_i].
 
-In a stable system it has mean zero under every policy, so
+In a stable system it has mean zero under all policies, so
 
     E[R] k (1 - rho) = sum_i lambda_i n_i^2 E[S_i^2] / 2 + E[R I].
 
@@ -28,11 +28,10 @@ import math
 from dataclasses import dataclass
 from pathlib import Path
 
-from quickswap.model.arrivals import Poisson
-from quickswap.model.distributions import Exponential
 from quickswap.model.files import as_system
 from quickswap.model.system import System
 from quickswap.policies import Policy, parse
+from quickswap.theory.conditions import markovian, poisson
 
 __all__ = ["WorkBalance", "blind", "lower_bound", "weighted_mean_size", "work_balance"]
 
@@ -62,11 +61,10 @@ def work_balance(system: System) -> WorkBalance | None:
 
     It needs Poisson arrivals, sizes of finite variance, and a load below 1.
     """
-    poisson = all(isinstance(each.arrivals, Poisson) for each in system.classes)
     squares = math.fsum(
         each.arrival_rate * each.need**2 * each.size.moment(2) for each in system.classes
     )
-    if not poisson or not math.isfinite(squares) or system.load >= 1:
+    if not poisson(system) or not math.isfinite(squares) or system.load >= 1:
         return None
     used = system.servers * system.load
     return WorkBalance(used, system.servers - used, squares)
@@ -78,9 +76,8 @@ def blind(system: System, policy: object) -> bool:
     The policy must not use sizes, and must be nonpreemptive unless sizes are exponential. A
     custom policy that sees individual jobs sees their sizes.
     """
-    exponential = all(isinstance(each.size, Exponential) for each in system.classes)
     if isinstance(policy, Policy):
-        return not policy.knows_sizes and (exponential or not policy.preemptive)
+        return not policy.knows_sizes and (markovian(system) or not policy.preemptive)
     return not getattr(policy, "sees_jobs", False)
 
 
@@ -95,8 +92,8 @@ def weighted_mean_size(system: System) -> float:
 def lower_bound(system: System | str | Path, policy: object = None) -> float:
     """Return a lower bound on the weighted mean response time, seconds.
 
-    It holds for every policy that does not use sizes, preemptive or not, if arrivals are
-    Poisson and sizes exponential; for sizes of finite variance, for every nonpreemptive one. In all
+    It holds for all policies that do not use sizes, preemptive or not, if arrivals are
+    Poisson and sizes exponential; for sizes of finite variance, for all nonpreemptive ones. In all
     other cases it is the weighted mean size, which no policy can beat. Of the two bounds the larger
     counts.
 
