@@ -1,10 +1,12 @@
 """Public names and the modules that define them; imported when they are first used."""
 
 from . import logs, replays, theory
+from .engine.compiled import LibraryPolicy, compiled
 from .engine.custom import CustomPolicy, View
 from .engine.scheduler import Scheduler, State
 from .engine.settings import Settings
 from .errors import (
+    CompilationWarning,
     InfiniteVarianceWarning,
     Interrupted,
     ModelError,
@@ -78,6 +80,7 @@ __all__ = [
     "BoundedPareto",
     "ClassResult",
     "Comparison",
+    "CompilationWarning",
     "Conservative",
     "CustomPolicy",
     "Deterministic",
@@ -94,6 +97,7 @@ __all__ = [
     "InfiniteVarianceWarning",
     "Interrupted",
     "JobClass",
+    "LibraryPolicy",
     "LogNormal",
     "MarkovModulatedPoisson",
     "MaxWeight",
@@ -130,6 +134,7 @@ __all__ = [
     "View",
     "Weibull",
     "compare",
+    "compiled",
     "difference",
     "load",
     "logs",

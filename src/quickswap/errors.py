@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Generic, NoReturn, Self, TypeVar
 
 __all__ = [
+    "CompilationWarning",
     "InfiniteVarianceWarning",
     "Interrupted",
     "LogError",
@@ -149,6 +150,10 @@ class Interrupted(KeyboardInterrupt, Generic[Found]):
     def __init__(self, result: Found | None) -> None:
         super().__init__("interrupted; .result contains the results so far")
         self.result = result
+
+
+class CompilationWarning(UserWarning):
+    """A policy marked with `compiled` that runs in Python, with the lines that are not compiled."""
 
 
 class InfiniteVarianceWarning(UserWarning):

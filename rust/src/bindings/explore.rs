@@ -5,10 +5,10 @@ use pyo3::prelude::*;
 use serde_json::{Map, Value};
 
 use super::parse;
-use super::policy::{Fault, PythonPolicy};
+use super::{compiled, policy::Fault};
 use crate::error::Error;
 use crate::explore::{ExplorationBuilder, ExplorationSettings, Explore};
-use crate::policy::{PolicyVisitor, dispatch};
+use crate::policy::dispatch;
 use crate::system::{System, SystemSpec};
 
 type Vector<'py, T> = Bound<'py, PyArray1<T>>;
@@ -53,7 +53,7 @@ impl Explorer {
         let builder = ExplorationBuilder { system: &system, settings, trusted: policy.is_some() };
         let explore = match &policy {
             None => dispatch(&spec.policy, &system, builder)?,
-            Some(object) => builder.visit(PythonPolicy::new(object, &system, &fault)),
+            Some(object) => compiled::visit(object, &system, &fault, false, builder),
         };
         Ok(Self { explore: explore?, given: system.given.clone(), inner: system.inner(), fault })
     }

@@ -1,5 +1,6 @@
 //! The Python module `quickswap.engine._core`. No other folder depends on Python.
 
+mod compiled;
 mod explore;
 mod intervals;
 mod policy;
@@ -20,10 +21,10 @@ use crate::counters::{
 };
 use crate::engine::{self, Loop, Run, Signals, Spec, Stop, Trace};
 use crate::error::Error;
-use crate::policy::{NAMES, PolicyVisitor, dispatch};
+use crate::policy::{NAMES, dispatch};
 use crate::prices;
 use crate::system::System;
-use policy::{Fault, PythonPolicy};
+use policy::Fault;
 
 impl From<Error> for PyErr {
     /// `ValueError` for an error of the caller or of a policy, `RuntimeError` for a fault of the core. An exception about
@@ -82,9 +83,7 @@ impl Simulation {
             let builder = spec.run_builder(&system, replication);
             match &policy {
                 None => dispatch(&spec.policy, &system, builder)?,
-                Some(object) => {
-                    builder.visit(PythonPolicy::new(object, &system, &fault).with_idle_limit(system.servers))
-                }
+                Some(object) => compiled::visit(object, &system, &fault, true, builder),
             }
         });
         let runs = runs.collect::<Result<_, Error>>()?;
@@ -319,7 +318,7 @@ fn replay<'py>(
     let fault = Fault::default();
     let run = match &policy {
         None => dispatch(&spec.policy, &system, builder)?,
-        Some(object) => builder.visit(PythonPolicy::new(object, &system, &fault)),
+        Some(object) => compiled::visit(object, &system, &fault, false, builder),
     };
     let mut runs = [run?];
     let stop = drive(py, &mut runs, u64::MAX, 1, progress.as_ref())?[0];
@@ -369,6 +368,7 @@ fn core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<Simulation>()?;
     module.add_class::<step::Stepper>()?;
     module.add_class::<explore::Explorer>()?;
+    module.add_class::<compiled::NativePolicy>()?;
     module.add_class::<policy::View>()?;
     module.add_class::<policy::ViewedJob>()?;
     module.add_function(wrap_pyfunction!(replay, module)?)?;

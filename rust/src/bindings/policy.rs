@@ -2,6 +2,7 @@
 
 use std::sync::{Arc, Mutex};
 
+use pyo3::IntoPyObjectExt;
 use pyo3::exceptions::{PyException, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyTuple};
@@ -122,18 +123,94 @@ impl View {
     }
 }
 
+/// Reports the faults of a custom policy, with its name and the state in the user's numbering of classes.
+#[derive(Clone)]
+pub struct Reporter {
+    name: String,
+    fault: Fault,
+    inner: Vec<u32>,
+    /// Jobs that may wait before the first one starts; None without a limit.
+    idle_limit: Option<u32>,
+}
+
+impl Reporter {
+    /// Without a limit.
+    pub fn new(name: String, system: &System, fault: &Fault) -> Self {
+        Self { name, fault: fault.clone(), inner: system.inner(), idle_limit: None }
+    }
+
+    /// The inner number of each class.
+    pub fn inner(&self) -> &[u32] {
+        &self.inner
+    }
+
+    /// The policy fails if it never starts a job, instead of filling the system to its limit. It may wait for ten jobs a
+    /// server.
+    pub fn limit_idling(&mut self, servers: u32) {
+        self.idle_limit = Some(servers.saturating_mul(10).max(IDLE_JOBS));
+    }
+
+    /// The policy has started a job.
+    #[inline]
+    pub fn started(&mut self) {
+        self.idle_limit = None;
+    }
+
+    /// The policy starts no job now.
+    #[inline]
+    pub fn waits(&self, view: policy::View<'_>) -> Choice {
+        let station = view.station;
+        match self.idle_limit {
+            Some(most) if station.free() == station.servers() && station.total_waiting() >= u64::from(most) => {
+                self.report("has not started a job, although jobs wait and all servers are free", view, None);
+                Choice::Fault
+            }
+            _ => Choice::Wait,
+        }
+    }
+
+    /// Keeps the first fault, with the state.
+    pub fn report(&self, what: &str, view: policy::View<'_>, cause: Option<Py<PyAny>>) {
+        let station = view.station;
+        let counts = |f: &dyn Fn(u32) -> u32| self.inner.iter().map(|&class| f(class)).collect::<Vec<_>>();
+        let state = format!(
+            "time {}, {} of {} servers free, needs {:?}, waiting {:?}, in service {:?}",
+            station.now(),
+            station.free(),
+            station.servers(),
+            counts(&|class| station.need(class)),
+            counts(&|class| station.waiting(class)),
+            counts(&|class| station.running(class)),
+        );
+        self.fault.set(format!("policy {} {what}; the state was: {state}", self.name), cause);
+    }
+
+    /// The class that an answer gives, by the user's number.
+    pub fn class(&self, answer: Option<usize>) -> Result<u32, &'static str> {
+        let class = answer.and_then(|class| self.inner.get(class));
+        class.copied().ok_or("which is not a class; allowed are None, the index of a class, or a job of view.queue")
+    }
+}
+
+/// Why the choice of a job of this class is invalid, if it is.
+pub fn check(view: policy::View<'_>, class: u32, choice: Choice) -> Result<Choice, &'static str> {
+    if view.station.waiting(class) == 0 {
+        return Err("a class without waiting jobs");
+    }
+    if view.station.need(class) > view.station.free() {
+        return Err("a job that does not fit");
+    }
+    Ok(choice)
+}
+
 /// The Python object as a policy of the core.
 pub struct PythonPolicy {
     object: Option<Py<PyAny>>,
-    name: String,
-    fault: Fault,
+    reporter: Reporter,
     given: Vec<usize>,
-    inner: Vec<u32>,
     sees_jobs: bool,
     remembers_order: bool,
     timers: bool,
-    /// Jobs that may wait before the first one starts; None without a limit.
-    idle_limit: Option<u32>,
     /// A `random.Random`, once there is a seed.
     generator: Option<Py<PyAny>>,
 }
@@ -161,14 +238,11 @@ impl PythonPolicy {
                 .unwrap_or_default();
             let mut policy = Self {
                 object: None,
-                name,
-                fault: fault.clone(),
+                reporter: Reporter::new(name, system, fault),
                 given: system.given.clone(),
-                inner: system.inner(),
                 sees_jobs: attribute(bound, "sees_jobs").unwrap_or(false),
                 remembers_order: attribute(bound, "remembers_order").unwrap_or(true),
                 timers: bound.hasattr("wake_at").unwrap_or(false),
-                idle_limit: None,
                 generator: None,
             };
             policy.object = policy.copied(py, object);
@@ -176,33 +250,27 @@ impl PythonPolicy {
         })
     }
 
-    /// The policy fails if it never starts a job, instead of filling the system to its limit. It may wait for ten jobs a
-    /// server; a policy with timers has no limit.
-    pub fn with_idle_limit(self, servers: u32) -> Self {
-        let idle_limit = servers.saturating_mul(10).max(IDLE_JOBS);
-        Self { idle_limit: (!self.timers).then_some(idle_limit), ..self }
+    /// The policy fails if it never starts a job; one with timers may.
+    pub fn with_idle_limit(mut self, servers: u32) -> Self {
+        if !self.timers {
+            self.reporter.limit_idling(servers);
+        }
+        self
     }
 
-    /// The policy starts no job now.
-    fn waits(&self, view: policy::View<'_>) -> Choice {
-        let station = view.station;
-        let Some(idle_limit) = self.idle_limit.filter(|_| station.free() == station.servers()) else {
-            return Choice::Wait;
-        };
-        let waiting: u64 = self.inner.iter().map(|&class| u64::from(station.waiting(class))).sum();
-        if waiting < u64::from(idle_limit) {
-            return Choice::Wait;
-        }
-        self.report("has not started a job, although jobs wait and all servers are free", view, None);
-        Choice::Fault
+    /// Sets the generator of the replication.
+    pub fn draw_from(&mut self, generator: impl for<'py> IntoPyObject<'py>) {
+        Python::attach(|py| {
+            self.generator = generator.into_py_any(py).ok();
+        });
     }
 
     fn copied(&self, py: Python<'_>, object: &Py<PyAny>) -> Option<Py<PyAny>> {
         match deep_copy(py, object) {
             Ok(copy) => Some(copy),
             Err(error) => {
-                self.fault.set(
-                    format!("policy {} cannot be copied: {error}", self.name),
+                self.reporter.fault.set(
+                    format!("policy {} cannot be copied: {error}", self.reporter.name),
                     Some(error.into_value(py).into_any()),
                 );
                 None
@@ -216,9 +284,13 @@ impl PythonPolicy {
 
     fn view(&self, py: Python<'_>, view: policy::View<'_>) -> PyResult<View> {
         let (station, book) = (view.station, view.book);
-        let counts = |f: &dyn Fn(u32) -> u32| Self::tuple(py, self.inner.iter().map(|&class| f(class)).collect());
-        let heads =
-            self.inner.iter().map(|&class| if station.waiting(class) > 0 { station.head_key(class) } else { None });
+        let counts =
+            |f: &dyn Fn(u32) -> u32| Self::tuple(py, self.reporter.inner.iter().map(|&class| f(class)).collect());
+        let heads = self
+            .reporter
+            .inner
+            .iter()
+            .map(|&class| if station.waiting(class) > 0 { station.head_key(class) } else { None });
         let jobs = |chain| {
             let seen = book.walk(chain).map(|(slot, job)| ViewedJob {
                 number: job.number,
@@ -245,21 +317,6 @@ impl PythonPolicy {
         })
     }
 
-    fn report(&self, what: &str, view: policy::View<'_>, error: Option<Py<PyAny>>) {
-        let station = view.station;
-        let counts = |f: &dyn Fn(u32) -> u32| self.inner.iter().map(|&class| f(class)).collect::<Vec<_>>();
-        let state = format!(
-            "time {}, {} of {} servers free, needs {:?}, waiting {:?}, in service {:?}",
-            station.now(),
-            station.free(),
-            station.servers(),
-            counts(&|class| station.need(class)),
-            counts(&|class| station.waiting(class)),
-            counts(&|class| station.running(class)),
-        );
-        self.fault.set(format!("policy {} {what}; the state was: {state}", self.name), error);
-    }
-
     fn call<'py>(&self, py: Python<'py>, method: &str, view: policy::View<'_>) -> PyResult<Bound<'py, PyAny>> {
         let seen = self.view(py, view)?;
         match &self.object {
@@ -273,29 +330,20 @@ impl PythonPolicy {
         if answer.is_none() {
             return Ok(Choice::Wait);
         }
-        let station = view.station;
         let (class, choice) = if let Ok(job) = answer.cast::<ViewedJob>() {
             let job = job.get();
             let waits = view.book.walk(view.book.order()).any(|(slot, j)| slot == job.slot && j.number == job.number);
             if !waits {
                 return Err("a job that is not waiting");
             }
-            (self.inner[job.cls], Choice::Job(job.slot))
+            (self.reporter.inner[job.cls], Choice::Job(job.slot))
         } else if whole(answer) {
-            let class = answer.extract::<usize>().ok().and_then(|class| self.inner.get(class));
-            let class =
-                *class.ok_or("which is not a class; allowed are None, the index of a class, or a job of view.queue")?;
+            let class = self.reporter.class(answer.extract().ok())?;
             (class, Choice::Head(class))
         } else {
             return Err("which is not allowed; allowed are None, the index of a class, or a job of view.queue");
         };
-        if station.waiting(class) == 0 {
-            return Err("a class without waiting jobs");
-        }
-        if station.need(class) > station.free() {
-            return Err("a job that does not fit");
-        }
-        Ok(choice)
+        check(view, class, choice)
     }
 }
 
@@ -303,14 +351,11 @@ impl Clone for PythonPolicy {
     fn clone(&self) -> Self {
         Python::attach(|py| Self {
             object: self.object.as_ref().and_then(|object| self.copied(py, object)),
-            name: self.name.clone(),
-            fault: self.fault.clone(),
+            reporter: self.reporter.clone(),
             given: self.given.clone(),
-            inner: self.inner.clone(),
             sees_jobs: self.sees_jobs,
             remembers_order: self.remembers_order,
             timers: self.timers,
-            idle_limit: self.idle_limit,
             generator: self.generator.as_ref().and_then(|generator| self.copied(py, generator)),
         })
     }
@@ -326,12 +371,14 @@ impl Policy for PythonPolicy {
         });
         match made {
             Ok(generator) => self.generator = Some(generator),
-            Err(error) => self.fault.set(format!("policy {} has no random generator: {error}", self.name), None),
+            Err(error) => {
+                self.reporter.fault.set(format!("policy {} has no random generator: {error}", self.reporter.name), None)
+            }
         }
     }
 
     fn sight(&self) -> Sight {
-        Sight::Jobs
+        if self.sees_jobs { Sight::Jobs } else { Sight::Heads }
     }
 
     fn remembers_order(&self) -> bool {
@@ -342,18 +389,18 @@ impl Policy for PythonPolicy {
         Python::attach(|py| match self.call(py, "start", view) {
             Err(error) => {
                 let what = format!("raised {error}");
-                self.report(&what, view, Some(error.into_value(py).into_any()));
+                self.reporter.report(&what, view, Some(error.into_value(py).into_any()));
                 Choice::Fault
             }
             Ok(answer) => match self.read(&answer, view) {
-                Ok(Choice::Wait) => self.waits(view),
+                Ok(Choice::Wait) => self.reporter.waits(view),
                 Ok(choice) => {
-                    self.idle_limit = None;
+                    self.reporter.started();
                     choice
                 }
                 Err(why) => {
                     let shown = answer.repr().map_or_else(|_| "an object without repr".into(), |repr| repr.to_string());
-                    self.report(&format!("answered {shown}, {why}"), view, None);
+                    self.reporter.report(&format!("answered {shown}, {why}"), view, None);
                     Choice::Fault
                 }
             },
@@ -371,12 +418,16 @@ impl Policy for PythonPolicy {
             match time {
                 Ok(time) if time > view.station.now() => time,
                 Ok(time) => {
-                    self.report(&format!("returned {time} from wake_at, which is not in the future"), view, None);
+                    self.reporter.report(
+                        &format!("returned {time} from wake_at, which is not in the future"),
+                        view,
+                        None,
+                    );
                     f64::NEG_INFINITY
                 }
                 Err(error) => {
                     let what = format!("raised {error} in wake_at");
-                    self.report(&what, view, Some(error.into_value(py).into_any()));
+                    self.reporter.report(&what, view, Some(error.into_value(py).into_any()));
                     f64::NEG_INFINITY
                 }
             }
@@ -392,8 +443,8 @@ impl Policy for PythonPolicy {
                 None => Vec::new(),
                 Some(Ok(state)) => state,
                 Some(Err(error)) => {
-                    self.fault.set(
-                        format!("policy {} failed to save: {error}", self.name),
+                    self.reporter.fault.set(
+                        format!("policy {} failed to save: {error}", self.reporter.name),
                         Some(error.into_value(py).into_any()),
                     );
                     Vec::new()
@@ -407,11 +458,12 @@ impl Policy for PythonPolicy {
             let object = self.object.as_ref().map(|object| object.bind(py));
             match object.filter(|o| o.hasattr("restore").unwrap_or(false)) {
                 None if state.is_empty() => Ok(()),
-                None => {
-                    Err(Error::Policy(format!("policy {} has no method restore for its state {state:?}", self.name)))
-                }
+                None => Err(Error::Policy(format!(
+                    "policy {} has no method restore for its state {state:?}",
+                    self.reporter.name
+                ))),
                 Some(object) => object.call_method1("restore", (state.to_vec(),)).map(|_| ()).map_err(|error| {
-                    Error::Policy(format!("policy {} failed to restore {state:?}: {error}", self.name))
+                    Error::Policy(format!("policy {} failed to restore {state:?}: {error}", self.reporter.name))
                 }),
             }
         })

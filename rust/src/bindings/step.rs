@@ -4,9 +4,9 @@ use pyo3::prelude::*;
 use serde_json::{Map, Value};
 
 use super::parse;
-use super::policy::{Fault, PythonPolicy};
+use super::{compiled, policy::Fault};
 use crate::error::Error;
-use crate::policy::{Policy, PolicyVisitor, dispatch};
+use crate::policy::{Policy, PolicyVisitor, Preemptive, dispatch};
 use crate::step::{State, StepperBuilder, Steps};
 use crate::system::{System, SystemSpec};
 
@@ -28,6 +28,25 @@ struct Spec {
     policy: Map<String, Value>,
     /// Of the random generator of a policy written in Python.
     seed: u64,
+}
+
+/// Builds the stepper of a policy that has been given a seed.
+struct Seeded<'a> {
+    system: &'a System,
+    seed: u64,
+}
+
+impl PolicyVisitor for Seeded<'_> {
+    type Output = Result<Box<dyn Steps>, Error>;
+
+    fn visit<P: Policy + 'static>(self, mut policy: P) -> Self::Output {
+        policy.seed((self.seed, 0));
+        StepperBuilder(self.system).visit(policy)
+    }
+
+    fn visit_preemptive<P: Preemptive + 'static>(self, policy: P) -> Self::Output {
+        StepperBuilder(self.system).visit_preemptive(policy)
+    }
 }
 
 impl Stepper {
@@ -66,9 +85,7 @@ impl Stepper {
         let steps = match &policy {
             None => dispatch(&spec.policy, &system, StepperBuilder(&system))?,
             Some(object) => {
-                let mut policy = PythonPolicy::new(object, &system, &fault);
-                policy.seed((spec.seed, 0));
-                StepperBuilder(&system).visit(policy)
+                compiled::visit(object, &system, &fault, false, Seeded { system: &system, seed: spec.seed })
             }
         };
         Ok(Self { steps: steps?, given: system.given.clone(), inner: system.inner(), fault })

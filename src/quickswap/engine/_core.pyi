@@ -47,6 +47,26 @@ class View:
     @property
     def random(self) -> Random: ...
 
+class NativePolicy:
+    """A policy in native code: addresses of its functions, and its initial state."""
+
+    draws: bool
+    def __init__(
+        self,
+        name: str,
+        start: int,
+        wake_at: int | None,
+        state: bytes,
+        *,
+        sees_heads: bool,
+        sees_jobs: bool,
+        remembers_order: bool,
+        memoryless: bool,
+        draws: bool,
+        original: object | None,
+        code: object,
+    ) -> None: ...
+
 class Simulation:
     def __init__(self, spec: str, policy: object | None = None) -> None: ...
     def advance(

@@ -16,6 +16,7 @@ from typing import NoReturn
 from quickswap._check import items, number, real, whole
 from quickswap._words import counted
 from quickswap.engine._core import Stepper
+from quickswap.engine.compiled import native
 from quickswap.engine.custom import CustomPolicy, as_policy
 from quickswap.errors import PolicyError, QuickswapError, invalid
 from quickswap.model.files import as_system
@@ -87,7 +88,7 @@ class Scheduler:
             "seed": whole(seed, "seed", 0, 2**64 - 1, QuickswapError),
         }
         try:
-            self._core = Stepper(json.dumps(spec), None if known else policy)
+            self._core = Stepper(json.dumps(spec), None if known else native(policy))
         except ValueError as error:
             _refuse(error, PolicyError)
         self.system = system

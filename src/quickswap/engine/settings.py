@@ -14,10 +14,11 @@ import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import MISSING, dataclass, field, fields
 from functools import lru_cache
-from typing import Any, Self, TypedDict, Unpack
+from typing import Any, NoReturn, Self, TypedDict, Unpack
 
 from quickswap._check import between, factor, flag, real, whole
 from quickswap.engine._core import VERSION
+from quickswap.engine.compiled import is_compiled
 from quickswap.engine.custom import CustomPolicy, custom_name
 from quickswap.errors import InfiniteVarianceWarning, QuickswapError, invalid, unknown
 from quickswap.model.arrivals import Poisson
@@ -246,6 +247,10 @@ class Inputs(Settings):
     ) -> Self:
         """Return the inputs of a run; a setting that is not given has its default."""
         known = policy if isinstance(policy, Policy) else custom_name(policy)
+        if not isinstance(policy, Policy) and (obstacle := _only_events(policy)):
+            if settings.get("engine") == "jumps":
+                _refuse_jumps(obstacle)
+            settings["engine"] = "events"
         build: Callable[..., Self] = cls
         return build(system=system, policy=known, **settings)
 
@@ -281,12 +286,23 @@ def _loop(engine: str, system: System, policy: Policy | str) -> str:
     """Return the loop to use; raise if the requested loop does not apply."""
     obstacle = _no_jumps(system, policy)
     if engine == "jumps" and obstacle:
-        raise QuickswapError(
-            f'engine "jumps" does not apply: {obstacle}; use "events" or "auto".', argument="engine"
-        )
+        _refuse_jumps(obstacle)
     if engine != "auto":
         return engine
     return "events" if obstacle else "jumps"
+
+
+def _refuse_jumps(obstacle: str) -> NoReturn:
+    raise QuickswapError(
+        f'engine "jumps" does not apply: {obstacle}; use "events" or "auto".', argument="engine"
+    )
+
+
+def _only_events(policy: CustomPolicy) -> str | None:
+    """Return why the loop over jumps does not serve a custom policy, or None if it does."""
+    if not is_compiled(policy):
+        return "a custom policy may use individual jobs, unless it is compiled"
+    return "the policy uses individual jobs" if getattr(policy, "sees_jobs", False) else None
 
 
 def _no_jumps(system: System, policy: Policy | str) -> str | None:
@@ -296,8 +312,8 @@ def _no_jumps(system: System, policy: Policy | str) -> str | None:
             return f"the sizes of {each.name} are not exponential"
         if not isinstance(each.arrivals, Poisson):
             return f"the arrivals of {each.name} are not Poisson"
-    if not isinstance(policy, Policy):
-        return "a custom policy may use individual jobs"
+    if isinstance(policy, str):  # custom: `Inputs.of` has checked it
+        return None
     if policy.individual:
         return f"{policy.title} uses individual jobs"
     return f"{policy.label} is preemptive" if policy.preemptive else None

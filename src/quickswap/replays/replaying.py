@@ -15,6 +15,7 @@ from typing import Any, Unpack
 from quickswap._check import factor, flag, items
 from quickswap._words import counted
 from quickswap.engine._core import replay as serve
+from quickswap.engine.compiled import native
 from quickswap.engine.custom import CustomPolicy, as_policy, custom_name, label
 from quickswap.engine.generators import untouched_generators
 from quickswap.engine.settings import (
@@ -121,7 +122,7 @@ def _replayed(
                 jobs.arrival,
                 jobs.cls,
                 jobs.size,
-                policy=own,
+                policy=native(own),
                 estimate=jobs.estimate,
                 debug=debug,
                 progress=None if progress is None else lambda done: progress(done, len(jobs.rows)),

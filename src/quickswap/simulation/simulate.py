@@ -14,7 +14,8 @@ import numpy as np
 
 from quickswap._check import flag
 from quickswap._words import counted, load_words
-from quickswap.engine._core import Simulation
+from quickswap.engine._core import NativePolicy, Simulation
+from quickswap.engine.compiled import native
 from quickswap.engine.custom import CustomPolicy, as_policy, label
 from quickswap.engine.generators import untouched_generators
 from quickswap.engine.settings import (
@@ -137,8 +138,11 @@ class _Session:
     progress: Callable[[int, int], object] | None = None
     seconds: float = 0.0
     known: Known = field(init=False)
+    code: object = field(init=False)
+    """A custom policy, in the form that the core runs."""
 
     def __post_init__(self) -> None:
+        self.code = None if isinstance(self.policy, Policy) else native(self.policy)
         self.known = known_stability(self.system, self.policy)
 
     def run(self) -> Result:
@@ -206,7 +210,6 @@ class _Session:
         """Return the simulation of the core that these inputs describe."""
         inputs, rounds = self.inputs, self.rounds()
         longest = rounds[-1] if inputs.precision is None else rounds[0]
-        custom = None if isinstance(self.policy, Policy) else self.policy
         spec = {
             "system": self.system.to_dict(),
             "policy": self.policy.resolve(self.system) if isinstance(self.policy, Policy) else {},
@@ -220,7 +223,7 @@ class _Session:
             "debug": self.debug,
         }
         try:
-            return Simulation(msgspec.json.encode(spec).decode(), custom)
+            return Simulation(msgspec.json.encode(spec).decode(), self.code)
         except ValueError as error:
             raise QuickswapError(f"{error}.") from None
 
@@ -230,7 +233,7 @@ class _Session:
         report = None if progress is None else lambda completed: progress(completed, intended)
         begun = time.perf_counter()
         try:
-            if isinstance(self.policy, Policy):
+            if self.code is None or isinstance(self.code, NativePolicy):
                 reasons = core.advance(target, self.threads, report)
             else:
                 with untouched_generators(label(self.policy)):

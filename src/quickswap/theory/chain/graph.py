@@ -12,7 +12,8 @@ import numpy as np
 from scipy import sparse
 from scipy.sparse import csgraph
 
-from quickswap.engine._core import Explorer
+from quickswap.engine._core import Explorer, NativePolicy
+from quickswap.engine.compiled import native
 from quickswap.engine.custom import CustomPolicy, custom_name
 from quickswap.errors import PolicyError, QuickswapError
 from quickswap.model.system import System
@@ -194,6 +195,11 @@ def _watched(policy: CustomPolicy) -> object:
         _refuse(ValueError("uses individual jobs, so its states cannot be enumerated"), policy)
     if hasattr(policy, "wake_at"):
         _refuse(ValueError("uses timers (wake_at)"), policy)
+    code = native(policy)
+    if isinstance(code, NativePolicy):
+        if code.draws:
+            _refuse(ValueError("draws random numbers"), policy)
+        return code
     if hasattr(policy, "save") and hasattr(policy, "restore"):
         return policy
     return _Stateless(policy)

@@ -1,0 +1,513 @@
+//! A custom policy in native code: functions over a struct of C, compiled by Numba, or written in C, Cython or Rust.
+//!
+//! `src/quickswap/engine/quickswap_policy.h` declares the same struct, and says what the functions return.
+#![allow(unsafe_code, reason = "the functions of the policy are called through pointers")]
+
+use pyo3::prelude::*;
+use pyo3::types::PyBytes;
+
+use super::policy::{Fault, PythonPolicy, Reporter, check};
+use crate::book::{Book, Chain, Slot};
+use crate::error::Error;
+use crate::policy::{Choice, Policy, PolicyVisitor, Sight, View};
+use crate::system::System;
+
+/// Version of the struct.
+const VERSION: u32 = 1;
+/// Decisions that are compared with those of the same policy in Python.
+const COMPARED: u32 = 1000;
+/// The answer that no job starts.
+const NONE: i64 = -1;
+
+/// A job, as the policy sees it.
+#[repr(C)]
+#[derive(Clone, Debug)]
+struct NativeJob {
+    number: i64,
+    cls: i64,
+    need: i64,
+    arrival: f64,
+    estimate: f64,
+    start: f64,
+    /// Its place in its list.
+    place: i64,
+}
+
+/// The state of the system, as the policy sees it.
+#[repr(C)]
+#[derive(Debug)]
+struct NativeView {
+    version: i64,
+    time: f64,
+    servers: i64,
+    free: i64,
+    classes: i64,
+    needs: *const i64,
+    waiting: *const i64,
+    running: *const i64,
+    heads: *const i64,
+    waiting_jobs: i64,
+    queue: *const NativeJob,
+    jobs_in_service: i64,
+    in_service: *const NativeJob,
+    words: i64,
+    state: *mut u64,
+    random: *mut u64,
+}
+
+type Start = extern "C" fn(*const NativeView) -> i64;
+type WakeAt = extern "C" fn(*const NativeView) -> f64;
+
+/// The next of a sequence of uniform numbers in [0, 1), from the state of the generator (SplitMix64).
+fn uniform(state: &mut u64) -> f64 {
+    *state = state.wrapping_add(0x9E37_79B9_7F4A_7C15);
+    let mut z = *state;
+    z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+    z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+    ((z ^ (z >> 31)) >> 11) as f64 * f64::exp2(-53.0)
+}
+
+/// The generator of a replication: far from that of another seed or replication.
+fn generator((seed, replication): (u64, u32)) -> u64 {
+    let [mut stream] = crate::random::streams(seed ^ 0x706F_6C69_6379, replication);
+    crate::random::uniform(&mut stream).to_bits()
+}
+
+/// The random numbers of a compiled policy, for the same policy in Python.
+#[pyclass(module = "quickswap.engine._core")]
+struct NativeRandom(u64);
+
+#[pymethods]
+impl NativeRandom {
+    /// A uniform number in [0, 1).
+    fn random(&mut self) -> f64 {
+        uniform(&mut self.0)
+    }
+
+    fn __deepcopy__(&self, _memo: &Bound<'_, PyAny>) -> Self {
+        Self(self.0)
+    }
+}
+
+/// A policy in native code, and the same in Python if there is one.
+#[pyclass(frozen, module = "quickswap.engine._core")]
+pub struct NativePolicy {
+    name: String,
+    start: Start,
+    wake_at: Option<WakeAt>,
+    state: Vec<u64>,
+    sight: Sight,
+    remembers_order: bool,
+    memoryless: bool,
+    /// Whether it draws random numbers.
+    #[pyo3(get)]
+    draws: bool,
+    original: Option<Py<PyAny>>,
+    /// What holds the code in memory.
+    _code: Py<PyAny>,
+}
+
+#[pymethods]
+impl NativePolicy {
+    /// `start` and `wake_at` are addresses of functions that `code` keeps in memory; `state` is the initial state in words of
+    /// eight bytes.
+    #[new]
+    #[pyo3(signature = (name, start, wake_at, state, *, sees_heads, sees_jobs, remembers_order, memoryless, draws, original, code))]
+    #[allow(clippy::too_many_arguments, reason = "the signature for Python")]
+    fn new(
+        name: String,
+        start: usize,
+        wake_at: Option<usize>,
+        state: &Bound<'_, PyBytes>,
+        sees_heads: bool,
+        sees_jobs: bool,
+        remembers_order: bool,
+        memoryless: bool,
+        draws: bool,
+        original: Option<Py<PyAny>>,
+        code: Py<PyAny>,
+    ) -> Self {
+        let words =
+            state.as_bytes().chunks_exact(8).map(|word| u64::from_ne_bytes(word.try_into().unwrap_or_default()));
+        let sight = if sees_jobs {
+            Sight::Jobs
+        } else if sees_heads {
+            Sight::Heads
+        } else {
+            Sight::Counts
+        };
+        // SAFETY: the caller gives addresses of functions of this signature, and `code` keeps them in memory.
+        let (start, wake_at) = unsafe {
+            (
+                std::mem::transmute::<usize, Start>(start),
+                wake_at.map(|address| std::mem::transmute::<usize, WakeAt>(address)),
+            )
+        };
+        Self {
+            name,
+            start,
+            wake_at,
+            state: words.collect(),
+            sight,
+            remembers_order,
+            memoryless,
+            draws,
+            original,
+            _code: code,
+        }
+    }
+}
+
+/// Passes a custom policy to a visitor: one in native code, or a Python object. `idle_limit`: whether it fails if it never
+/// starts a job.
+pub fn visit<V: PolicyVisitor>(
+    object: &Py<PyAny>,
+    system: &System,
+    fault: &Fault,
+    idle_limit: bool,
+    visitor: V,
+) -> V::Output {
+    let native = Python::attach(|py| {
+        object.bind(py).cast::<NativePolicy>().ok().map(|bound| {
+            let policy = bound.get();
+            let python = policy.original.as_ref().map(|original| PythonPolicy::new(original, system, fault));
+            (NativeCode::new(policy, system, fault, idle_limit), python, policy.wake_at)
+        })
+    });
+    match native {
+        None => {
+            let policy = PythonPolicy::new(object, system, fault);
+            visitor.visit(if idle_limit { policy.with_idle_limit(system.servers) } else { policy })
+        }
+        Some((code, python, None)) => visitor.visit(Compiled::<false> { code, python, left: COMPARED, wake_at: never }),
+        Some((code, python, Some(wake_at))) => {
+            visitor.visit(Compiled::<true> { code, python, left: COMPARED, wake_at })
+        }
+    }
+}
+
+extern "C" fn never(_: *const NativeView) -> f64 {
+    f64::INFINITY
+}
+
+/// The function of a policy, and what it reads.
+struct NativeCode {
+    start: Start,
+    view: NativeView,
+    needs: Vec<i64>,
+    waiting: Vec<i64>,
+    running: Vec<i64>,
+    heads: Vec<i64>,
+    queue: Vec<NativeJob>,
+    in_service: Vec<NativeJob>,
+    state: Vec<u64>,
+    random: Box<u64>,
+    /// The user's numbers of the classes.
+    given: Vec<usize>,
+    /// Classes whose head of line may have changed since the last call.
+    changed: Vec<u32>,
+    sight: Sight,
+    remembers_order: bool,
+    /// The answers follow from the view, so the policy is not asked while no waiting job fits.
+    memoryless: bool,
+    reporter: Reporter,
+    /// Places of the jobs of `queue` in the book.
+    slots: Vec<Slot>,
+}
+
+// SAFETY: the pointers of the view lead to what the same policy owns.
+unsafe impl Send for NativeCode {}
+// SAFETY: as above; nothing is changed through a shared reference.
+unsafe impl Sync for NativeCode {}
+
+impl NativeCode {
+    fn new(policy: &NativePolicy, system: &System, fault: &Fault, idle_limit: bool) -> Self {
+        let mut reporter = Reporter::new(policy.name.clone(), system, fault);
+        if idle_limit && policy.wake_at.is_none() {
+            reporter.limit_idling(system.servers);
+        }
+        let classes = system.classes.len();
+        let needs = reporter.inner().iter().map(|&class| i64::from(system.classes[class as usize].need)).collect();
+        let null = NativeView {
+            version: i64::from(VERSION),
+            time: 0.0,
+            servers: i64::from(system.servers),
+            free: i64::from(system.servers),
+            classes: classes as i64,
+            needs: std::ptr::null(),
+            waiting: std::ptr::null(),
+            running: std::ptr::null(),
+            heads: std::ptr::null(),
+            waiting_jobs: 0,
+            queue: std::ptr::null(),
+            jobs_in_service: 0,
+            in_service: std::ptr::null(),
+            words: policy.state.len() as i64,
+            state: std::ptr::null_mut(),
+            random: std::ptr::null_mut(),
+        };
+        let mut code = Self {
+            start: policy.start,
+            view: null,
+            needs,
+            waiting: vec![0; classes],
+            running: vec![0; classes],
+            heads: vec![i64::MAX; classes],
+            queue: Vec::new(),
+            in_service: Vec::new(),
+            state: policy.state.clone(),
+            random: Box::new(0),
+            given: system.given.clone(),
+            changed: Vec::new(),
+            sight: policy.sight,
+            remembers_order: policy.remembers_order,
+            memoryless: policy.memoryless,
+            reporter,
+            slots: Vec::new(),
+        };
+        code.point();
+        code
+    }
+
+    /// Lets the view point to what this policy owns.
+    fn point(&mut self) {
+        self.view.needs = self.needs.as_ptr();
+        self.view.waiting = self.waiting.as_ptr();
+        self.view.running = self.running.as_ptr();
+        self.view.heads = self.heads.as_ptr();
+        self.view.state = self.state.as_mut_ptr();
+        self.view.random = &raw mut *self.random;
+    }
+
+    /// A class has more or fewer jobs waiting and in service than the view shows.
+    #[inline]
+    fn change(&mut self, class: u32, waiting: i64, running: i64) {
+        let given = self.given[class as usize];
+        self.waiting[given] += waiting;
+        self.running[given] += running;
+        if self.sight >= Sight::Heads {
+            self.changed.push(class);
+        }
+    }
+
+    /// Brings the view up to date.
+    #[inline]
+    fn look(&mut self, view: View<'_>) {
+        self.view.time = view.station.now();
+        self.view.free = i64::from(view.station.free());
+        while let Some(class) = self.changed.pop() {
+            let key = view.station.head_key(class).unwrap_or(i64::MAX as u64);
+            self.heads[self.given[class as usize]] = key as i64;
+        }
+        if self.sight == Sight::Jobs {
+            self.list(view.book);
+        }
+    }
+
+    fn list(&mut self, book: &Book) {
+        let given = &self.given;
+        let copy = |chain: Chain, jobs: &mut Vec<NativeJob>, slots: Option<&mut Vec<Slot>>| {
+            jobs.clear();
+            jobs.extend(book.walk(chain).zip(0..).map(|((_, job), place)| NativeJob {
+                number: job.number as i64,
+                cls: given[job.class as usize] as i64,
+                need: 0,
+                arrival: job.arrival,
+                estimate: job.expected,
+                start: job.start,
+                place,
+            }));
+            if let Some(slots) = slots {
+                slots.clear();
+                slots.extend(book.walk(chain).map(|(slot, _)| slot));
+            }
+        };
+        copy(book.order(), &mut self.queue, Some(&mut self.slots));
+        copy(book.running(), &mut self.in_service, None);
+        for job in self.queue.iter_mut().chain(&mut self.in_service) {
+            job.need = self.needs[job.cls as usize];
+        }
+        self.view.queue = self.queue.as_ptr();
+        self.view.waiting_jobs = self.queue.len() as i64;
+        self.view.in_service = self.in_service.as_ptr();
+        self.view.jobs_in_service = self.in_service.len() as i64;
+    }
+
+    /// The answer of the policy.
+    #[inline]
+    fn next(&mut self, view: View<'_>) -> Choice {
+        self.look(view);
+        let answer = (self.start)(&raw const self.view);
+        if answer == NONE {
+            return self.reporter.waits(view);
+        }
+        match self.read(answer, view) {
+            Ok(choice) => {
+                self.reporter.started();
+                choice
+            }
+            Err(why) => {
+                self.reporter.report(&format!("answered {answer}, {why}"), view, None);
+                Choice::Fault
+            }
+        }
+    }
+
+    #[inline]
+    fn read(&self, answer: i64, view: View<'_>) -> Result<Choice, &'static str> {
+        let job = (answer < NONE).then(|| (NONE - 1).wrapping_sub(answer));
+        if let Some(place) = job.filter(|_| self.sight == Sight::Jobs) {
+            let slot = usize::try_from(place).ok().and_then(|place| self.slots.get(place)).copied();
+            let slot = slot.ok_or("which is not the place of a waiting job")?;
+            return check(view, view.book.job(slot).class, Choice::Job(slot));
+        }
+        let class = self.reporter.class(usize::try_from(answer).ok())?;
+        check(view, class, Choice::Head(class))
+    }
+}
+
+impl Clone for NativeCode {
+    fn clone(&self) -> Self {
+        let mut copy = Self {
+            start: self.start,
+            view: NativeView { ..self.view },
+            needs: self.needs.clone(),
+            waiting: self.waiting.clone(),
+            running: self.running.clone(),
+            heads: self.heads.clone(),
+            queue: self.queue.clone(),
+            in_service: self.in_service.clone(),
+            state: self.state.clone(),
+            random: self.random.clone(),
+            given: self.given.clone(),
+            changed: self.changed.clone(),
+            sight: self.sight,
+            remembers_order: self.remembers_order,
+            memoryless: self.memoryless,
+            reporter: self.reporter.clone(),
+            slots: self.slots.clone(),
+        };
+        copy.point();
+        copy
+    }
+}
+
+/// A policy in native code, whose first decisions are compared with those of the same policy in Python.
+#[derive(Clone)]
+struct Compiled<const TIMERS: bool> {
+    code: NativeCode,
+    python: Option<PythonPolicy>,
+    /// Decisions that are still to be compared.
+    left: u32,
+    wake_at: WakeAt,
+}
+
+impl<const TIMERS: bool> Compiled<TIMERS> {
+    #[cold]
+    fn compare(&mut self, view: View<'_>, choice: Choice) -> Choice {
+        self.left -= 1;
+        let Some(python) = &mut self.python else {
+            self.left = 0;
+            return choice;
+        };
+        let expected = python.next(view);
+        if self.left == 0 {
+            self.python = None;
+        }
+        if expected == choice || choice == Choice::Fault || expected == Choice::Fault {
+            return if expected == Choice::Fault { expected } else { choice };
+        }
+        let shown = |choice| match choice {
+            Choice::Head(class) => format!("class {}", self.code.given[class as usize]),
+            Choice::Job(slot) => format!("job {}", view.book.job(slot).number),
+            _ => "none".into(),
+        };
+        let what = format!("decides differently compiled ({}) and in Python ({})", shown(choice), shown(expected));
+        self.code.reporter.report(&what, view, None);
+        Choice::Fault
+    }
+}
+
+impl<const TIMERS: bool> Policy for Compiled<TIMERS> {
+    const TIMERS: bool = TIMERS;
+    const HOOKS: bool = true;
+    const ENDS: bool = true;
+
+    /// One replication is compared.
+    fn seed(&mut self, (seed, replication): (u64, u32)) {
+        *self.code.random = generator((seed, replication));
+        if replication > 0 {
+            self.python = None;
+        }
+        if let Some(python) = &mut self.python {
+            python.draw_from(NativeRandom(*self.code.random));
+        }
+    }
+
+    fn sight(&self) -> Sight {
+        self.code.sight
+    }
+
+    fn remembers_order(&self) -> bool {
+        self.code.remembers_order
+    }
+
+    #[inline]
+    fn next(&mut self, view: View<'_>) -> Choice {
+        if self.code.memoryless && !view.station.some_fit() {
+            return self.code.reporter.waits(view);
+        }
+        let choice = self.code.next(view);
+        if self.left > 0 { self.compare(view, choice) } else { choice }
+    }
+
+    #[inline]
+    fn arrived(&mut self, _: View<'_>, class: u32, _: Slot) {
+        self.code.change(class, 1, 0);
+    }
+
+    #[inline]
+    fn starting(&mut self, _: View<'_>, class: u32, _: Slot) {
+        self.code.change(class, -1, 1);
+    }
+
+    #[inline]
+    fn ended(&mut self, _: View<'_>, class: u32, _: Slot) {
+        self.code.change(class, 0, -1);
+    }
+
+    fn wake_at(&mut self, view: View<'_>) -> f64 {
+        self.code.look(view);
+        let time = (self.wake_at)(&raw const self.code.view);
+        if time > view.station.now() {
+            return time;
+        }
+        let what = format!("returned {time} from wake_at, which is not in the future");
+        self.code.reporter.report(&what, view, None);
+        f64::NEG_INFINITY
+    }
+
+    fn save(&self) -> Vec<i64> {
+        self.code.state.iter().map(|&word| word as i64).collect()
+    }
+
+    /// The same policy in Python has no state to restore, so it is not compared from here on.
+    fn restore(&mut self, state: &[i64], view: View<'_>) -> Result<(), Error> {
+        if state.len() != self.code.state.len() {
+            let allowed = format!("{} words", self.code.state.len());
+            return Err(Error::argument("policy state", state, allowed));
+        }
+        self.python = None;
+        self.code.state.iter_mut().zip(state).for_each(|(word, &saved)| *word = saved as u64);
+        let station = view.station;
+        for class in 0..station.classes() as u32 {
+            let given = self.code.given[class as usize];
+            self.code.waiting[given] = i64::from(station.waiting(class));
+            self.code.running[given] = i64::from(station.running(class));
+        }
+        if self.code.sight >= Sight::Heads {
+            self.code.changed = (0..station.classes() as u32).collect();
+        }
+        Ok(())
+    }
+}
