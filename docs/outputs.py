@@ -27,7 +27,10 @@ def ran(kind: str, body: str, names: dict[str, object]) -> str:
     out = io.StringIO()
     with contextlib.redirect_stdout(out):
         if kind == "python":
-            exec(compile(body, "docs", "exec"), names)
+            file = re.match(r"# (\S+\.py)\n", body)
+            if file:  # where the text of a compiled policy is looked up
+                Path(file[1]).write_text(body, encoding="utf-8")
+            exec(compile(body, Path(file[1]).resolve() if file else "docs", "exec"), names)
         else:
             for line in body.replace("\\\n", " ").splitlines():
                 words = shlex.split(line, comments=True)

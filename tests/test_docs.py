@@ -1,8 +1,8 @@
 """The code in the documentation runs, and no name, policy, key or option is missing.
 
 Python blocks of a page run in order. In shell blocks, lines that call quickswap run with few jobs,
-and only their exit code is checked. A TOML block whose first line is a comment with a file name
-becomes that file. `<!-- skip: next "reason" -->` skips a block.
+and only their exit code is checked. A Python or TOML block whose first line is a comment with a
+file name becomes that file. `<!-- skip: next "reason" -->` skips a block.
 """
 
 from __future__ import annotations
@@ -16,7 +16,8 @@ from pathlib import Path
 
 import pytest
 from sybil import Document, Example, Region, Sybil
-from sybil.parsers.myst import CodeBlockParser, PythonCodeBlockParser, SkipParser
+from sybil.evaluators.python import PythonEvaluator
+from sybil.parsers.myst import CodeBlockParser, SkipParser
 
 import quickswap as qs
 from quickswap import logs
@@ -56,6 +57,17 @@ def shell(example: Example) -> None:
         assert stop.value.code == 0, line
 
 
+def python(example: Example) -> None:
+    """Run a Python block, from the file that its first line names if it names one."""
+    text = str(example.parsed)
+    first = re.match(r"# (\S+\.py)$", text.splitlines()[0])
+    if first:
+        Path(first[1]).write_text(text, encoding="utf-8")
+        exec(compile(text, Path(first[1]).resolve(), "exec"), example.namespace)
+    else:
+        PythonEvaluator()(example)
+
+
 def model(example: Example) -> None:
     """Write a model file or a grid, and read it."""
     text = str(example.parsed)
@@ -70,7 +82,7 @@ def model(example: Example) -> None:
 
 PARSERS: list[Callable[[Document], Iterable[Region]]] = [
     SkipParser(),
-    PythonCodeBlockParser(),
+    CodeBlockParser(language="python", evaluator=python),
     *(CodeBlockParser(language=each, evaluator=shell) for each in ("bash", "console", "sh")),
     CodeBlockParser(language="toml", evaluator=model),
 ]
@@ -81,6 +93,7 @@ PARSERS: list[Callable[[Document], Iterable[Region]]] = [
 def test_code_runs(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("NO_COLOR", "1")
+    monkeypatch.setenv("QUICKSWAP_CACHE", str(tmp_path / "cache"))
     sybil = Sybil(PARSERS, path=str(page.parent), patterns=[page.name])
     document: Document = sybil.parse(page)
     for example in document.examples():
