@@ -144,7 +144,7 @@ def test_a_python_msf_gives_the_estimates_of_the_core_byte_for_byte(system: qs.S
         for policy in (PythonMSF(), qs.MSF())
     )
     one, other = json.loads(mine.to_json()), json.loads(core.to_json())
-    assert one["inputs"].pop("policy") == "custom:my MSF"
+    assert one["inputs"].pop("policy").startswith("custom:my MSF#")
     assert other["inputs"].pop("policy") == "msf"
     assert (one.pop("policy_label"), other.pop("policy_label")) == ("my MSF", "MSF")
     for each in (one, other):
@@ -186,9 +186,11 @@ class TestSimulate:
 
     def test_rerun_wants_the_policy_back(self) -> None:
         result = qs.simulate(ONE_OR_ALL, PythonMSF(), jobs=400)
+        stored = qs.Result.from_json(result.to_json())
+        assert qs.rerun(result) == stored == result
         with pytest.raises(qs.QuickswapError, match=r"my MSF is a custom policy.*policy="):
-            qs.rerun(result)
-        assert qs.rerun(result, PythonMSF()).to_json() == result.to_json()
+            qs.rerun(stored)
+        assert qs.rerun(stored, PythonMSF()).to_json() == result.to_json()
 
     def test_jumps_are_refused(self) -> None:
         with pytest.raises(qs.QuickswapError, match="a custom policy"):
@@ -353,7 +355,7 @@ def test_numbers_of_numpy_are_classes() -> None:
             return None if answer is None else np.int64(answer)
 
     one, other = (qs.simulate(FOUR, policy, jobs=1000) for policy in (NumpyMSF(), PythonMSF()))
-    assert one == other
+    assert one.classes == other.classes
     with pytest.raises(qs.PolicyError, match=r"answered np\.True_, which is not allowed"):
         qs.simulate(FOUR, Wrong(np.True_), jobs=1000)
 

@@ -28,11 +28,6 @@ CHANGES: dict[str, Any] = {
 }
 
 
-class Own:
-    def start(self, view: qs.View) -> int | None:
-        return None
-
-
 def test_a_point_runs_as_simulate_does() -> None:
     settings: dict[str, Any] = {"jobs": 2000, "seed": 3, "warmup": "mser5", "trajectory": 10}
     point = qs.Point.of(FOUR, "msf", **settings)
@@ -90,7 +85,6 @@ def test_the_key_knows_the_version() -> None:
 @pytest.mark.parametrize(
     ("arguments", "settings", "kind", "part"),
     [
-        ((FOUR, Own()), {}, qs.PolicyError, "a custom policy"),
         ((FOUR, "mfs"), {}, qs.PolicyError, "did you mean 'msf'"),
         ((FOUR, "msf"), {"threads": 3}, qs.QuickswapError, "unknown setting of a point"),
         ((FOUR, "msf"), {"jobs": 0}, qs.QuickswapError, "jobs is 0"),
@@ -110,11 +104,3 @@ def test_what_is_no_point_is_refused() -> None:
         qs.Point("msf")  # type: ignore[arg-type] # no system: what is wrong on purpose
     with pytest.raises(qs.QuickswapError, match="not a quickswap point"):
         qs.Point.from_json("{}")
-    with pytest.raises(qs.PolicyError, match="a custom policy"):
-        qs.Point(qs.simulate(FOUR, FirstClass(), jobs=50).inputs)
-
-
-class FirstClass:
-    def start(self, view: qs.View) -> int | None:
-        fits = (i for i, n in enumerate(view.needs) if view.waiting[i] and n <= view.free)
-        return next(fits, None)

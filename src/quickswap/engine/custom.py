@@ -5,14 +5,20 @@ from __future__ import annotations
 from typing import Protocol, runtime_checkable
 
 from quickswap._check import flag
-from quickswap.engine._core import View, ViewedJob
+from quickswap.engine._core import View as View
+from quickswap.engine._core import ViewedJob as ViewedJob
 from quickswap.engine.generators import generator_of
 from quickswap.errors import PolicyError, invalid
 from quickswap.model.system import System
 from quickswap.policies import Policy, parse
 from quickswap.policies.base import not_a_policy
+from quickswap.policies.custom import Custom, custom_name
 
-__all__ = ["CustomPolicy", "View", "ViewedJob", "as_policy", "check_policy", "label"]
+__all__ = [
+    *("CustomPolicy", "View", "ViewedJob", "as_policy", "check_custom", "check_policy"),
+    "label",
+]
+
 
 FLAGS = ("sees_jobs", "remembers_order")
 METHODS = ("start", "wake_at", "save", "restore")
@@ -23,8 +29,8 @@ METHODS = ("start", "wake_at", "save", "restore")
 class CustomPolicy(Protocol):
     """A nonpreemptive custom policy; slow but right.
 
-    `simulate`, `compare`, `replay` and `Scheduler` accept it. Sweeps, `tune` and `stability` do
-    not: they keep policies by their spelling, and it has none.
+    It can be used wherever a policy of the core can. Results, points and stores contain its name,
+    and a fingerprint of its source and its attributes, so a changed policy is another one.
 
     After every instant with events `start` is called until it returns None. The policy may keep
     state in its attributes; each replication uses a deep copy. Optional:
@@ -35,6 +41,8 @@ class CustomPolicy(Protocol):
     * `wake_at(view) -> float | None`: the time of the next decision, even without an event.
     * `save() -> list[int]` and `restore(state)`: the state, for `quickswap.Scheduler` and exact
       chains.
+    * `parameters`: a dictionary of arguments of the class, each with a list of values. The class
+      itself, given to `tune` or to a grid, then stands for a policy for each combination.
     * `remembers_order = False`: its decisions depend on the numbers of jobs, not on the order of
       their arrival, so the order is not part of the state of an exact chain.
 
@@ -50,11 +58,6 @@ class CustomPolicy(Protocol):
         reported as a `PolicyError` with the policy's name, the answer and the state.
         """
         ...
-
-
-def custom_name(policy: CustomPolicy) -> str:
-    """Return the name of a policy for tables and messages."""
-    return str(getattr(policy, "name", type(policy).__name__))
 
 
 def check_custom(policy: CustomPolicy) -> None:
@@ -96,6 +99,14 @@ def as_policy(given: object, system: System) -> Policy | CustomPolicy:
         PolicyError: it is none, or does not suit the system.
     """
     policy = parse(given) if isinstance(given, str) else given
+    if isinstance(policy, Custom):
+        if policy.served is None:
+            advice = "give the policy itself"
+            message = (
+                f"policy {policy.called} is custom, and its code is not in the file: {advice}."
+            )
+            raise PolicyError(message, argument="policy", given=policy.called, advice=advice)
+        policy = policy.served
     check_policy(policy, system)
     assert isinstance(policy, Policy | CustomPolicy)
     return policy

@@ -15,9 +15,9 @@ from collections import deque
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from types import BuiltinMethodType, CodeType, FunctionType, MethodType, ModuleType
-from typing import Any
 
 from quickswap.errors import PolicyError
+from quickswap.policies.fingerprint import attributes, foreign
 
 __all__ = ["generator_of", "untouched_generators"]
 
@@ -27,8 +27,6 @@ MOST = 10_000
 """Objects that are looked at."""
 GLOBAL = ("random", "numpy.random")
 """Modules whose functions draw from a global generator."""
-FOREIGN = {*sys.stdlib_module_names, "numpy", "scipy", "polars", "quickswap"}
-"""Packages whose insides are not looked at."""
 
 
 def generator_of(policy: object) -> str | None:
@@ -62,11 +60,6 @@ def _draws(value: object) -> bool:
     return isinstance(value, (random.Random, *kinds))
 
 
-def _foreign(value: Any) -> bool:
-    module = getattr(value, "__module__", None)
-    return not isinstance(module, str) or module.partition(".")[0] in FOREIGN
-
-
 def _parts(value: object) -> Iterator[tuple[str, object]]:
     """Yield what an object holds or calls, each with the step that leads there."""
     if isinstance(value, Mapping):
@@ -76,22 +69,13 @@ def _parts(value: object) -> Iterator[tuple[str, object]]:
     elif isinstance(value, property | staticmethod | classmethod | MethodType):
         yield "", value.fget if isinstance(value, property) else value.__func__
     elif isinstance(value, FunctionType):
-        if not _foreign(value):
+        if not foreign(value):
             yield from _used(value)
     elif not isinstance(value, type | ModuleType):
-        yield from ((f".{name}", part) for name, part in _attributes(value))
+        yield from ((f".{name}", part) for name, part in attributes(value))
         for kind in type(value).__mro__:
-            if not _foreign(kind):
+            if not foreign(kind):
                 yield from ((f".{name}", part) for name, part in vars(kind).items())
-
-
-def _attributes(value: object) -> Iterator[tuple[str, object]]:
-    yield from getattr(value, "__dict__", {}).items()
-    for kind in type(value).__mro__:
-        slots = vars(kind).get("__slots__", ())
-        for name in [slots] if isinstance(slots, str) else slots:
-            if hasattr(value, name):
-                yield name, getattr(value, name)
 
 
 def _used(function: FunctionType) -> Iterator[tuple[str, object]]:

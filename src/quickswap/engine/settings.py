@@ -14,28 +14,27 @@ import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import MISSING, dataclass, field, fields
 from functools import lru_cache
-from typing import Any, NoReturn, Self, TypedDict, Unpack
+from typing import Any, Self, TypedDict, Unpack
 
 from quickswap._check import between, factor, flag, real, whole
 from quickswap.engine._core import VERSION
 from quickswap.engine.compiled import is_compiled
-from quickswap.engine.custom import CustomPolicy, custom_name
+from quickswap.engine.custom import CustomPolicy
 from quickswap.errors import InfiniteVarianceWarning, QuickswapError, invalid, unknown
 from quickswap.model.arrivals import Poisson
 from quickswap.model.distributions import Exponential
 from quickswap.model.system import MOST_SERVERS, System
 from quickswap.policies import Policy, parse, spell
+from quickswap.policies.custom import Custom, described
 
 __all__ = [
-    *("CUSTOM", "MOST_JOBS", "SETTINGS", "Inputs", "MeasureSettings", "PointSettings"),
+    *("MOST_JOBS", "SETTINGS", "Inputs", "MeasureSettings", "PointSettings"),
     *("ReplayInputs", "ReplaySettings", "Settings", "SimulationSettings"),
     *("check_progress", "check_settings", "check_threads"),
 ]
 
 MOST_JOBS = 10**15
 """Jobs of a run: a year at thirty million a second."""
-CUSTOM = "custom:"
-"""Prefix of the name of a custom policy, instead of a spelling."""
 SYSTEMS = 256
 """Systems kept as objects while many results of a store are read."""
 
@@ -217,14 +216,14 @@ class Inputs(Settings):
 
     Attributes:
         system: servers and classes.
-        policy: a policy of quickswap, or the name of a custom policy.
+        policy: a policy; a custom one by its name and fingerprint (`Custom`).
         version: of quickswap.
-        spelling: the policy as text; a custom one by `CUSTOM` and its name.
+        spelling: the policy as text.
     """
 
     jobs: int = _setting(None, _whole(1), "")
     system: System
-    policy: Policy | str
+    policy: Policy
     version: str = VERSION
     spelling: str = field(init=False, compare=False, repr=False)
 
@@ -234,7 +233,7 @@ class Inputs(Settings):
         for name, value in (
             ("jobs", self.most_jobs),
             ("engine", _loop(self.engine, self.system, policy)),
-            ("spelling", CUSTOM + policy if isinstance(policy, str) else spell(policy)),
+            ("spelling", spell(policy)),
         ):
             object.__setattr__(self, name, value)
 
@@ -246,13 +245,8 @@ class Inputs(Settings):
         **settings: Unpack[PointSettings],
     ) -> Self:
         """Return the inputs of a run; a setting that is not given has its default."""
-        known = policy if isinstance(policy, Policy) else custom_name(policy)
-        if not isinstance(policy, Policy) and (obstacle := _only_events(policy)):
-            if settings.get("engine") == "jumps":
-                _refuse_jumps(obstacle)
-            settings["engine"] = "events"
         build: Callable[..., Self] = cls
-        return build(system=system, policy=known, **settings)
+        return build(system=system, policy=described(policy), **settings)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the form of JSON, with the system as `System.to_dict`, the policy as its text."""
@@ -267,9 +261,7 @@ class Inputs(Settings):
         Raises:
             KeyError, TypeError, QuickswapError: a key too few or too many, or an invalid value.
         """
-        text = data["policy"]
-        custom = isinstance(text, str) and text.startswith(CUSTOM)
-        policy = text.removeprefix(CUSTOM) if custom else parse(text)
+        policy = parse(data["policy"])
         system = _read_system(json.dumps(data["system"]))
         return cls(**{**data, "system": system, "policy": policy})
 
@@ -282,38 +274,34 @@ def _read_system(text: str) -> System:
         return System.from_dict(json.loads(text))
 
 
-def _loop(engine: str, system: System, policy: Policy | str) -> str:
+def _loop(engine: str, system: System, policy: Policy) -> str:
     """Return the loop to use; raise if the requested loop does not apply."""
     obstacle = _no_jumps(system, policy)
     if engine == "jumps" and obstacle:
-        _refuse_jumps(obstacle)
+        raise QuickswapError(
+            f'engine "jumps" does not apply: {obstacle}; use "events" or "auto".', argument="engine"
+        )
     if engine != "auto":
         return engine
     return "events" if obstacle else "jumps"
 
 
-def _refuse_jumps(obstacle: str) -> NoReturn:
-    raise QuickswapError(
-        f'engine "jumps" does not apply: {obstacle}; use "events" or "auto".', argument="engine"
-    )
-
-
-def _only_events(policy: CustomPolicy) -> str | None:
+def _only_events(policy: CustomPolicy | None) -> str | None:
     """Return why the loop over jumps does not serve a custom policy, or None if it does."""
-    if not is_compiled(policy):
+    if policy is not None and not is_compiled(policy):
         return "a custom policy may use individual jobs, unless it is compiled"
     return "the policy uses individual jobs" if getattr(policy, "sees_jobs", False) else None
 
 
-def _no_jumps(system: System, policy: Policy | str) -> str | None:
+def _no_jumps(system: System, policy: Policy) -> str | None:
     """Return why the loop over jumps does not apply, or None if it does."""
     for each in system.classes:
         if not isinstance(each.size, Exponential):
             return f"the sizes of {each.name} are not exponential"
         if not isinstance(each.arrivals, Poisson):
             return f"the arrivals of {each.name} are not Poisson"
-    if isinstance(policy, str):  # custom: `Inputs.of` has checked it
-        return None
+    if isinstance(policy, Custom):
+        return _only_events(policy.served)
     if policy.individual:
         return f"{policy.title} uses individual jobs"
     return f"{policy.label} is preemptive" if policy.preemptive else None

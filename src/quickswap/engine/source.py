@@ -20,6 +20,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from quickswap.policies.fingerprint import references
+
 __all__ = ["NotCompiledError", "PolicySource"]
 
 ENTRIES = {"start": ("int64", "encoded"), "wake_at": ("float64", "moment")}
@@ -206,8 +208,7 @@ class PolicySource:
 
     def _add_globals(self, tree: ast.FunctionDef, function: FunctionType, found: _Reading) -> None:
         """Add the functions, modules and numbers to which a function refers."""
-        known = inspect.getclosurevars(function)
-        scope = {**known.globals, **known.nonlocals}
+        scope = references(function)
         for node in found.names:
             if node.id not in scope:
                 if not hasattr(builtins, node.id) and node.id not in found.local:

@@ -9,7 +9,7 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, fields
 from functools import cache
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 from quickswap._check import items, real
 from quickswap._words import load_words
@@ -54,7 +54,7 @@ class StoredPoint:
     @property
     def policy(self) -> Policy:
         """The policy."""
-        return cast("Policy", self.inputs.policy)  # points have no custom ones
+        return self.inputs.policy
 
     @property
     def load(self) -> float:

@@ -72,6 +72,10 @@ class Policy(ABC):
         gap = " " if " " in self.title else ""
         return f"{self.title}{gap}({details})" if details else self.title
 
+    def _spelling(self) -> str | None:
+        """Return the policy as text, if it is not a name and parameters."""
+        return None
+
     def _details(self) -> list[str]:
         """Return the parameters worth showing in a table."""
         return []

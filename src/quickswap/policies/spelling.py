@@ -17,6 +17,7 @@ from quickswap.errors import PolicyError, invalid, unknown
 from quickswap.policies.backfilling import EASY, Conservative
 from quickswap.policies.base import Policy, not_a_policy
 from quickswap.policies.clocks import NMSR, RandomizedTimers
+from quickswap.policies.custom import CUSTOM, Custom, registered, registered_names
 from quickswap.policies.orders import FCFS, LSF, MSF, FirstFit, Smash
 from quickswap.policies.preemptive import DivisorFilling, MaxWeight, ServerFilling
 from quickswap.policies.quickswap import MSFQ, AdaptiveQuickswap, StaticQuickswap
@@ -46,6 +47,8 @@ FLAGS = {"true": True, "false": False}
 def parse(text: str) -> Policy:
     """Build a policy from its spelling; the name may be in capitals or with underscores.
 
+    Other packages can register policies by entry points of the group `quickswap.policies`.
+
     Raises:
         PolicyError: an unknown name, parameter or choice, a value out of range, or no `key=value`.
     """
@@ -57,11 +60,16 @@ def parse(text: str) -> Policy:
 
 @lru_cache(maxsize=1024)
 def _parse(text: str) -> Policy:
+    if text.startswith(CUSTOM):
+        return Custom.read(text)
     name, given = split(text, "policy", PolicyError)
     known = {kind.name: kind for kind in POLICIES}
     plain = name.lower().replace("_", "-")
     if plain not in known:
-        unknown("policy", name, known, PolicyError, argument="name of the policy")
+        others = registered_names()
+        if name in others:
+            return registered(name, {key: _item(value) for key, value in given.items()})
+        unknown("policy", name, [*known, *others], PolicyError, argument="name of the policy")
     parameters = _parameters(known[plain])
     for key in given:
         if key not in parameters:
@@ -97,6 +105,8 @@ def spell(policy: Policy) -> str:
     """
     if not isinstance(policy, Policy):
         raise not_a_policy(policy)
+    if (text := policy._spelling()) is not None:
+        return text
     changed = {
         key: getattr(policy, key)
         for key, default in _parameters(type(policy)).items()

@@ -16,7 +16,7 @@ from quickswap._check import factor, flag, items
 from quickswap._words import counted
 from quickswap.engine._core import replay as serve
 from quickswap.engine.compiled import native
-from quickswap.engine.custom import CustomPolicy, as_policy, custom_name, label
+from quickswap.engine.custom import CustomPolicy, as_policy, label
 from quickswap.engine.generators import untouched_generators
 from quickswap.engine.settings import (
     MeasureSettings,
@@ -29,6 +29,7 @@ from quickswap.errors import Interrupted, PolicyError, QuickswapError, invalid
 from quickswap.logs import JobLog
 from quickswap.logs.joblog import check_log
 from quickswap.policies import Policy, spell
+from quickswap.policies.custom import custom_name
 from quickswap.replays.backlog import Backlog
 from quickswap.replays.jobs import ReplayJobs
 from quickswap.replays.measurement import measure

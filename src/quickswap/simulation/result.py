@@ -18,6 +18,7 @@ from quickswap.errors import QuickswapError
 from quickswap.model.system import System
 from quickswap.model.variability import remarks
 from quickswap.policies import Policy
+from quickswap.policies.custom import Custom
 from quickswap.statistics.estimates import Estimate, Floats, Split
 from quickswap.statistics.pairing import Totals
 from quickswap.statistics.quantities import ModelQuantities, PhaseResult
@@ -119,14 +120,14 @@ class Result(ModelQuantities):
         return self.inputs.system
 
     @property
-    def policy(self) -> Policy | str:
-        """The policy simulated, or the name of a custom policy."""
+    def policy(self) -> Policy:
+        """The policy simulated; a custom one by its name and fingerprint."""
         return self.inputs.policy
 
     @property
     def lower_bound(self) -> float:
         """Lower bound on the weighted mean response time, seconds; see `theory.lower_bound`."""
-        if not isinstance(self.policy, str):
+        if not isinstance(self.policy, Custom):
             return lower_bound(self.system, self.policy)
         if math.isnan(self.waste_no_job_waits.value):  # a custom policy that uses sizes
             return weighted_mean_size(self.system)

@@ -31,6 +31,7 @@ from quickswap.errors import Interrupted, PolicyError, QuickswapError, UnstableE
 from quickswap.model.files import as_system
 from quickswap.model.system import System
 from quickswap.policies import Policy
+from quickswap.policies.custom import Custom
 from quickswap.simulation.result import Result, Stop, Trajectory
 from quickswap.statistics.control import PARTS, estimated
 from quickswap.statistics.estimates import Batches
@@ -96,7 +97,7 @@ def rerun(
 
     Args:
         result: a result of `simulate`, also one read from a file.
-        policy: the policy, if it is custom; others are parsed from the inputs.
+        policy: the policy, if it is custom and the result was read from a file.
         threads: as in `simulate`.
 
     Raises:
@@ -104,19 +105,18 @@ def rerun(
     """
     inputs = result.inputs
     if policy is None:
-        if isinstance(inputs.policy, str):
-            name = inputs.policy
-            advice = "pass it to rerun(policy=...)"
-            message = f"policy {name} is a custom policy: {advice}."
-            raise QuickswapError(message, argument="policy", given=name, advice=advice)
         policy = inputs.policy
+        if isinstance(policy, Custom) and policy.served is None:
+            advice = "pass it to rerun(policy=...)"
+            message = f"policy {policy.called} is a custom policy: {advice}."
+            raise QuickswapError(message, argument="policy", given=policy.called, advice=advice)
     settings = {name: getattr(inputs, name) for name in SETTINGS}
     return simulate(inputs.system, policy, threads=threads, **settings)
 
 
 def simulate_inputs(
     inputs: Inputs,
-    policy: Policy,
+    policy: Policy | CustomPolicy,
     threads: int | None = None,
     progress: Callable[[int, int], object] | None = None,
 ) -> Result:

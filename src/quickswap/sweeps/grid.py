@@ -55,7 +55,7 @@ class Grid:
 
     Args:
         models: systems, presets or model files; one or several.
-        policies: policies of quickswap, spellings, or mappings of a name and parameters; a value
+        policies: policies, spellings, or mappings of a name and parameters; a value
             may be a list, as in "msfq:threshold=[0,8,31]" or "msfq:threshold=[0..31]".
         loads: loads, each a scaled model; or
         rates: total arrival rates, jobs per second. By default each model keeps its own rate.

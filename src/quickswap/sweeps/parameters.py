@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import product
+from typing import TypeVar
 
 from quickswap._check import items
+from quickswap.engine.custom import CustomPolicy, check_custom
 from quickswap.errors import PolicyError, invalid, shown
 from quickswap.policies import POLICIES, Policy, parse
+from quickswap.policies.custom import described
 
 __all__ = ["expand_parameters"]
 
 LIST = re.compile(r"\[([^\[\]]*)\]")
 RANGE = re.compile(r"\s*(-?\d{1,99})\s*\.\.\s*(-?\d{1,99})\s*(?:\.\.\s*(\d{1,99})\s*)?")
+T = TypeVar("T")
 MOST = 100_000
 """Policies of one description."""
 
@@ -22,9 +26,10 @@ def expand_parameters(given: object) -> list[Policy]:
     """Return the policies that a description expands to.
 
     Args:
-        given: a policy; a spelling, in which a value may be a list in brackets, of items and of
-            ranges "first..last" or "first..last..step"; or a mapping with "name" and parameters,
-            each a value or a list of values.
+        given: a policy; a custom policy, or its class with `parameters`; a spelling, in which a
+            value may be a list in brackets, of items and of ranges "first..last" or
+            "first..last..step"; or a mapping with "name" and parameters, each a value or a list of
+            values.
 
     Raises:
         PolicyError: the description is none of these, or one of its policies is not valid.
@@ -35,11 +40,30 @@ def expand_parameters(given: object) -> list[Policy]:
         return [parse(text) for text in _texts(given)]
     if isinstance(given, Mapping):
         return [parse(text) for text in _spelled(given)]
+    parameters = getattr(given, "parameters", None)
+    if isinstance(given, type) and isinstance(parameters, Mapping):
+        return [described(policy) for policy in _instances(given, parameters)]
+    if isinstance(given, CustomPolicy) and not isinstance(given, type):
+        check_custom(given)
+        return [described(given)]
     allowed = (
-        "a policy of quickswap, a spelling as in 'msfq:threshold=[0,8,31]', or a table with its "
+        "a policy, a spelling as in 'msfq:threshold=[0,8,31]', or a table with its "
         "name and parameters"
     )
     raise invalid("policy", given, allowed, PolicyError)
+
+
+def _instances(kind: type, parameters: Mapping[str, object]) -> Iterator[CustomPolicy]:
+    """Yield a custom policy for each combination of its parameters, with a name that has them."""
+    lists = [list(items(values) or [values]) for values in parameters.values()]
+    for chosen in _product(lists, kind.__name__):
+        values = dict(zip(parameters, chosen, strict=True))
+        policy = kind(**values)
+        check_custom(policy)
+        if not hasattr(policy, "name"):
+            words = ", ".join(f"{name} {value}" for name, value in values.items())
+            policy.name = f"{kind.__name__} ({words})"
+        yield policy
 
 
 def _texts(text: str) -> Iterator[str]:
@@ -109,7 +133,7 @@ def _text(value: object) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
-def _product(lists: list[list[str]], text: str) -> Iterator[tuple[str, ...]]:
+def _product(lists: Sequence[Sequence[T]], text: str) -> Iterator[tuple[T, ...]]:
     size = 1
     for each in lists:
         size *= len(each)

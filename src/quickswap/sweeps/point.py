@@ -5,13 +5,13 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Self, Unpack, cast, final
 
 from quickswap.engine._core import VERSION
-from quickswap.engine.custom import as_policy
+from quickswap.engine.custom import CustomPolicy, as_policy
 from quickswap.engine.settings import (
     SETTINGS,
     Inputs,
@@ -22,6 +22,7 @@ from quickswap.errors import PolicyError, QuickswapError, invalid
 from quickswap.model.files import as_system
 from quickswap.model.system import System
 from quickswap.policies import Policy
+from quickswap.policies.custom import Custom
 from quickswap.simulation.result import Result
 from quickswap.simulation.simulate import simulate_inputs
 
@@ -36,7 +37,8 @@ class Point:
     Build it with `Point.of`, or from `Result.inputs`.
 
     Attributes:
-        inputs: as in the result; the policy is not a custom policy.
+        inputs: as in the result. A custom policy is there only in the process that built the point
+            and in those to which it was sent; a point read from a store cannot run without it.
     """
 
     inputs: Inputs
@@ -50,33 +52,28 @@ class Point:
                 QuickswapError,
                 advice="use Point.of(system, policy)",
             )
-        if isinstance(self.inputs.policy, str):
-            raise PolicyError(_not_custom(self.inputs.policy))
 
     @classmethod
     def of(
         cls,
         system: System | str | Path,
-        policy: Policy | str,
+        policy: Policy | CustomPolicy | str,
         **settings: Unpack[PointSettings],
     ) -> Self:
         """Describe a simulation.
 
         Args:
             system: servers and classes, or the name of a preset or model file.
-            policy: a policy of quickswap, or its spelling.
+            policy: a policy, its spelling, or a custom policy.
             settings: as `simulate` takes them, with the same defaults; see `Settings`.
 
         Raises:
-            PolicyError: the policy does not suit the system, or is a custom policy.
+            PolicyError: the policy does not suit the system.
             QuickswapError: a setting that is unknown or out of range.
         """
         check_settings(settings, PointSettings, "a point")
         system = as_system(system)
-        chosen = as_policy(policy, system)
-        if not isinstance(chosen, Policy):
-            raise PolicyError(_not_custom(type(chosen).__name__))
-        return cls(Inputs.of(system, chosen, **settings))
+        return cls(Inputs.of(system, as_policy(policy, system), **settings))
 
     @classmethod
     def from_json(cls, text: str) -> Self:
@@ -117,7 +114,7 @@ class Point:
     @property
     def policy(self) -> Policy:
         """The policy."""
-        return cast("Policy", self.inputs.policy)  # not a custom one
+        return self.inputs.policy
 
     @property
     def settings(self) -> dict[str, Any]:
@@ -142,10 +139,12 @@ class Point:
                 f"the point belongs to quickswap {self.inputs.version}, and this is {VERSION}: "
                 "build the point again with Point.of."
             )
-        return simulate_inputs(self.inputs, self.policy, threads, progress)
+        return simulate_inputs(self.inputs, as_policy(self.policy, self.system), threads, progress)
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Send the point to another process as text, which the version there may reject."""
+        if isinstance(self.policy, Custom) and self.policy.served is not None:
+            return _received, (self._text, _pickled(self.policy))
         return Point.from_json, (self._text,)
 
     def __eq__(self, other: object) -> bool:
@@ -155,8 +154,29 @@ class Point:
         return hash(self.key)
 
 
-def _not_custom(name: str) -> str:
-    return (
-        f"policy {name} is a custom policy, which a point cannot store by name: use simulate or "
-        "compare instead of points and sweeps."
-    )
+def _pickled(policy: Custom) -> bytes:
+    """Return a custom policy as bytes, with the code of classes that other processes cannot import.
+
+    Raises:
+        PolicyError: an attribute cannot be pickled.
+    """
+    import cloudpickle  # type: ignore[import-untyped]
+
+    try:
+        return cast("bytes", cloudpickle.dumps(policy.served))
+    except Exception as error:  # of the objects that the policy holds
+        raise PolicyError(
+            f"policy {policy.called} cannot be sent to another process ({error})",
+            argument="policy",
+            given=policy.called,
+            advice="run it in threads",
+        ) from error
+
+
+def _received(text: str, policy: bytes) -> Point:
+    """Return the point with its custom policy."""
+    import cloudpickle
+
+    point = Point.from_json(text)
+    served = replace(cast("Custom", point.policy), served=cloudpickle.loads(policy))
+    return Point(replace(point.inputs, policy=served))

@@ -12,7 +12,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from quickswap.errors import PolicyError
 from quickswap.model.files import as_system
 from quickswap.model.system import System
 from quickswap.policies import (
@@ -72,38 +71,20 @@ class Stability:
         return self.limit is not None and self.limit >= self.necessary_limit * (1 - 1e-9)
 
 
-def stability(system: System | str | Path, policy: Policy | str) -> Stability:
+def stability(system: System | str | Path, policy: object) -> Stability:
     """Return what is known about the stability of a policy, or its spelling, on a system.
 
+    About a custom policy only the capacity is known; the verdict of a simulation shows more.
+
     Raises:
-        PolicyError: the policy cannot serve this system, or is not a policy of quickswap.
+        PolicyError: the policy cannot serve this system, or is not a policy.
     """
     system = as_system(system)
     policy = parse(policy) if isinstance(policy, str) else policy
-    if not isinstance(policy, Policy) and callable(getattr(policy, "start", None)):
-        raise PolicyError(
-            f"nothing is proven about the custom policy {type(policy).__name__}: simulate it.",
-            argument="policy",
-            given=policy,
-            allowed="a policy of quickswap",
-        )
-    if not isinstance(policy, Policy):
+    if not isinstance(policy, Policy) and not callable(getattr(policy, "start", None)):
         raise not_a_policy(policy)
-    policy.resolve(system)
     capacity = system.capacity
-    known = None
-    # Static Quickswap with several classes may leave a slot idle while jobs of others wait.
-    visits = isinstance(policy, StaticQuickswap) and len(system.classes) > 1
-    one_slot = 2 * min(system.needs) > system.servers
-    if type(policy) in POLICIES and not policy.random and (one_slot or not visits):
-        known = plain_queue(system)
-    backfills = isinstance(policy, MSFQ | StaticQuickswap | AdaptiveQuickswap) and (
-        policy.backfill > 0 or policy.overrun > 0
-    )
-    if known is None and backfills:
-        known = _backfill(system, policy, capacity)
-    elif known is None and type(policy) in RULES:
-        known = RULES[type(policy)](system, policy, capacity)
+    known = _proven(system, policy, capacity) if isinstance(policy, Policy) else None
     if known is None:
         source = "quickswap.model.capacity"
         if system.arrival_rate >= capacity:
@@ -118,6 +99,25 @@ def stability(system: System | str | Path, policy: Policy | str) -> Stability:
     if system.arrival_rate >= ceiling:
         verdict = "unstable"
     return Stability(known.rate, ceiling, verdict, known.reason, known.source)
+
+
+def _proven(system: System, policy: Policy, capacity: float) -> Limit | None:
+    """Return the limit below which a policy is proven stable."""
+    policy.resolve(system)
+    known = None
+    # Static Quickswap with several classes may leave a slot idle while jobs of others wait.
+    visits = isinstance(policy, StaticQuickswap) and len(system.classes) > 1
+    one_slot = 2 * min(system.needs) > system.servers
+    if type(policy) in POLICIES and not policy.random and (one_slot or not visits):
+        known = plain_queue(system)
+    backfills = isinstance(policy, MSFQ | StaticQuickswap | AdaptiveQuickswap) and (
+        policy.backfill > 0 or policy.overrun > 0
+    )
+    if known is None and backfills:
+        known = _backfill(system, policy, capacity)
+    elif known is None and type(policy) in RULES:
+        known = RULES[type(policy)](system, policy, capacity)
+    return known
 
 
 def _fcfs(system: System, policy: Policy, capacity: float) -> Limit | None:

@@ -12,6 +12,7 @@ from pathlib import Path
 
 from quickswap._check import between, flag, whole
 from quickswap._words import counted, load_words
+from quickswap.engine.custom import CustomPolicy
 from quickswap.engine.settings import MOST_JOBS, check_progress
 from quickswap.errors import Interrupted, QuickswapError, UnstableError, unknown
 from quickswap.model.files import as_system
@@ -62,7 +63,10 @@ class TuningProgress:
 
 def tune(
     system: System | str | Path,
-    policies: Iterable[Policy | str] | Policy | str | None = None,
+    policies: Iterable[Policy | CustomPolicy | type[CustomPolicy] | str]
+    | Policy
+    | str
+    | None = None,
     *,
     metric: str = "weighted",
     jobs: int = BUDGET,
@@ -90,7 +94,8 @@ def tune(
     Args:
         system: servers and classes, or the name of a preset or model file.
         policies: candidates, as policies and spellings in which a parameter may be a list, as in
-            "msfq:threshold=[0..31]". By default nonpreemptive policies without estimates.
+            "msfq:threshold=[0..31]", custom policies, and classes of custom policies with
+            `parameters`. By default nonpreemptive policies without estimates.
         metric: "weighted" or "mean" response time, "p99" (of the response time of all jobs), or
             "max-class", the largest of the mean response times of the classes.
         jobs: budget, the completions of all simulations together; at least 20,000 a candidate.

@@ -15,11 +15,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from quickswap._check import positive, whole
-from quickswap.engine.custom import CustomPolicy, check_policy, custom_name
+from quickswap.engine.custom import CustomPolicy, as_policy
 from quickswap.errors import PolicyError, QuickswapError, UnstableError, invalid, unknown
 from quickswap.model.files import as_system
 from quickswap.model.system import System
-from quickswap.policies import Policy, parse
+from quickswap.policies import Policy
+from quickswap.policies.custom import custom_name
 from quickswap.theory.chain.graph import explore
 from quickswap.theory.chain.truncation import Level, first_limits, region, solve
 from quickswap.theory.conditions import check_load, check_markovian
@@ -131,8 +132,7 @@ def exact(
         QuickswapError: the error is too large at `max_states`.
     """
     system = as_system(system)
-    policy = parse(policy) if isinstance(policy, str) else policy
-    check_policy(policy, system)
+    policy = as_policy(policy, system)
     if isinstance(policy, Policy) and policy.estimates:
         raise PolicyError(
             f"{policy.label} uses estimated sizes of jobs, so the numbers of jobs are not a Markov "

@@ -14,10 +14,11 @@ from scipy.sparse import csgraph
 
 from quickswap.engine._core import Explorer, NativePolicy
 from quickswap.engine.compiled import native
-from quickswap.engine.custom import CustomPolicy, custom_name
+from quickswap.engine.custom import CustomPolicy
 from quickswap.errors import PolicyError, QuickswapError
 from quickswap.model.system import System
 from quickswap.policies import Policy
+from quickswap.policies.custom import custom_name
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
