@@ -142,6 +142,8 @@ def test_a_factor_is_reached_at_high_rates() -> None:
     assert Times(both, 4)(rows)[1] == Judgement.FAILS
     undecided = figure(*pair(1, 10, 90), *pair(2, 10, 50, "too short"))
     assert Times(forward, 4, 1)(undecided)[1] == Judgement.UNDECIDED
+    assert Times(forward, 8, 2)(undecided)[1] == Judgement.HOLDS
+    assert Times(forward, 20, 2)(undecided)[1] == Judgement.UNDECIDED  # it may be reached at 2
 
 
 def test_stable_counts_the_verdicts() -> None:

@@ -240,7 +240,7 @@ class Times:
     high: int = 3
 
     def __call__(self, rows: Rows) -> Measured:
-        """Compare the pairs. One that is decided at no high rate leaves the claim undecided."""
+        """Compare the pairs. One that is undecided at a high rate may reach the factor there."""
         parts, reached, inconclusive = [], True, False
         for pair in self.pairs:
             found = contrasts(rows, pair.first, pair.second)
@@ -248,7 +248,7 @@ class Times:
             better = [each for each in found[-self.high :] if each.outcome is Outcome.BETTER]
             ratios = [each.ratio.value for each in better if math.isfinite(each.ratio.value)]
             reached &= max(ratios, default=0.0) >= self.factor
-            inconclusive |= all(each.outcome in UNDECIDED for each in found[-self.high :])
+            inconclusive |= any(each.outcome in UNDECIDED for each in found[-self.high :])
         if reached:
             return ". ".join(parts), Judgement.HOLDS
         return ". ".join(parts), Judgement.UNDECIDED if inconclusive else Judgement.FAILS
