@@ -83,7 +83,7 @@ def in_turn(repeats: int, **timers: Timer) -> Times:
     return times
 
 
-def per_event(system: qs.System, policy: str, jobs: int, engine: str) -> Timer:
+def per_event(system: qs.System, policy: Any, jobs: int, engine: str) -> Timer:
     """Nanoseconds of an event of `quickswap.simulate`."""
 
     def timer(seed: int) -> float:
@@ -134,6 +134,9 @@ def many_classes(count: int) -> qs.System:
     return qs.System(4000, [qs.JobClass(need, 1 / need, size) for need in needs]).with_load(0.7)
 
 
+MANY_CLASSES = ("msf", "adaptive-quickswap", "first-fit", "fcfs", "lsf", "static-quickswap")
+
+
 def growth(effort: Effort) -> Iterator[Row]:
     """Cost of an event as the system grows."""
     msf, adaptive = "msf", "adaptive-quickswap"
@@ -144,9 +147,7 @@ def growth(effort: Effort) -> Iterator[Row]:
         ("k = 2^20 / k = 32, needs in proportion", msf, plain, scaled, 2.0),
         ("k = 2^20 / k = 32, needs in proportion", adaptive, plain, scaled, 2.0),
         ("k = 2^20 / k = 32, light jobs of need 1", adaptive, plain, wide, 2.5),
-        ("2,000 classes / 2 classes", msf, few, many, 4.0),
-        ("2,000 classes / 2 classes", adaptive, few, many, 4.0),
-        ("2,000 classes / 2 classes", "first-fit", few, many, 4.0),
+        *(("2,000 classes / 2 classes", each, few, many, 4.0) for each in MANY_CLASSES),
     ):
         for engine in LIMITS:
             small, large = (
@@ -155,6 +156,62 @@ def growth(effort: Effort) -> Iterator[Row]:
             times = in_turn(effort.repeats, small_ns=small, large_ns=large)
             title = f"cost of an event, {what}, {policy} (`{engine}`)"
             yield ratio(title, limit, times, "large_ns", "small_ns")
+
+
+@qs.compiled
+class CompiledMSFQ:
+    """MSFQ(31), on demand, as a custom policy."""
+
+    name = "MSFQ by Numba"
+
+    def __init__(self) -> None:
+        self.threshold, self.draining = 31, False
+
+    def start(self, view: qs.View) -> int | None:
+        """Return the class that starts."""
+        if view.running[1] > 0 or (self.draining and view.running[0] > 0):
+            return None
+        if self.draining and view.waiting[1] > 0:
+            return 1
+        self.draining = False
+        if view.waiting[0] > 0 and view.free > 0:
+            return 0
+        if view.waiting[1] > 0 and view.waiting[0] + view.running[0] <= self.threshold:
+            self.draining = True
+            return 1 if view.running[0] == 0 else None
+        return None
+
+
+@qs.compiled
+class CompiledFirstFit:
+    """First-Fit as a custom policy."""
+
+    name = "First-Fit by Numba"
+
+    def start(self, view: qs.View) -> int | None:
+        """Return the class that starts."""
+        found = -1
+        for cls in range(len(view.needs)):
+            fits = view.waiting[cls] > 0 and view.needs[cls] <= view.free
+            if fits and (found < 0 or view.heads[cls] < view.heads[found]):  # type: ignore[operator]
+                found = cls
+        return found if found >= 0 else None
+
+
+def compiled(effort: Effort) -> Iterator[Row]:
+    """Custom policies compiled by Numba against the same policies of the core."""
+    cases = (
+        ("one-or-all:rate=7", CompiledMSFQ(), "msfq:threshold=31"),
+        ("four-class:rate=4", CompiledFirstFit(), "first-fit"),
+        ("borg-b:load=0.8", CompiledFirstFit(), "first-fit"),
+    )
+    for model, custom, known in cases:
+        system = qs.load(model)
+        for engine in LIMITS:
+            mine, core = (per_event(system, each, effort.jobs, engine) for each in (custom, known))
+            times = in_turn(effort.repeats, custom_ns=mine, core_ns=core)
+            what = f"`{engine}`, {custom.name} / core, {model.partition(':')[0]}"
+            yield ratio(what, 1.5, times, "custom_ns", "core_ns")
 
 
 def threads(effort: Effort) -> Iterator[Row]:

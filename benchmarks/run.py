@@ -15,7 +15,17 @@ from dataclasses import asdict
 from itertools import chain
 from pathlib import Path
 
-from measures import Effort, Row, against_bare, growth, memory, short_runs, solutions, threads
+from measures import (
+    Effort,
+    Row,
+    against_bare,
+    compiled,
+    growth,
+    memory,
+    short_runs,
+    solutions,
+    threads,
+)
 from precision import WHAT, to_one_percent
 from reading import reading
 from replaying import replaying
@@ -51,7 +61,7 @@ def measured(quick: bool, long: bool) -> Iterator[Row]:
     short = short_runs(3 if quick else 200)
     precise = to_one_percent(1, shrink=20) if quick else to_one_percent(7)
     solved = solutions({64: 0.5} if quick else {1024: 0.5, 4096: 10.0})
-    speed = chain(against_bare(bursts), growth(runs), threads(long_runs), short)
+    speed = chain(against_bare(bursts), compiled(runs), growth(runs), threads(long_runs), short)
     rows = chain(speed, solved, logs, replays, precise)
     return chain(rows, memory(10**9)) if long else rows
 
