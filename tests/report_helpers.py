@@ -19,8 +19,8 @@ from quickswap.report.data import ReportData
 
 DAY = 86400.0
 WEEK = 7 * DAY
-SECTIONS = ("summary", "policies", "gains", "waits", "queue", "jobs", "schedule", "log", "limits",
-            "computed")  # fmt: skip
+SECTIONS = ("summary", "causes", "policies", "gains", "waits", "queue", "jobs", "schedule", "log",
+            "limits", "computed")  # fmt: skip
 Row = tuple[float, int, float, str, str, float]
 """Submission, need, size, user, group, wait as logged."""
 

@@ -9,6 +9,7 @@ pub mod counters;
 pub mod engine;
 pub mod error;
 pub mod explore;
+pub mod idle;
 pub mod intervals;
 pub mod policy;
 pub mod prices;

@@ -32,7 +32,7 @@ from quickswap.report.summary import (
 )
 from quickswap.report.text import UNITS, duration, listed, percent, share
 from quickswap.statistics.estimates import Estimate
-from report_helpers import DAY, WEEK, busy, log_of, replayed, rows, starved
+from report_helpers import DAY, WEEK, busy, log_of, page_of, replayed, rows, starved
 
 
 def plain(text: str) -> str:
@@ -345,3 +345,27 @@ def test_numbers_as_text() -> None:
     signs = [plain(unit.signed(Estimate(value, 1.0))) for value in (-12.0, 0.0, 12.0)]
     assert signs == ["\N{MINUS SIGN}12.0 ± 1.0", "0.0 ± 1.0", "+12.0 ± 1.0"]
     assert (listed(["a"]), listed("abc"), listed("ab", "or")) == ("a", "a, b and c", "a or b")
+
+
+@pytest.mark.parametrize(("wait", "unexplained"), [(7200, True), (0, False)])
+def test_waits_that_the_replay_does_not_explain(
+    tmp_path: Path, wait: float, unexplained: bool
+) -> None:
+    """Jobs hardly wait in the replay; if they did in the log, the report begins with that."""
+    jobs = busy(load=0.02).with_columns(wait=pl.lit(float(wait)))
+    jobs.write_parquet(tmp_path / "log.parquet")
+    log = logs.read(tmp_path / "log.parquet", servers=8)
+    for policies in (["fcfs", "easy"], ["easy"]):
+        comparison = replay_all(log, policies, load_factors=[1.0, 1.1])
+        data = ReportData.of(comparison, None, None)
+        for level in data.levels:
+            decision = decide(level)
+            assert (decision.unexplained is not None) == unexplained
+            assert decision.conclusive == (len(policies) == 1 and not unexplained)
+            assert not (decision.slowest and unexplained)
+        page = page_of(comparison, tmp_path)
+        summary = page.text["summary"].strip().removeprefix("Summary").strip()
+        assert summary.startswith("Limits, priorities, partitions, dep") == unexplained
+        assert not (unexplained and "hardly" in summary)
+        groups = page.tables["Logged waits by user"]
+        assert {row[0] for row in groups[1:]} == {"ann", "bob", "cy"}

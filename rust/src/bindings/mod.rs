@@ -10,7 +10,10 @@ use std::sync::atomic::Ordering;
 use std::sync::{Condvar, Mutex};
 use std::time::Duration;
 
-use numpy::{IntoPyArray, PyArray1, PyArray2, PyArray3, PyArray4, PyArrayMethods, PyReadonlyArray1};
+use numpy::{
+    IntoPyArray, PyArray1, PyArray2, PyArray3, PyArray4, PyArrayMethods, PyReadonlyArray1, PyReadonlyArray2,
+    PyUntypedArrayMethods,
+};
 use pyo3::exceptions::{PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
@@ -19,8 +22,9 @@ use serde::de::DeserializeOwned;
 use crate::counters::{
     BLOCK_COLUMNS, CLASS_COLUMNS, METRICS, PER_CLASS, PHASE_COLUMNS, PHASES, Quantiles, SYSTEM_COLUMNS,
 };
-use crate::engine::{self, Loop, Run, Signals, Spec, Stop, Trace};
+use crate::engine::{self, Gate, Loop, Run, Signals, Spec, Stop, Trace};
 use crate::error::Error;
+use crate::idle;
 use crate::policy::{NAMES, dispatch};
 use crate::prices;
 use crate::system::System;
@@ -252,10 +256,11 @@ fn drive(
 }
 
 /// Serves the jobs of a trace to the end, with their sizes as estimates unless others are given; `progress(completions)` is
-/// called now and then, `debug` asks for checks at every event. Returns start and end of each job (seconds), the jobs in order of their start, and
+/// called now and then, `debug` asks for checks at every event. `groups` of each job, a row each, hold it back while one of
+/// them has as many jobs waiting or in service as its limit. Returns start and end of each job (seconds), the jobs in order of their start, and
 /// the reason of the stop ("empty" if all were served).
 #[pyfunction]
-#[pyo3(signature = (spec, arrival, cls, size, policy=None, *, estimate=None, debug=true, progress=None))]
+#[pyo3(signature = (spec, arrival, cls, size, policy=None, *, estimate=None, groups=None, limits=None, debug=true, progress=None))]
 #[allow(clippy::type_complexity, clippy::too_many_arguments, reason = "the signature for Python")]
 fn replay<'py>(
     py: Python<'py>,
@@ -265,6 +270,8 @@ fn replay<'py>(
     size: PyReadonlyArray1<'py, f64>,
     policy: Option<Py<PyAny>>,
     estimate: Option<PyReadonlyArray1<'py, f64>>,
+    groups: Option<PyReadonlyArray2<'py, u32>>,
+    limits: Option<Vec<u32>>,
     debug: bool,
     progress: Option<Py<PyAny>>,
 ) -> PyResult<(Bound<'py, PyArray1<f64>>, Bound<'py, PyArray1<f64>>, Bound<'py, PyArray1<u64>>)> {
@@ -286,6 +293,7 @@ fn replay<'py>(
             .map_err(|c| Error::argument("cls", c, format!("from 0 to {}", inner.len() - 1)))?,
         size: size.as_slice()?.to_vec(),
         estimate: estimate.as_ref().unwrap_or(&size).as_slice()?.to_vec(),
+        gate: groups.map(|groups| gate(&groups, limits.unwrap_or_default(), arrival.len())).transpose()?,
     };
     let jobs = trace.arrival.len();
     let lengths = [trace.class.len(), trace.size.len(), trace.estimate.len()];
@@ -331,6 +339,37 @@ fn replay<'py>(
     Ok((schedule.start.into_pyarray(py), schedule.end.into_pyarray(py), schedule.order.into_pyarray(py)))
 }
 
+/// The gate of a trace, whose jobs have a row of groups each.
+fn gate(groups: &PyReadonlyArray2<'_, u32>, limits: Vec<u32>, jobs: usize) -> PyResult<Gate> {
+    let &[rows, width] = groups.shape() else { unreachable!("an array of two dimensions") };
+    let flat = groups.as_slice()?;
+    if rows != jobs || flat.iter().any(|&group| group as usize >= limits.len()) || limits.contains(&0) {
+        let allowed = "a row for each job, with groups whose limits are at least 1";
+        return Err(Error::argument("groups", groups.shape(), allowed).into());
+    }
+    Ok(Gate::new(flat.to_vec(), width, limits))
+}
+
+/// See `idle::time_with_enough`.
+#[pyfunction]
+fn time_with_enough<'py>(
+    py: Python<'py>,
+    length: PyReadonlyArray1<'py, f64>,
+    free: PyReadonlyArray1<'py, i64>,
+    begin: PyReadonlyArray1<'py, i64>,
+    end: PyReadonlyArray1<'py, i64>,
+    need: PyReadonlyArray1<'py, i64>,
+) -> PyResult<Bound<'py, PyArray1<f64>>> {
+    let (length, free) = (length.as_slice()?, free.as_slice()?);
+    let (begin, end, need) = (begin.as_slice()?, end.as_slice()?, need.as_slice()?);
+    let jobs = begin.iter().zip(end).zip(need).map(|((&begin, &end), &need)| (begin as usize, end as usize, need));
+    let jobs: Vec<_> = jobs.collect();
+    if free.len() != length.len() || jobs.iter().any(|&(_, end, _)| end > length.len()) {
+        return Err(Error::argument("end", free.len(), format!("up to {} intervals", length.len())).into());
+    }
+    Ok(py.detach(|| idle::time_with_enough(length, free, &jobs)).into_pyarray(py))
+}
+
 /// See `prices::cheapest_service`.
 #[pyfunction]
 fn cheapest_service<'py>(
@@ -372,6 +411,7 @@ fn core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<policy::View>()?;
     module.add_class::<policy::ViewedJob>()?;
     module.add_function(wrap_pyfunction!(replay, module)?)?;
+    module.add_function(wrap_pyfunction!(time_with_enough, module)?)?;
     module.add_function(wrap_pyfunction!(cheapest_service, module)?)?;
     module.add_function(wrap_pyfunction!(smallest_first, module)?)?;
     module.add_function(wrap_pyfunction!(intervals::half_widths, module)?)?;

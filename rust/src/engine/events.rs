@@ -1,6 +1,6 @@
 //! The loop for any sizes, any arrivals and any policy: a calendar contains the future completions.
 
-use super::{EventLoop, LoopState, RunSettings, Source, Stop};
+use super::{Arrival, EventLoop, LoopState, RunSettings, Source, Stop};
 use crate::book::{Book, Slot};
 use crate::calendar::Calendar;
 use crate::counters::{Counters, Phases};
@@ -61,9 +61,8 @@ impl<P: Policy> Events<P> {
     }
 
     #[inline]
-    fn arrive(&mut self, now: f64) {
+    fn arrive(&mut self, job: Arrival, now: f64) {
         let number = self.state.counters.arrived();
-        let job = self.source.take();
         let slot = self.book.queue(job.class, number, now, job.size, job.estimate);
         self.state.station.arrive(job.class, number);
         let work = f64::from(self.state.station.need(job.class)) * job.size;
@@ -82,8 +81,9 @@ impl<P: Policy> Events<P> {
         }
         self.state.station.complete(class);
         self.book.leave(slot);
+        self.source.complete(number);
         if let Some(schedule) = &mut self.schedule {
-            schedule.end[number as usize] = now;
+            schedule.end[self.source.number(number) as usize] = now;
         }
         self.state.counters.complete(class, now, [now - arrival, start - arrival, size], 0.0);
     }
@@ -122,8 +122,9 @@ impl<P: Policy> Events<P> {
         self.state.station.start(class, || book.head_number(class));
         self.state.counters.start(class, now);
         if let Some(schedule) = &mut self.schedule {
-            schedule.start[number as usize] = now;
-            schedule.order.push(number);
+            let job = self.source.number(number);
+            schedule.start[job as usize] = now;
+            schedule.order.push(job);
         }
         if self.state.settings.debug && in_order {
             self.state.check_order(class, number, &mut self.last_start[class as usize]);
@@ -157,8 +158,13 @@ impl<P: Policy + 'static> EventLoop for Events<P> {
             let Some((slot, _)) = self.calendar.pop() else { break };
             self.complete(slot, now);
         }
+        while let Some(job) = self.source.release() {
+            self.arrive(job, now);
+        }
         while self.source.next_time() <= now {
-            self.arrive(now);
+            if let Some(job) = self.source.take() {
+                self.arrive(job, now);
+            }
         }
         if !self.decide(now) {
             return Some(Stop::Fault);

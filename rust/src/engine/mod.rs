@@ -2,6 +2,7 @@
 //! that stop jobs. All feed the same counters.
 
 mod events;
+mod gate;
 mod jumps;
 mod preemptive;
 mod rate_groups;
@@ -11,13 +12,14 @@ mod service;
 mod source;
 
 pub use events::{Events, Schedule};
+pub use gate::Gate;
 pub use jumps::Jumps;
 pub use preemptive::PreemptiveEvents;
 pub use rate_groups::RateGroups;
 use run::{EventLoop, LoopState};
 pub use run::{Run, Signals, Stop};
 pub use scan::{SCAN, Scan};
-pub use source::{Source, Trace};
+pub use source::{Arrival, Source, Trace};
 
 use serde::Deserialize;
 use serde_json::{Map, Value};

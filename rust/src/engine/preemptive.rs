@@ -1,7 +1,7 @@
 //! The loop for preemptive policies. An interrupted job keeps its progress, and an interruption costs nothing.
 
 use super::events::Schedule;
-use super::{EventLoop, LoopState, RunSettings, Source, Stop};
+use super::{Arrival, EventLoop, LoopState, RunSettings, Source, Stop};
 use crate::book::{Book, Slot};
 use crate::calendar::Calendar;
 use crate::counters::{Counters, Phases};
@@ -50,9 +50,8 @@ impl<P: Preemptive> PreemptiveEvents<P> {
     }
 
     #[inline]
-    fn arrive(&mut self, now: f64) {
+    fn arrive(&mut self, job: Arrival, now: f64) {
         let number = self.state.counters.arrived();
-        let job = self.source.take();
         let lane = self.lane(job.class);
         let slot = self.book.enter(job.class, lane, number, now, job.size, job.size);
         self.state.station.arrive(job.class, number);
@@ -69,8 +68,9 @@ impl<P: Preemptive> PreemptiveEvents<P> {
         self.state.station.complete(class);
         self.running -= 1;
         self.book.leave_queued(self.lane(class), slot);
+        self.source.complete(number);
         if let Some(schedule) = &mut self.schedule {
-            schedule.end[number as usize] = now;
+            schedule.end[self.source.number(number) as usize] = now;
         }
         // rounding of the remaining sizes must not make it negative
         self.state.counters.complete(class, now, [response, (response - size).max(0.0), size], 0.0);
@@ -94,11 +94,12 @@ impl<P: Preemptive> PreemptiveEvents<P> {
         self.state.station.start(class, || None);
         self.state.counters.start(class, now);
         self.running += 1;
+        let job = self.source.number(number);
         if let Some(schedule) = &mut self.schedule
-            && schedule.start[number as usize].is_nan()
+            && schedule.start[job as usize].is_nan()
         {
-            schedule.start[number as usize] = now;
-            schedule.order.push(number);
+            schedule.start[job as usize] = now;
+            schedule.order.push(job);
         }
     }
 
@@ -161,8 +162,13 @@ impl<P: Preemptive + 'static> EventLoop for PreemptiveEvents<P> {
             let Some((slot, _)) = self.calendar.pop() else { break };
             self.complete(slot, now);
         }
+        while let Some(job) = self.source.release() {
+            self.arrive(job, now);
+        }
         while self.source.next_time() <= now {
-            self.arrive(now);
+            if let Some(job) = self.source.take() {
+                self.arrive(job, now);
+            }
         }
         if !self.decide(now) {
             return Some(Stop::Fault);

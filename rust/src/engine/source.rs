@@ -8,6 +8,7 @@ use crate::system::System;
 use rand_distr::Distribution;
 use rand_distr::weighted::WeightedAliasIndex;
 
+use super::gate::Gate;
 use super::service::alias;
 
 /// A job as it arrives.
@@ -32,6 +33,14 @@ pub struct Trace {
     pub size: Vec<f64>,
     /// Estimated sizes, seconds.
     pub estimate: Vec<f64>,
+    /// Limits on the jobs of groups.
+    pub gate: Option<Gate>,
+}
+
+impl Trace {
+    fn job(&self, job: usize) -> Arrival {
+        Arrival { class: self.class[job], size: self.size[job], estimate: self.estimate[job] }
+    }
 }
 
 /// Future jobs. The j-th job is the same under every policy: policies do not draw from these streams.
@@ -107,10 +116,10 @@ impl Source {
         }
     }
 
-    /// Takes the next job.
+    /// Takes the next job; none if it is held back.
     #[inline]
-    pub fn take(&mut self) -> Arrival {
-        match self {
+    pub fn take(&mut self) -> Option<Arrival> {
+        Some(match self {
             Self::Poisson { next, gap, classes, sizes, streams } => {
                 *next += *gap * exponential(&mut streams[0]);
                 let class = classes.sample(&mut streams[1]);
@@ -127,8 +136,37 @@ impl Source {
             Self::Trace { trace, next } => {
                 let job = *next;
                 *next += 1;
-                Arrival { class: trace.class[job], size: trace.size[job], estimate: trace.estimate[job] }
+                if trace.gate.as_mut().is_some_and(|gate| !gate.pass(job)) {
+                    return None;
+                }
+                trace.job(job)
             }
+        })
+    }
+
+    /// Takes the oldest job that is no longer held back.
+    #[inline]
+    pub fn release(&mut self) -> Option<Arrival> {
+        match self {
+            Self::Trace { trace, .. } => trace.gate.as_mut()?.release().map(|job| trace.job(job)),
+            _ => None,
+        }
+    }
+
+    /// Notes the completion of the job that was taken as this number.
+    #[inline]
+    pub fn complete(&mut self, number: u64) {
+        if let Self::Trace { trace: Trace { gate: Some(gate), .. }, .. } = self {
+            gate.complete(number);
+        }
+    }
+
+    /// The number in the trace of the job that was taken as this number.
+    #[inline]
+    pub fn number(&self, taken: u64) -> u64 {
+        match self {
+            Self::Trace { trace: Trace { gate: Some(gate), .. }, .. } => gate.job(taken) as u64,
+            _ => taken,
         }
     }
 }

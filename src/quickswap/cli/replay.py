@@ -160,10 +160,14 @@ def _print(comparison: ReplayComparison, note: str) -> None:
     from quickswap._words import counted
     from quickswap.cli.output import print_table
     from quickswap.replays.backlog import ReplayVerdict
+    from quickswap.replays.logged_waits import LoggedWaits
+    from quickswap.report.causes import idle_sentence, unexplained_sentence
     from quickswap.report.text import common_unit
 
-    first = comparison.results[0]
-    quality = first.log.report
+    first, waits = comparison.results[0], LoggedWaits.of(comparison)
+    quality, unit = first.log.report, common_unit(comparison)
+    if waits is not None and waits.unexplained:
+        print(f"{unexplained_sentence(waits, unit)}\n")
     servers = counted(first.schedule.servers, "server", ",")
     print(
         f"{quality.kept:,} of {counted(quality.rows, 'row', ',')} kept, on {servers}; "
@@ -177,7 +181,6 @@ def _print(comparison: ReplayComparison, note: str) -> None:
     if too_large:
         print(f"  dropped: {counted(too_large, 'job', ',')} that need more than {servers}")
     pieces, piece = first.resampled
-    unit = common_unit(comparison)
     width = f"± is the 95 % half-width over {counted(pieces, piece)} of the log"
     print(
         f"times in {unit.word}; {width if pieces > 1 else 'the log is too short for intervals'}\n"
@@ -199,7 +202,7 @@ def _print(comparison: ReplayComparison, note: str) -> None:
         rows += [_row(each, best, unit) for each in results]
         rows.append([""] * len(columns))
     print_table(columns, rows[:-1], text=3)
-    print(f"\n{_window(first)}")
+    print(f"\n{_window(first)}" if waits is None else f"\n{idle_sentence(waits)}\n{_window(first)}")
     print("best: smallest mean bounded slowdown; tied: not significantly different")
     print(f"lower bound: {_lower_bound(comparison, unit)}")
     if any("± ?" in cell for cell in chain(*rows)):

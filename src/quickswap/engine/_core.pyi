@@ -120,9 +120,18 @@ def replay(
     policy: object | None = None,
     *,
     estimate: NDArray[np.float64] | None = None,
+    groups: NDArray[np.uint32] | None = None,
+    limits: Sequence[int] | None = None,
     debug: bool = True,
     progress: Callable[[int], object] | None = None,
 ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.uint64]]: ...
+def time_with_enough(
+    length: NDArray[np.float64],
+    free: NDArray[np.int64],
+    begin: NDArray[np.int64],
+    end: NDArray[np.int64],
+    need: NDArray[np.int64],
+) -> NDArray[np.float64]: ...
 def cheapest_service(
     edges: NDArray[np.float64],
     prices: NDArray[np.float64],

@@ -4,18 +4,21 @@
 The jobs of the log become arrays for the core in `jobs`; `replaying` runs the core; `schedule`
 contains the starts and ends of the jobs and checks them; `measurement` computes the quantities of
 the `result`, with confidence intervals from a bootstrap over the weeks of the log; `bound` computes
-a mean response time below which no schedule of the jobs comes.
+a mean response time below which no schedule of the jobs comes; `logged_waits` compares the logged
+waits with a replay.
 """
 
 from __future__ import annotations
 
 from quickswap.engine.settings import ReplayInputs
+from quickswap.replays.logged_waits import LoggedWaits
 from quickswap.replays.replaying import as_logged, replay, replay_all
 from quickswap.replays.result import ReplayComparison, ReplayResult
 from quickswap.replays.schedule import History, Schedule, check_schedule
 
 __all__ = [
     "History",
+    "LoggedWaits",
     "ReplayComparison",
     "ReplayInputs",
     "ReplayResult",

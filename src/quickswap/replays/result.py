@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, field, fields
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -34,6 +35,7 @@ __all__ = ["AS_LOGGED", "ReplayComparison", "ReplayResult"]
 
 AS_LOGGED = "as logged"
 """Label of the waits in the log, instead of a policy."""
+BASELINE = "EASY"
 FORMAT = 1
 
 
@@ -184,6 +186,11 @@ class ReplayResult(Value, Quantities):
             )
         group = None if cls is None else names.index(cls)
         return mine.difference(theirs, metric, group)
+
+
+def baseline_of(policies: Sequence[ReplayResult]) -> ReplayResult:
+    """Return the replay with which others are compared: EASY, or else the first."""
+    return next((each for each in policies if each.policy_label == BASELINE), policies[0])
 
 
 @dataclass(frozen=True)

@@ -33,7 +33,17 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-__all__ = ["Forest", "Mark", "forest", "load", "needs", "queue", "run_times", "waits"]
+__all__ = [
+    "Forest",
+    "Mark",
+    "forest",
+    "load",
+    "logged_waits",
+    "needs",
+    "queue",
+    "run_times",
+    "waits",
+]
 
 NARROW, WIDE = 4.6, 5.2
 """Inches; narrow enough that text is readable on the screen of a telephone."""
@@ -145,6 +155,28 @@ def queue(data: ReportData, level: Level) -> Markup | None:
         _time_axis(canvas.axes, data.clock)
         canvas.axes.set_ylabel("waiting work\n[hours of the machine]")
     return canvas.svg
+
+
+def logged_waits(data: ReportData) -> tuple[Markup, str]:
+    """Draw the mean wait by piece of the log, its part with enough free servers, and the wait in
+    the replay; return the name of a piece as well.
+    """
+    waits, factor = data.main.waits, data.main.factor
+    assert waits is not None
+    pieces = waits.logged.table.pieces
+    jobs, waiting, idle, replayed = waits.by_piece.T / data.unit.seconds
+    with np.errstate(invalid="ignore", divide="ignore"):
+        means = [each / (jobs * data.unit.seconds) for each in (waiting, idle, replayed)]
+    at = _times(pieces.edges * factor, data.clock)
+    names = ("in the log", "of it with enough free servers", waits.replay.policy_label)
+    styles = [data.styles[waits.logged.policy_label], len(data.styles), data.styles[names[-1]]]
+    with _canvas("logged-waits", WIDE, 2.9) as canvas:
+        for label, style, mean in zip(names, styles, means, strict=True):
+            steps = np.append(mean, mean[-1:])
+            _line(canvas, at, steps, label, style, drawstyle="steps-post", linewidth=1.1)
+        _time_axis(canvas.axes, data.clock)
+        canvas.axes.set_ylabel(f"mean wait [{data.unit.name}]")
+    return canvas.svg, "period" if pieces.unit == "whole" else pieces.unit
 
 
 def load(data: ReportData) -> tuple[Markup, str]:

@@ -13,7 +13,8 @@ from quickswap.errors import QuickswapError, invalid
 from quickswap.logs import JobLog
 from quickswap.logs.times import MINUTE
 from quickswap.replays import ReplayComparison, ReplayResult
-from quickswap.replays.result import AS_LOGGED
+from quickswap.replays.logged_waits import LoggedWaits
+from quickswap.replays.result import AS_LOGGED, baseline_of
 from quickswap.report.text import Clock, Unit, common_unit
 from quickswap.statistics.estimates import Estimate
 from quickswap.statistics.paired import Outcome, outcome_of
@@ -36,7 +37,6 @@ METRIC = "waiting_time"
 """The quantity whose mean ranks the policies; users experience their waits."""
 NOTICEABLE = MINUTE
 """Smallest change of a wait that users notice; smaller changes are negligible and not counted."""
-BASELINE = "EASY"
 
 
 @dataclass(frozen=True)
@@ -48,12 +48,14 @@ class Level:
         logged: the waits that the log itself contains, or None.
         policies: their results, in the order given.
         baseline: the policy with which the others are compared.
+        waits: the logged waits, at the load of the log whichever load this is, or None.
     """
 
     factor: float
     logged: ReplayResult | None
     policies: tuple[ReplayResult, ...]
     baseline: ReplayResult
+    waits: LoggedWaits | None
 
     @property
     def name(self) -> str:
@@ -114,13 +116,13 @@ class ReportData:
             raise invalid(
                 "comparison", comparison, "the result of replays.replay_all", QuickswapError
             )
-        levels = []
+        levels, waits = [], LoggedWaits.of(comparison)
         for results in comparison.points:
             logged = next((each for each in results if each.policy_label == AS_LOGGED), None)
             policies = tuple(each for each in results if each is not logged)
             if policies:
-                base = next((p for p in policies if p.policy_label == BASELINE), policies[0])
-                levels.append(Level(policies[0].inputs.load_factor, logged, policies, base))
+                factor, base = policies[0].inputs.load_factor, baseline_of(policies)
+                levels.append(Level(factor, logged, policies, base, waits))
         if not levels:
             raise QuickswapError(
                 "comparison contains no policy",

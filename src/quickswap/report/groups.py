@@ -28,6 +28,7 @@ __all__ = [
     "check_column",
     "check_filled",
     "count_changes",
+    "largest_groups",
 ]
 
 COLUMNS = ("user", "group", "queue", "partition", "class")
@@ -121,14 +122,26 @@ def by_user(data: ReportData, level: Level) -> Grouping | None:
     """Return the changes by group of users; None if the log contains fewer than two groups."""
     jobs = data.log.jobs
     column = data.column or _default_column(jobs)
-    names, owner = _owners(jobs, column, level.baseline) if column else ([], None)
-    if column is None or owner is None or len(names) < 2:
+    if column is None:
         return None
-    if len(names) > FEW or (column == "user" and len(names) > HEAVIEST):
+    most = HEAVIEST if column == "user" else FEW
+    names, owner = largest_groups(jobs, column, level.baseline, most)
+    return _changes(level, column, names, owner) if len(names) > 1 else None
+
+
+def largest_groups(
+    jobs: pl.DataFrame, column: str, base: ReplayResult, most: int
+) -> tuple[list[str], Ints]:
+    """Return the groups with the most work, and that of each job of the log.
+
+    If there are more than `most`, the smaller ones are one group.
+    """
+    names, owner = _owners(jobs, column, base)
+    if len(names) > most:
         rest = len(names) - HEAVIEST
         names = [*names[:HEAVIEST], f"all {rest} others" if rest > 1 else "the other one"]
         owner = np.minimum(owner, HEAVIEST)
-    return _changes(level, column, names, owner)
+    return names, owner
 
 
 def _changes(level: Level, column: str, names: list[str], owner: Ints) -> Grouping:

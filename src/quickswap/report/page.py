@@ -15,6 +15,7 @@ from quickswap._words import counted, plural
 from quickswap.files import write_text
 from quickswap.replays import ReplayComparison
 from quickswap.report import charts, text
+from quickswap.report.causes import idle_sentence, unexplained_sentence, wait_groups
 from quickswap.report.cautions import cautions
 from quickswap.report.data import COLUMNS, ReportData, marks, significant
 from quickswap.report.gantt import gantt
@@ -28,8 +29,8 @@ __all__ = ["write_report"]
 
 FORBIDDEN = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff]")
 """Characters that a document must not contain."""
-UNIT_SPACE = re.compile(r"(?<=\d) (?=%|(?:s|min|h|days)\b)")
-"""Spaces at which a line must not break: those before units."""
+UNIT_SPACE = re.compile(r"(?<=\d) (?=±|%|(?:s|min|h|days)\b)|(?<=±) (?=[\d?])")
+"""Spaces at which a line must not break: those before units, and around ±."""
 
 
 def write_report(
@@ -79,6 +80,8 @@ def render(data: ReportData, title: str | None) -> str:
         "title": title or f"Replay of {data.log.header.get('Computer') or source}",
         "median_run_time": float(np.median(base.schedule.size)),
         "cautions": cautions(data),
+        "waits": data.main.waits,
+        "wait_groups": wait_groups(data),
         "summaries": [summarise(data, level) for level in data.levels],
         "slowdown": bounded_slowdown(data),
         "gantt": gantt(data),
@@ -118,6 +121,8 @@ def _environment() -> Environment:
         "asset": lambda name: Markup(_asset(name)),
         "charts": charts,
         "forest": charts.forest,
+        "idle_sentence": idle_sentence,
+        "unexplained_sentence": unexplained_sentence,
         "marks": marks,
     }
     environment.policies["json.dumps_kwargs"] = {"separators": (",", ":")}

@@ -9,6 +9,7 @@ import numpy as np
 
 from quickswap.logs.times import HOUR
 from quickswap.replays import ReplayResult
+from quickswap.replays.logged_waits import LoggedWaits
 from quickswap.report.data import (
     NOTICEABLE,
     Level,
@@ -79,6 +80,8 @@ class Decision:
         tied: policies that are not significantly different from `first`, by label.
         negligible: policies whose difference is significant, but negligible, by label.
         slowest: the policy with the longest mean wait if even that is too short to matter.
+        unexplained: the logged waits if the replay explains less than half of them, so the log does
+            not show what a policy would do.
         left_out: jobs that were left out by need or size, so the machine served more jobs.
         concentrated: set if most jobs lie in too few pieces of the log.
         too_short: whether the log is too short for any confidence interval.
@@ -91,6 +94,7 @@ class Decision:
     tied: tuple[str, ...] = ()
     negligible: tuple[str, ...] = ()
     slowest: ReplayResult | None = None
+    unexplained: LoggedWaits | None = None
     left_out: int = 0
     concentrated: Concentration | None = None
     too_short: bool = False
@@ -99,7 +103,14 @@ class Decision:
     @property
     def conclusive(self) -> bool:
         """Whether the log shows which policy is best."""
-        return not (self.slowest or self.concentrated or self.too_short or self.chance)
+        reasons = (
+            self.slowest,
+            self.unexplained,
+            self.concentrated,
+            self.too_short,
+            self.chance,
+        )
+        return not any(reasons)
 
     @property
     def candidates(self) -> tuple[str, ...]:
@@ -110,8 +121,9 @@ class Decision:
 def decide(level: Level) -> Decision:
     """Return the decision at a load at which jobs were measured."""
     first, *rest = level.ranked
+    unexplained = level.waits if level.waits is not None and level.waits.unexplained else None
     if not rest:
-        return Decision(first)
+        return Decision(first, unexplained=unexplained)
     gaps = {each.policy_label: difference(each, first) for each in rest}
     tied = tuple(name for name, gap in gaps.items() if not worse(gap))
     alike = tuple(
@@ -123,16 +135,17 @@ def decide(level: Level) -> Decision:
     if rival is first or rival not in rest:
         rival = next((each for each in rest if each.policy_label in tied), rest[0])
     gap, slow = gaps[rival.policy_label], rest[-1]
-    if slow.mean_waiting_time.value <= SHORT * slow.mean_response_time.value:
+    short = slow.mean_waiting_time.value <= SHORT * slow.mean_response_time.value
+    if short and unexplained is None:
         report = first.log.report
         left_out = report["need_cap"] + report["size_cap"]
-        return Decision(first, rival, gap, tied, alike, slow, left_out)
+        return Decision(first, rival, gap, tied, alike, slow, left_out=left_out)
     too_short = first.resampled[1] == "whole"
     found = None if too_short else concentration(first)
     if found is not None and found.effective >= FEWEST:
         found = None
     chance = rival.policy_label in tied and gap is not None and not significant(gap)
-    return Decision(first, rival, gap, tied, alike, None, 0, found, too_short, chance)
+    return Decision(first, rival, gap, tied, alike, None, unexplained, 0, found, too_short, chance)
 
 
 def negligible(gap: Estimate, than: ReplayResult) -> bool:

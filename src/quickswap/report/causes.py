@@ -1,0 +1,53 @@
+"""What made jobs wait: the logged waits by pool, queue and user, against the replay."""
+
+from __future__ import annotations
+
+import math
+
+from quickswap.replays.logged_waits import LoggedWaits, WaitGroup
+from quickswap.report.data import ReportData
+from quickswap.report.groups import HEAVIEST, largest_groups
+from quickswap.report.text import Unit
+
+__all__ = ["idle_sentence", "unexplained_sentence", "wait_groups"]
+
+BY = ("partition", "queue", "user")
+"""Columns of a log by which the waits are shown."""
+
+
+def unexplained_sentence(waits: LoggedWaits, unit: Unit) -> str:
+    """Return the sentence with which results begin that the logged waits contradict."""
+    found = waits.all
+    replayed, logged = (unit.plain(each.value) for each in (found.replayed, found.logged))
+    return (
+        "Limits, priorities, partitions, dependencies or delays of the scheduler decided how long "
+        "the jobs of this log waited, so this log cannot say what a policy would do for the users: "
+        f"the replay under {waits.replay.policy_label} explains {100 * waits.explained:.2g} % of "
+        f"the logged mean wait ({replayed} of {logged} {unit.word})."
+    )
+
+
+def idle_sentence(waits: LoggedWaits) -> str:
+    """Return the share of the waiting time with enough free servers as a sentence."""
+    if math.isnan(waits.all.idle.value):
+        return "No job of the log waited."
+    sentence = (
+        f"During {waits.all.idle.over(0.01)} % of the logged waiting time, enough servers for the "
+        "job that waited were free"
+    )
+    if math.isnan(waits.idle_in_replay):  # preemptive, or no job waits
+        return f"{sentence}."
+    replayed = f"{100 * waits.idle_in_replay:.2g} %"
+    return f"{sentence} ({replayed} in the replay under {waits.replay.policy_label})."
+
+
+def wait_groups(data: ReportData) -> dict[str, list[tuple[str, WaitGroup]]]:
+    """Return the names and waits of the groups with the most work by column of the log."""
+    waits, tables = data.main.waits, {}
+    if waits is None:
+        return {}
+    for column in BY:
+        names, owner = largest_groups(data.log.jobs, column, waits.logged, HEAVIEST)
+        if len(names) > 1:
+            tables[column] = list(zip(names, waits.grouped(owner, len(names)), strict=True))
+    return tables
