@@ -70,9 +70,10 @@ def given(options: object | None) -> list[str]:
     defaults, words = vars(type(options)()), []
     for name, value in vars(options).items():
         if value != defaults[name]:
-            words.append(
-                option(name) if value is True else f"{option(name)} {shlex.quote(str(value))}"
-            )
+            words += [
+                option(name) if each is True else f"{option(name)} {shlex.quote(str(each))}"
+                for each in (value if isinstance(value, list) else [value])
+            ]
     return words
 
 
@@ -172,9 +173,11 @@ GRID = "Options that override the grid; by default its values apply"
 """The heading of these options in the help."""
 
 
-KINDS: dict[Any, Any] = {int: Whole, int | None: Whole | None} | {
-    kind: kind for kind in (bool, float, float | None, float | str)
-}
+KINDS: dict[Any, Any] = {
+    int: Whole,
+    int | None: Whole | None,
+    Mapping[str, int] | None: Annotated[list[str] | None, Parameter(metavar="NAME=NUMBER")],
+} | {kind: kind for kind in (bool, float, float | None, float | str)}
 """Types of settings and how an option reads them; any other is read as text."""
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
@@ -20,6 +21,12 @@ __all__ = ["Reading", "read_log"]
 HELP = {
     "format": "swf, sacct, csv or parquet; by default detected from the content.",
     "servers": "Number of servers of the machine; by default the number in the log.",
+    "pool": "The servers of a pool, as in gpu=64, or day+night=512 for partitions that share "
+    "servers; can be repeated. By default the sizes in the log, or the largest number in use.",
+    "pools": "What the pools are: partition, queue or class; by default the first with the names "
+    "of --pool.",
+    "partitions": "A file with the sizes of partitions: the output of Slurm's scontrol show "
+    "partition, or of sinfo.",
     "unit": "The unit of servers: cpu, node or gpu.",
     "partition": "The partition to read, or several separated by commas; by default all.",
     "timezone": "Time zone of the log and of --from and --to, as in Europe/Berlin. By default "
@@ -59,6 +66,7 @@ def read_log(path: str, reading: Reading | None = None) -> JobLog:
 
     options: dict[str, Any] = vars(reading or Reading())
     parsed = {
+        "pool": _sizes(options["pool"]),
         "partition": _listed("partition", options["partition"]),
         "start": _instant(options["start"]),
         "end": _instant(options["end"]),
@@ -73,6 +81,17 @@ def _instant(text: str | None) -> float | str | None:
         return None if text is None else float(text)
     except ValueError:
         return text
+
+
+def _sizes(texts: Sequence[str] | None) -> dict[str, int] | None:
+    """Return the servers of each pool."""
+    words = ",".join(texts or ()).split(",")
+    pairs = [word.rpartition("=")[::2] for word in words]
+    if not texts:
+        return None
+    if not all(name and size.isdecimal() for name, size in pairs) or len(dict(pairs)) < len(pairs):
+        raise invalid("pool", ",".join(texts), "NAME=SERVERS for each pool once", LogError)
+    return {name.strip(): int(size) for name, size in pairs}
 
 
 def _columns(text: str | None) -> dict[str, str] | None:

@@ -202,6 +202,10 @@ def _print(comparison: ReplayComparison, note: str) -> None:
         rows += [_row(each, best, unit) for each in results]
         rows.append([""] * len(columns))
     print_table(columns, rows[:-1], text=3)
+    for pool in first.pools:
+        print(f"\npool {pool}, {counted(first.log.pools[pool], 'server', ',')}:")
+        parts = [each.pools[pool] for each in comparison.results if pool in each.pools]
+        print_table(columns, [_row(each, (), unit) for each in parts], text=3)
     print(f"\n{_window(first)}" if waits is None else f"\n{idle_sentence(waits)}\n{_window(first)}")
     print("best: smallest mean bounded slowdown; tied: not significantly different")
     print(f"lower bound: {_lower_bound(comparison, unit)}")

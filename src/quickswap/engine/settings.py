@@ -354,6 +354,17 @@ def _classes(value: object, argument: str) -> str:
     return value
 
 
+def _pool_policies(value: object, argument: str) -> str:
+    words = value.replace(";", " ").split() if isinstance(value, str) else [""]
+    pairs = [word.partition("=") for word in words]
+    if not all(name and policy for name, _, policy in pairs) or len(
+        dict.fromkeys(name for name, *_ in pairs)
+    ) < len(pairs):
+        allowed = "a policy for each pool once, as in 'gpu=fcfs debug=conservative'"
+        raise invalid(argument, value, allowed, QuickswapError)
+    return " ".join(words)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReplayInputs:
     """The inputs that determine a replay of a log; `replay` describes its settings.
@@ -393,6 +404,11 @@ class ReplayInputs:
     )
     slowdown_bound: float = _slowdown_bound()
     seed: int = _setting(1, _whole(0, 2**64 - 1), "Seed of the bootstrap for the intervals.")
+    pool_policies: str = _setting(
+        "",
+        _pool_policies,
+        "Policies of some pools in all replays, as in 'gpu=fcfs debug=conservative'.",
+    )
     version: str = VERSION
 
     def __post_init__(self) -> None:
@@ -417,4 +433,5 @@ class ReplaySettings(MeasureSettings, total=False):
     """The settings of a replay besides its policy and load, for type checkers."""
 
     estimate: float | str
+    pool_policies: str
     debug: bool

@@ -28,6 +28,7 @@ COLUMNS: dict[str, pl.DataType | type[pl.DataType]] = {
     "group": pl.Categorical,
     "queue": pl.Categorical,
     "partition": pl.Categorical,
+    "pool": pl.Categorical,
     "state": pl.Categorical,
     "job": pl.String,
     "line": pl.Int64,
@@ -36,7 +37,7 @@ COLUMNS: dict[str, pl.DataType | type[pl.DataType]] = {
 
 KEY = "quickswap"
 """Key of the metadata in a Parquet file that `JobLog.write_parquet` wrote."""
-_METADATA = ("servers", "source", "origin", "zone", "header", "load_factor")
+_METADATA = ("servers", "source", "origin", "zone", "header", "load_factor", "pools")
 
 
 @dataclass(frozen=True)
@@ -48,9 +49,9 @@ class JobLog:
             `size`, run time in seconds; `estimate`, time limit in seconds, or the size if the log
             has no limit; `wait`, waiting time on the real cluster in seconds, or null; `eligible`,
             when the job could first start, in seconds after the first submission, or null;
-            `class`, `user`, `group`, `queue`, `partition`, `state` and `job` (the job number),
-            texts or null; `line`, line number in the file, from 1. Jobs with equal submission
-            times are in the order of their lines.
+            `class`, `user`, `group`, `queue`, `partition`, `pool`, `state` and `job` (the job
+            number), texts or null; `line`, line number in the file, from 1. Jobs with equal
+            submission times are in the order of their lines.
         servers: servers of the machine.
         report: counts of the rows dropped and repaired.
         source: the file.
@@ -58,6 +59,7 @@ class JobLog:
         zone: the time zone of the times in the file, or None.
         header: the header of the file, by key.
         load_factor: factor by which the load was multiplied; `wait` is that of the file.
+        pools: servers of each pool, by name; empty if all jobs may use all servers.
     """
 
     jobs: pl.DataFrame = field(repr=False)
@@ -68,6 +70,7 @@ class JobLog:
     zone: str | None = None
     header: dict[str, str] = field(default_factory=dict, repr=False)
     load_factor: float = 1.0
+    pools: dict[str, int] = field(default_factory=dict)
 
     @property
     def duration(self) -> float:

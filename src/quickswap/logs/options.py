@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime
 from itertools import chain
+from pathlib import Path
 from typing import Literal, NoReturn, TypedDict
 from zoneinfo import ZoneInfo
 
@@ -28,6 +29,10 @@ FORMATS: dict[Format, tuple[str, ...]] = {
 }
 """The formats, each with the options that not all formats have."""
 UNITS: tuple[Unit, ...] = ("cpu", "node", "gpu")
+POOL_COLUMNS = ("partition", "queue", "class")
+"""Columns of a log whose values can be pools."""
+JOINED = "+"
+"""Separator of partitions (queues, classes) that share servers and are one pool."""
 SECOND: dict[TimeUnit, float] = {"s": 1.0, "ms": 1e3, "us": 1e6, "ns": 1e9}
 """Number of units per second."""
 
@@ -42,6 +47,9 @@ class Options:
 
     format: Format | None = None
     servers: int | None = None
+    pool: Mapping[str, int] | None = None
+    pools: str | None = None
+    partitions: str | Path | None = None
     unit: Unit = "cpu"
     partition: str | Sequence[str] | None = None
     timezone: str | None = None
@@ -63,6 +71,7 @@ class Options:
             ("format", (None, *FORMATS)),
             ("unit", UNITS),
             ("time_unit", (None, *SECOND)),
+            ("pools", (None, *POOL_COLUMNS)),
         ):
             value = getattr(self, name)
             if value not in known:
@@ -76,9 +85,10 @@ class Options:
         factor(self.scale_load, "scale_load", LogError)
         if self.timezone is not None:
             check_zone(self.timezone)
+        self._check_pools()
         columns = self.columns
         flag(self.strict, "strict", LogError)
-        if self.partition is not None and self.partitions is None:
+        if self.partition is not None and self.selected is None:
             self._refuse("partition", "a name or a list of names")
         if columns is not None and not (
             isinstance(columns, Mapping)
@@ -90,8 +100,19 @@ class Options:
         if not isinstance(self.delimiter, str | None) or self.delimiter == "":
             self._refuse("delimiter", "the text between fields")
 
+    def _check_pools(self) -> None:
+        if self.pool is None:
+            return
+        if not isinstance(self.pool, Mapping) or not self.pool:
+            self._refuse("pool", 'servers of pools, as in {"gpu": 64}')
+        for size in self.pool.values():
+            whole(size, "pool", 1, error=LogError)
+        names = [each for name in self.pool for each in str(name).split(JOINED)]
+        if not all(names) or len(set(names)) < len(names):
+            self._refuse("pool", f"each name once, and `{JOINED}` between names of one pool")
+
     @property
-    def partitions(self) -> list[str] | None:
+    def selected(self) -> list[str] | None:
         """Names of the partitions to read; None for all."""
         names = [self.partition] if isinstance(self.partition, str) else items(self.partition)
         return None if names is None else [str(name) for name in names]
@@ -121,6 +142,9 @@ class ReadOptions(TypedDict, total=False):
     """The fields of `Options` but the format as keyword arguments, for type checkers."""
 
     servers: int | None
+    pool: Mapping[str, int] | None
+    pools: str | None
+    partitions: str | Path | None
     unit: Unit
     partition: str | Sequence[str] | None
     timezone: str | None

@@ -42,6 +42,14 @@ def read(
         settings: as follows; by default all jobs are read.
 
             - `servers`: servers of the machine; by default the number in the log.
+            - `pools`: the column whose values are pools with servers of their own: "partition",
+              "queue" or "class". By default the first with the names in `pool`; without pools, the
+              partitions of an SWF whose header contains the size of each, or one machine.
+            - `pool`: the servers of pools, as in `{"gpu": 64, "day+night": 512}`, where day and
+              night share servers. Without a size, a pool has the largest number of servers that
+              its jobs used at the same time.
+            - `partitions`: a file with the output of Slurm's `scontrol show partition` or `sinfo`,
+              which contains the sizes of the partitions.
             - `unit`: what a server is: "cpu", "node" or "gpu". GPUs require a log of sacct. In SWF
               the unit selects MaxProcs or MaxNodes.
             - `partition`: one partition or several; by default all are read as one machine.
@@ -90,7 +98,7 @@ def read(
         kind = "sacct"
     try:
         parsed = _parsed(path, kind, options, tally)
-        frame, total = select(parsed, options, kind == "swf", tally)
+        frame, total, pools = select(parsed, options, kind == "swf", tally)
     except LogError as error:
         if format is not None:
             _check_format(path, format, error)
@@ -108,6 +116,7 @@ def read(
         zone=options.timezone or parsed.zone,
         header=parsed.header,
         load_factor=options.scale_load,
+        pools=pools,
     )
 
 

@@ -46,7 +46,8 @@ _RULES = [
     Rule("unknown_submit", "dropped", "submit", "without a submission time"),
     Rule("unknown_size", "dropped", "size", "without a run time"),
     Rule("unknown_need", "dropped", "need", "without a server need, allocated or requested"),
-    Rule("above_servers", "dropped", "need", "needs more servers than the machine has"),
+    Rule("above_servers", "dropped", "need", "needs more servers than the machine or its pool has"),
+    Rule("no_pool", "dropped", "partition", "in no pool: its partition, queue or class is unknown"),
     # Jobs outside the selection of the caller
     Rule("other_partition", "left out", "partition", "in another partition"),
     Rule("outside_window", "left out", "submit", "submitted outside the selected time"),

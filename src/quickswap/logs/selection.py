@@ -15,9 +15,9 @@ from quickswap.errors import LogError, invalid, unknown
 from quickswap.logs.job_rows import Parsed, marked
 from quickswap.logs.joblog import COLUMNS
 from quickswap.logs.options import Instant, Options
-from quickswap.logs.quality import DROP, MARK, Tally
-from quickswap.logs.rules import bit
-from quickswap.logs.server_use import ServerUse
+from quickswap.logs.pools import with_pools
+from quickswap.logs.quality import DROP, Tally
+from quickswap.logs.server_use import server_use
 from quickswap.logs.times import FORMS
 
 __all__ = ["job_table", "select"]
@@ -25,8 +25,8 @@ __all__ = ["job_table", "select"]
 
 def select(
     parsed: Parsed, options: Options, ordered: bool, tally: Tally
-) -> tuple[pl.DataFrame, int]:
-    """Return the rows that are kept, sorted by submission, and the number of servers.
+) -> tuple[pl.DataFrame, int, dict[str, int]]:
+    """Return the rows that are kept, sorted by submission, and the servers of machine and pools.
 
     Args:
         parsed: all rows; times stay on the clock of the log.
@@ -49,10 +49,17 @@ def select(
     _require_rows(frame, tally)
     if not frame["submit"].is_sorted():
         frame = frame.sort("submit", "line")
-    servers = _servers(frame, parsed, options, tally)
-    frame = _drop(frame, tally, "above_servers", pl.col("need") > servers)
+    frame, pools = with_pools(frame, parsed, options, tally)
+    if pools:
+        frame = _drop(frame, tally, "no_pool", pl.col("pool").is_null())
+        largest = pl.col("pool").cast(pl.String).replace_strict(pools, return_dtype=pl.Int64)
+        servers = sum(pools.values())
+    else:
+        servers = _servers(frame, parsed, options, tally)
+        largest = pl.lit(servers)
+    frame = _drop(frame, tally, "above_servers", pl.col("need") > largest)
     _require_rows(frame, tally)
-    return frame, servers
+    return frame, servers, {name: pools[name] for name in sorted(set(frame["pool"]) & set(pools))}
 
 
 def job_table(frame: pl.DataFrame, scale_load: float) -> pl.DataFrame:
@@ -105,15 +112,9 @@ def _without_duplicates(frame: pl.DataFrame, tally: Tally) -> pl.DataFrame:
 
 
 def _in_partition(frame: pl.DataFrame, options: Options, tally: Tally) -> pl.DataFrame:
-    known = frame["partition"].drop_nulls().unique().sort().to_list()
-    if options.partitions is None:
-        if len(known) > 1:
-            names = ", ".join(known[:10]) + (", ..." if len(known) > 10 else "")
-            tally.facts.append(
-                f"{len(known)} partitions are read as one machine ({names}); give a partition to "
-                "read it alone."
-            )
+    if options.selected is None:
         return frame
+    known = frame["partition"].drop_nulls().unique().sort().to_list()
     if not known:
         raise LogError(
             f"{tally.source} does not contain the partitions of its jobs",
@@ -121,11 +122,11 @@ def _in_partition(frame: pl.DataFrame, options: Options, tally: Tally) -> pl.Dat
             given=options.partition,
             advice="omit {partition}",
         )
-    for name in options.partitions:
+    for name in options.selected:
         if name not in known:
             kind = f"partition of {tally.source}"
             unknown(kind, name, known, LogError, argument="partition")
-    other = ~pl.col("partition").is_in(options.partitions).fill_null(False)
+    other = ~pl.col("partition").is_in(options.selected).fill_null(False)
     return _drop(frame, tally, "other_partition", other)
 
 
@@ -228,7 +229,7 @@ def _servers(frame: pl.DataFrame, parsed: Parsed, options: Options, tally: Tally
     Raises:
         LogError: it is neither given nor in the log.
     """
-    selected = list(dict.fromkeys(options.partitions or ()))
+    selected = list(dict.fromkeys(options.selected or ()))
     one_partition = tally.counts["other_partition"] > 0
     servers = options.servers
     if servers is None and one_partition:
@@ -239,11 +240,11 @@ def _servers(frame: pl.DataFrame, parsed: Parsed, options: Options, tally: Tally
             tally.facts.append(f"Servers per partition, from the header of the log: {listed}.")
     elif servers is None:
         servers = parsed.servers
-    use = _server_use(frame, "zero_size")
+    use = server_use(frame, "zero_size")
     peak = 0 if use is None else use.peak
     if servers is None:
         largest: Any = frame["need"].max()
-        of = f" of partition {', '.join(options.partitions or ())}" if one_partition else ""
+        of = f" of partition {', '.join(options.selected or ())}" if one_partition else ""
         if one_partition and parsed.servers:
             of += f" (the whole machine has {parsed.servers:,})"
         in_use = f"; up to {peak:,} were in use at the same time" if peak else ""
@@ -254,28 +255,14 @@ def _servers(frame: pl.DataFrame, parsed: Parsed, options: Options, tally: Tally
             advice=f"give {{servers}} (the largest need is {largest}{in_use})",
         )
     if peak > servers:
-        use = _server_use(frame, "zero_size", "need_requested")
+        use = server_use(frame, "zero_size", "need_requested")
     if use is not None and use.peak > servers:
-        tally.facts.append(
-            f"More servers than the {servers:,} of the machine were in use during "
-            f"{100 * use.share_above(servers):.3g} % of the time, up to {use.peak:,}"
-            f"{'; the number given may be wrong' if options.servers else ''}."
-        )
+        fact = use.excess(servers, "machine")
+        doubt = "; the number given may be wrong." if options.servers else "."
+        tally.facts.append(fact.removesuffix(".") + doubt)
     elif one_partition and 0 < peak < servers / 2:
         tally.facts.append(
             f"At most {peak:,} of the {servers:,} servers were in use at the same time; the "
             "partition may have fewer."
         )
     return servers
-
-
-def _server_use(frame: pl.DataFrame, *excluded: str) -> ServerUse | None:
-    """Return the servers in use without the rows that `excluded` rules mark.
-
-    It is None if most waits are unknown.
-    """
-    known = frame.select("submit", "wait", "size", "need", MARK).drop_nulls("wait")
-    if known.height < frame.height / 2:
-        return None
-    known = known.filter((known[MARK] & sum(map(bit, excluded))) == 0)
-    return ServerUse(*(known[name].to_numpy() for name in ("submit", "wait", "size", "need")))

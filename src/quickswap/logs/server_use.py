@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 import numpy.typing as npt
+import polars as pl
 
+from quickswap.logs.quality import MARK
+from quickswap.logs.rules import bit
 from quickswap.logs.times import MINUTE
 
-__all__ = ["ServerUse"]
+__all__ = ["ServerUse", "server_use"]
 
 Floats = npt.NDArray[np.float64]
 
@@ -36,10 +39,29 @@ class ServerUse:
         self._spans = np.diff(moments[order])
         self.peak = int(self._used.max(initial=0))
 
+    def excess(self, servers: int, owner: str) -> str:
+        """Return a sentence about the use of more servers than a machine or pool has."""
+        return (
+            f"More servers than the {servers:,} of the {owner} were in use during "
+            f"{100 * self.share_above(servers):.3g} % of the time, up to {self.peak:,}."
+        )
+
     def share_above(self, servers: int) -> float:
         """Return the share of the time with more than `servers` in use, from the first start on."""
         above = self._spans[self._used[:-1] > servers].sum()
         return float(above / max(float(self._spans.sum()), 1e-300))
+
+
+def server_use(frame: pl.DataFrame, *excluded: str) -> ServerUse | None:
+    """Return the servers in use by rows, without those that `excluded` rules mark.
+
+    It is None if most waits are unknown.
+    """
+    known = frame.select("submit", "wait", "size", "need", MARK).drop_nulls("wait")
+    if known.height < frame.height / 2:
+        return None
+    known = known.filter((known[MARK] & sum(map(bit, excluded))) == 0)
+    return ServerUse(*(known[name].to_numpy() for name in ("submit", "wait", "size", "need")))
 
 
 def _unit(times: Floats) -> float:

@@ -13,7 +13,7 @@ from quickswap._values import Value
 from quickswap.logs.times import DAY
 from quickswap.replays.schedule import Schedule
 
-__all__ = ["Backlog", "ReplayVerdict", "large_backlog", "verdict_of"]
+__all__ = ["SEVERITY", "Backlog", "ReplayVerdict", "large_backlog", "verdict_of"]
 
 SHARE = 1 / 30
 """Share of the duration of the log that replaces a day in short logs; see `large_backlog`."""
@@ -49,6 +49,15 @@ _EXPLANATIONS = {
     ReplayVerdict.FALLS_BEHIND: "the queue grows, so waits depend on the length of the log",
     ReplayVerdict.UNKNOWN: "no job was measured, or all jobs were submitted at the same time",
 }
+
+
+SEVERITY = [
+    ReplayVerdict.UNKNOWN,
+    ReplayVerdict.KEEPS_UP,
+    ReplayVerdict.PERSISTENT,
+    ReplayVerdict.FALLS_BEHIND,
+]
+"""The verdicts, the worst last."""
 
 
 @dataclass(frozen=True)

@@ -32,7 +32,19 @@ TINY = 1e-9
 
 @dataclass(frozen=True)
 class ReplayJobs:
-    """The jobs of a log that fit the machine, with one array entry per job."""
+    """The jobs of a log that fit the machine or a pool, with one array entry per job.
+
+    Attributes:
+        log: the log, with its load scaled.
+        inputs: the inputs, with the servers of the machine or pool.
+        rows: row of each job in the table of the log.
+        arrival, need, size, estimate: of each job, in seconds and servers.
+        needs: distinct needs, ascending.
+        cls: index of the need of each job.
+        groups: smallest and largest need of each class of the result.
+        span: first and last submission of the log, seconds.
+        pool: name of the pool; empty for the machine.
+    """
 
     log: JobLog
     inputs: ReplayInputs
@@ -44,6 +56,8 @@ class ReplayJobs:
     needs: Ints
     cls: NDArray[np.uint32]
     groups: list[tuple[int, int]]
+    span: tuple[float, float]
+    pool: str = ""
 
     @classmethod
     def of(cls, log: JobLog, inputs: ReplayInputs) -> ReplayJobs:
@@ -65,28 +79,53 @@ class ReplayJobs:
         need, size = table["need"].to_numpy(), table["size"].to_numpy()
         needs, index = distinct(need)
         work: Floats = np.bincount(index, need * size).astype(float)
+        arrival = table["submit"].to_numpy()
         return cls(
             log=log,
             inputs=inputs,
             rows=rows,
-            arrival=table["submit"].to_numpy(),
+            arrival=arrival,
             need=need,
             size=size,
             estimate=_estimated(inputs.estimate, table),
             needs=needs,
             cls=index.astype(np.uint32),
             groups=_groups(inputs.classes, needs, need, work),
+            span=(float(arrival[0]), float(arrival[-1])),
         )
+
+    @cached_property
+    def parts(self) -> list[ReplayJobs]:
+        """The jobs of each pool; only these if the machine has no pools."""
+        if not self.log.pools:
+            return [self]
+        names, parts = self.log.jobs["pool"][self.rows].cast(pl.String), []
+        for pool, servers in self.log.pools.items():
+            own = (names == pool).to_numpy()
+            if own.any():
+                inputs = replace(self.inputs, servers=servers)
+                parts.append(replace(self._only(own), inputs=inputs, pool=pool))
+        return parts
+
+    def _only(self, kept: NDArray[np.bool_]) -> ReplayJobs:
+        """Return some of the jobs."""
+        fields = {
+            name: getattr(self, name)[kept]
+            for name in ("rows", "arrival", "need", "size", "estimate")
+        }
+        needs, index = distinct(fields["need"])
+        groups = [(a, b) for a, b in self.groups if ((needs >= a) & (needs <= b)).any()]
+        return replace(self, **fields, needs=needs, cls=index.astype(np.uint32), groups=groups)
 
     @property
     def duration(self) -> float:
         """Seconds from the first submission to the last; 1 if they are equal."""
-        return float(self.arrival[-1] - self.arrival[0]) or 1.0
+        return self.span[1] - self.span[0] or 1.0
 
     @property
     def load(self) -> float:
         """Offered load: work over servers times duration; nan without duration."""
-        if self.arrival[-1] == self.arrival[0]:
+        if self.span[1] == self.span[0]:
             return math.nan
         return float((self.need * self.size).sum() / (self.inputs.servers * self.duration))
 
@@ -140,11 +179,7 @@ class ReplayJobs:
                 argument="log",
                 advice="use replay instead",
             )
-        kept = {
-            name: getattr(self, name)[known]
-            for name in ("rows", "arrival", "need", "size", "estimate", "cls")
-        }
-        return replace(self, **kept)
+        return replace(self._only(known), groups=self.groups)
 
     def schedule(self, start: Floats, end: Floats, preemptive: bool) -> Schedule:
         """Return the schedule, given start and end of each job in seconds."""

@@ -99,7 +99,7 @@ class LoggedWaits:
         if schedule.preemptive:
             return float("nan")
         waits = schedule.wait[measured].sum()
-        return float(idle_while_waiting(schedule)[measured].sum() / (waits or float("nan")))
+        return float(_idle(self.replay)[measured].sum() / (waits or float("nan")))
 
     def grouped(self, owner: Ints, groups: int) -> list[WaitGroup]:
         """Return the waits by any grouping; `owner` is the group of each row of the log."""
@@ -128,10 +128,22 @@ class LoggedWaits:
         rows = schedule.rows[jobs]
         same = np.searchsorted(self.replay.schedule.rows, rows)
         cell = pieces.index(schedule.arrival[jobs]) * groups + owner[rows]
-        columns = (None, schedule.wait[jobs], self._idle[jobs], self.replay.schedule.wait[same])
+        columns = (
+            None,
+            schedule.wait[jobs],
+            _idle(self.logged)[jobs],
+            self.replay.schedule.wait[same],
+        )
         sums = [np.bincount(cell, each, len(pieces) * groups) for each in columns]
         return np.stack(sums, axis=1, dtype=float).reshape(len(pieces), groups, len(columns))
 
-    @cached_property
-    def _idle(self) -> Floats:
-        return idle_while_waiting(self.logged.schedule)
+
+def _idle(result: ReplayResult) -> Floats:
+    """Return `idle_while_waiting` of each job in its own pool."""
+    if not result.pools:
+        return idle_while_waiting(result.schedule)
+    idle = np.empty(len(result.schedule))
+    for pool in result.pools.values():
+        own = np.searchsorted(result.schedule.rows, pool.schedule.rows)
+        idle[own] = idle_while_waiting(pool.schedule)
+    return idle

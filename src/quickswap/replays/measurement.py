@@ -69,7 +69,7 @@ class MomentTable:
 
 def measure(
     schedule: Schedule,
-    history: History | None,
+    histories: Sequence[History | None],
     pieces: Pieces,
     groups: Sequence[tuple[int, int]],
     label: str,
@@ -79,8 +79,8 @@ def measure(
 
     Args:
         schedule: the schedule.
-        history: its history; None if it is preemptive, so utilisation and wasted capacity are
-            nan.
+        histories: those of its pools; None if it is preemptive, so utilisation and wasted capacity
+            are nan.
         pieces: the weeks, days or hours that are resampled.
         groups: smallest and largest need of each class.
         label: label of the policy.
@@ -103,7 +103,7 @@ def measure(
         estimated: dict[str, Any] = {metric: each[i] for metric, each in summaries.items()}
         estimated.update(rates[i])
         results.append(ClassResult(name, servers, number, **estimated))
-    responses, areas = _responses(schedule, jobs, pieces), _areas(schedule, history, pieces)
+    responses, areas = _responses(schedule, jobs, pieces), _areas(schedule, histories, pieces)
     drawn = {name: each.values(responses, areas) for name, each in OF_LOGS.items()}
     quantities = Quantities(
         policy_label=label,
@@ -273,17 +273,23 @@ def _responses(schedule: Schedule, jobs: Ints, pieces: Pieces) -> Responses:
     return Responses(np.stack([count, total], axis=2), weights, count > 0)
 
 
-def _areas(schedule: Schedule, history: History | None, pieces: Pieces) -> Areas:
+def _areas(schedule: Schedule, histories: Sequence[History | None], pieces: Pieces) -> Areas:
     """Return the servers summed over time, of the whole log, then of each draw."""
     capacity = schedule.servers * np.diff(pieces.edges)
-    busy = wasted = np.full(len(pieces), math.nan)
-    if history is not None:
-        gaps = np.diff(history.time)
-
-        def integral(servers: Floats | Ints) -> Floats:
-            upto = np.concatenate([[0.0], np.cumsum(servers[:-1] * gaps)])
-            return np.diff(np.interp(pieces.edges, history.time, upto))
-
-        busy = integral(history.busy)
-        wasted = integral(np.where(history.waiting > 0, schedule.servers - history.busy, 0))
+    busy, wasted = np.zeros((2, len(pieces)))
+    for history in histories:
+        if history is None:
+            busy = wasted = np.full(len(pieces), math.nan)
+            break
+        idle = np.where(history.waiting > 0, history.servers - history.busy, 0)
+        busy, wasted = (
+            busy + _integral(history, history.busy, pieces),
+            wasted + _integral(history, idle, pieces),
+        )
     return Areas(*pieces.sums(np.column_stack([busy, wasted, capacity])).T)
+
+
+def _integral(history: History, servers: Ints, pieces: Pieces) -> Floats:
+    """Return the integral of a number of servers over each piece."""
+    upto = np.concatenate([[0.0], np.cumsum(servers[:-1] * np.diff(history.time))])
+    return np.diff(np.interp(pieces.edges, history.time, upto))

@@ -25,7 +25,7 @@ from quickswap.engine.settings import (
     check_progress,
     check_settings,
 )
-from quickswap.errors import Interrupted, PolicyError, QuickswapError, invalid
+from quickswap.errors import Interrupted, PolicyError, QuickswapError, invalid, unknown
 from quickswap.logs import JobLog
 from quickswap.logs.joblog import check_log
 from quickswap.policies import Policy, spell
@@ -45,6 +45,8 @@ APART = 1e-3
 """Smallest relative difference of load factors."""
 KNOWN = 0.9
 """Share of jobs with a known wait from which the results include the logged waits."""
+Policies = tuple[Policy | CustomPolicy, list[Policy | CustomPolicy]]
+"""The policy of a replay, and that of each pool."""
 
 
 def replay(
@@ -81,6 +83,8 @@ def replay(
               and before its last, whose jobs are replayed, but not measured.
             - `slowdown_bound`: smallest size in the bounded slowdown, seconds.
             - `seed`: seed of the bootstrap, and of `view.random` in custom policies.
+            - `pool_policies`: policies of some pools of the log, in place of the policy of the
+              replay, as in "gpu=fcfs debug=conservative".
             - `debug`: whether the core checks its state at every event.
 
     Raises:
@@ -94,24 +98,83 @@ def replay(
     check_progress(progress)
     debug = flag(settings.pop("debug", False), "debug", QuickswapError)
     jobs = ReplayJobs.of(log, _inputs(log, load_factor=load_factor, **settings))
-    return _replayed(jobs, as_policy(policy, jobs.system), debug, progress, begun)
+    return _replayed(jobs, _policies(policy, jobs), debug, progress, begun)
 
 
 def _inputs(log: JobLog, *, servers: int | None = None, **settings: Any) -> ReplayInputs:
     """Return the inputs of a replay of a log, by default on its own number of servers."""
     check_log(log)
+    if log.pools and servers is not None and servers != log.servers:
+        raise QuickswapError(
+            f"the log has pools with {log.servers:,} servers together",
+            argument="servers",
+            given=servers,
+            advice="read the log with pools of other sizes, or omit {servers}",
+        )
     machine = log.servers if servers is None else servers
     return ReplayInputs(source=log.source, servers=machine, **settings)
 
 
+def _policies(given: object, jobs: ReplayJobs) -> Policies:
+    """Return the policy of a replay, then that of each pool, checked against its jobs.
+
+    Raises:
+        PolicyError: a policy does not suit the jobs.
+        QuickswapError: a pool with a policy of its own is not in the log.
+    """
+    own = {
+        name: policy
+        for name, _, policy in (each.partition("=") for each in jobs.inputs.pool_policies.split())
+    }
+    for name in own:
+        if name not in jobs.log.pools:
+            if jobs.log.pools:
+                unknown("pool", name, jobs.log.pools, QuickswapError, argument="pool_policies")
+            raise QuickswapError(
+                f"the log has no pools, but {name} has a policy",
+                argument="pool_policies",
+                given=jobs.inputs.pool_policies,
+                advice="read the log with {pool}, or omit {pool_policies}",
+            )
+    checked = []
+    for part in jobs.parts:
+        try:
+            checked.append(as_policy(own.get(part.pool, given), part.system))
+        except PolicyError as error:
+            if not part.pool:
+                raise
+            raise PolicyError(f"pool {part.pool}: {error}", argument="policy") from error
+    shared = [each for part, each in zip(jobs.parts, checked, strict=True) if part.pool not in own]
+    return shared[0] if shared else as_policy(given, jobs.system), checked
+
+
 def _replayed(
     jobs: ReplayJobs,
-    policy: Policy | CustomPolicy,
+    policies: Policies,
     debug: bool,
     progress: Callable[[int, int], object] | None,
     begun: float,
 ) -> ReplayResult:
-    """Serve jobs under a policy, and measure the schedule."""
+    """Serve the jobs of each pool under its policy, and measure the schedules."""
+    policy, own = policies
+    schedules: list[Schedule] = []
+
+    def report(done: int) -> None:
+        if progress is not None:
+            progress(sum(map(len, schedules)) + done, len(jobs.rows))
+
+    for part, each in zip(jobs.parts, own, strict=True):
+        schedules.append(_served(part, each, debug, None if progress is None else report))
+    return _measured(jobs, schedules, policy, begun, own)
+
+
+def _served(
+    jobs: ReplayJobs,
+    policy: Policy | CustomPolicy,
+    debug: bool,
+    progress: Callable[[int], object] | None,
+) -> Schedule:
+    """Return the schedule of jobs under a policy."""
     spec: dict[str, Any] = {"system": jobs.system.to_dict(), "policy": jobs.resolve(policy)}
     own = None if isinstance(policy, Policy) else policy
     if own is not None:
@@ -126,7 +189,7 @@ def _replayed(
                 policy=native(own),
                 estimate=jobs.estimate,
                 debug=debug,
-                progress=None if progress is None else lambda done: progress(done, len(jobs.rows)),
+                progress=progress,
             )
     except QuickswapError:
         raise
@@ -140,8 +203,7 @@ def _replayed(
             given=policy,
             advice="check that it starts any job that fits",
         )
-    schedule = jobs.schedule(start, end, isinstance(policy, Policy) and policy.preemptive)
-    return _measured(jobs, schedule, policy, begun)
+    return jobs.schedule(start, end, isinstance(policy, Policy) and policy.preemptive)
 
 
 def replay_all(
@@ -189,8 +251,8 @@ def replay_all(
     debug = flag(settings.pop("debug", False), "debug", QuickswapError)
     points = [_inputs(log, load_factor=factor, **settings) for factor in factors]
     served = ReplayJobs.of(log, points[0])
-    chosen = [as_policy(each, served.system) for each in listed]
-    for name, times in Counter(map(label, chosen)).items():
+    chosen = [_policies(each, served) for each in listed]
+    for name, times in Counter(label(policy) for policy, _ in chosen).items():
         if times > 1:
             raise PolicyError(
                 f"policies contains {name} twice",
@@ -207,7 +269,7 @@ def replay_all(
             progress(before * intended + done, runs * intended)
 
     measured: dict[str, Any] = {
-        name: value for name, value in settings.items() if name != "estimate"
+        name: value for name, value in settings.items() if name in MeasureSettings.__annotations__
     }
     waits_known = log.jobs["wait"].count() >= KNOWN * len(log)
     try:
@@ -216,8 +278,8 @@ def replay_all(
                 results.append(as_logged(log, **measured))
             if inputs is not points[0]:
                 served = ReplayJobs.of(log, inputs)
-            for policy in chosen:
-                result = _replayed(served, policy, debug, report, time.perf_counter())
+            for each in chosen:
+                result = _replayed(served, each, debug, report, time.perf_counter())
                 results.append(result)
     except KeyboardInterrupt:
         partly = ReplayComparison(tuple(results), time.perf_counter() - begun)
@@ -242,28 +304,57 @@ def as_logged(log: JobLog, **settings: Unpack[MeasureSettings]) -> ReplayResult:
     begun = time.perf_counter()
     check_settings(settings, MeasureSettings, "as_logged")
     jobs = ReplayJobs.of(log, _inputs(log, **settings)).with_waits()
-    wait = jobs.log.jobs["wait"].to_numpy()[jobs.rows]
-    start = jobs.arrival + wait
-    schedule = jobs.schedule(start, start + jobs.size, preemptive=False)
-    return _measured(jobs, schedule, None, begun)
+    schedules = []
+    for part in jobs.parts:
+        start = part.arrival + part.log.jobs["wait"].to_numpy()[part.rows]
+        schedules.append(part.schedule(start, start + part.size, preemptive=False))
+    return _measured(jobs, schedules, None, begun)
 
 
 def _measured(
-    jobs: ReplayJobs, schedule: Schedule, policy: Policy | CustomPolicy | None, begun: float
+    jobs: ReplayJobs,
+    schedules: list[Schedule],
+    policy: Policy | CustomPolicy | None,
+    begun: float,
+    own: Sequence[Policy | CustomPolicy | None] = (),
 ) -> ReplayResult:
-    if policy is None:
-        text = AS_LOGGED
-    else:
-        text = spell(policy) if isinstance(policy, Policy) else custom_name(policy)
-    inputs = replace(jobs.inputs, policy=text)
-    history = None if schedule.preemptive else History.of(schedule)
-    name = AS_LOGGED if policy is None else label(policy)
+    """Return the result of the schedules of the pools, and within it a result for each pool."""
+    histories = [None if each.preemptive else History.of(each) for each in schedules]
     if policy is not None:  # the real machine may have had other servers
-        check_schedule(schedule, history)
-    first, span = float(jobs.arrival[0]), jobs.duration
+        for schedule, history in zip(schedules, histories, strict=True):
+            check_schedule(schedule, history)
+    inputs, (first, _), span = jobs.inputs, jobs.span, jobs.duration
     begin, end = first + inputs.warmup * span, first + (1 - inputs.cooldown) * span
     pieces = Pieces.of(begin, end, 1 / jobs.log.load_factor, inputs.seed)
-    quantities, table = measure(schedule, history, pieces, jobs.groups, name, inputs.slowdown_bound)
+    pools: dict[str, ReplayResult] = {}
+    if jobs.log.pools:
+        for part, schedule, history, each in zip(
+            jobs.parts, schedules, histories, own or [None] * len(schedules), strict=True
+        ):
+            pools[part.pool] = _result(part, schedule, [history], each, pieces, begun, {})
+        schedules = [Schedule.merged(jobs.inputs.servers, schedules)]
+    return _result(jobs, schedules[0], histories, policy, pieces, begun, pools)
+
+
+def _result(
+    jobs: ReplayJobs,
+    schedule: Schedule,
+    histories: list[History | None],
+    policy: Policy | CustomPolicy | None,
+    pieces: Pieces,
+    begun: float,
+    pools: dict[str, ReplayResult],
+) -> ReplayResult:
+    """Return the result of a schedule; `histories` of the pools that it contains."""
+    if policy is None:
+        text = name = AS_LOGGED
+    else:
+        text = spell(policy) if isinstance(policy, Policy) else custom_name(policy)
+        name = label(policy)
+    inputs = replace(jobs.inputs, policy=text)
+    quantities, table = measure(
+        schedule, histories, pieces, jobs.groups, name, inputs.slowdown_bound
+    )
     waits = schedule.wait[pieces.inside(schedule.arrival)]
     return ReplayResult(
         **{f.name: getattr(quantities, f.name) for f in fields(Quantities)},
@@ -273,10 +364,11 @@ def _measured(
         schedule=schedule,
         load=jobs.load,
         jobs=quantities.overall.jobs,
-        too_large=len(jobs.log) - len(jobs.rows) if policy is not None else 0,
+        too_large=len(jobs.log) - len(jobs.rows) if policy is not None and not jobs.pool else 0,
         resampled=(len(pieces), pieces.unit),
         longest_wait=float(waits.max(initial=0.0)) if len(waits) else math.nan,
         backlog=Backlog.of(schedule),
         seconds=time.perf_counter() - begun,
         table=table,
+        pools=pools,
     )

@@ -15,7 +15,13 @@ from numpy.typing import NDArray
 from quickswap._values import Value
 from quickswap.engine.settings import ReplayInputs
 from quickswap.errors import QuickswapError, invalid, unknown
-from quickswap.replays.backlog import Backlog, ReplayVerdict, large_backlog, verdict_of
+from quickswap.replays.backlog import (
+    SEVERITY,
+    Backlog,
+    ReplayVerdict,
+    large_backlog,
+    verdict_of,
+)
 from quickswap.replays.bound import mean_response_bound
 from quickswap.replays.measurement import MomentTable, tabulate
 from quickswap.replays.schedule import Ints, Schedule
@@ -60,6 +66,7 @@ class ReplayResult(Value, Quantities):
         backlog: the waiting work over time.
         seconds: wall-clock time of the replay; not compared.
         table: sums by piece of the log, from which differences are computed; not compared.
+        pools: the results of the pools of the log, by name; not compared.
     """
 
     inputs: ReplayInputs
@@ -74,6 +81,7 @@ class ReplayResult(Value, Quantities):
     backlog: Backlog
     seconds: float = field(compare=False)
     table: MomentTable = field(compare=False, repr=False)
+    pools: dict[str, ReplayResult] = field(default_factory=dict, compare=False, repr=False)
 
     @property
     def verdict(self) -> ReplayVerdict:
@@ -87,7 +95,11 @@ class ReplayResult(Value, Quantities):
         - "keeps up": neither of the two. The schedule of a preemptive policy does not contain the
           waiting work over time, so a persistent backlog is not detected.
         - "unknown": no job was measured, or all jobs were submitted at the same time.
+
+        If the log has pools, it is the worst verdict of a pool.
         """
+        if self.pools:
+            return max((each.verdict for each in self.pools.values()), key=SEVERITY.index)
         if not self.jobs or self._span == 0:
             return ReplayVerdict.UNKNOWN
         return verdict_of(self.backlog, self.load, self._span)
@@ -110,6 +122,9 @@ class ReplayResult(Value, Quantities):
         scheduler knows all arrivals and sizes in advance. The mean waiting time is at least this
         bound minus the mean size. `Result.lower_bound` bounds the weighted mean instead.
         """
+        if self.pools:
+            parts = [(each.lower_bound, each.jobs) for each in self.pools.values() if each.jobs]
+            return sum(bound * jobs for bound, jobs in parts) / self.jobs if parts else math.nan
         jobs, measured = self.schedule, self.measured
         return mean_response_bound(
             jobs.servers, jobs.arrival[measured], jobs.need[measured], jobs.size[measured]
@@ -139,10 +154,16 @@ class ReplayResult(Value, Quantities):
     def to_frame(self) -> polars.DataFrame:
         """Return a Polars frame with one row per class and quantity.
 
-        Columns: policy, load_factor, load, class, quantity, value, half_width, verdict.
+        Columns: policy, pool, load_factor, load, class, quantity, value, half_width, verdict. The
+        rows of the whole log, whose pool is null, are followed by those of each pool.
         """
-        front = {"load_factor": self.inputs.load_factor, "load": self.load}
-        return self._framed(front, self.verdict)
+        import polars as pl
+
+        frames = []
+        for pool, each in ((None, self), *self.pools.items()):
+            front = {"pool": pool, "load_factor": self.inputs.load_factor, "load": each.load}
+            frames.append(each._framed(front, each.verdict).cast({"pool": pl.String}))
+        return pl.concat(frames)
 
     def difference(
         self, other: ReplayResult, metric: str = "waiting_time", cls: str | None = None
@@ -257,12 +278,17 @@ class ReplayComparison:
     def to_json(self) -> str:
         """Return inputs and quantities as JSON, without the outcomes of the jobs."""
         kept = [f.name for f in fields(ReplayResult) if f.compare]
+
+        def written(each: ReplayResult) -> dict[str, Any]:
+            pools = {name: written(pool) for name, pool in each.pools.items()}
+            return {name: plain(getattr(each, name)) for name in kept} | {
+                "verdict": str(each.verdict),
+                "pools": pools,
+            }
+
         data: dict[str, Any] = {
             "quickswap_replays": FORMAT,
             "log": self.results[0].log.report.to_dict(),
-            "results": [
-                {name: plain(getattr(each, name)) for name in kept} | {"verdict": str(each.verdict)}
-                for each in self.results
-            ],
+            "results": [written(each) for each in self.results],
         }
         return json.dumps(data, indent=1, allow_nan=False)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -50,6 +51,17 @@ class Schedule:
     start: Floats
     end: Floats
     preemptive: bool = False
+
+    @classmethod
+    def merged(cls, servers: int, pools: Sequence[Schedule]) -> Schedule:
+        """Return the schedules of pools as one, in the order of the rows."""
+        order = np.argsort(np.concatenate([each.rows for each in pools]))
+
+        columns = {
+            name: np.concatenate([getattr(each, name) for each in pools])[order]
+            for name in ("rows", "need", "size", "arrival", "start", "end")
+        }
+        return cls(servers, **columns, preemptive=any(each.preemptive for each in pools))
 
     def __len__(self) -> int:
         return len(self.rows)
@@ -101,6 +113,7 @@ class History:
     of several events at the same time has an entry; the last of them is the state afterwards.
     """
 
+    servers: int
     time: Floats
     busy: Ints
     waiting: Ints
@@ -114,7 +127,7 @@ class History:
         kind = order // jobs
         change = np.where(kind == 1, 0, np.where(kind == 2, 1, -1)) * schedule.need[order % jobs]
         waits = np.where(kind == 0, 0, np.where(kind == 1, 1, -1))
-        return cls(time[order], np.cumsum(change), np.cumsum(waits))
+        return cls(schedule.servers, time[order], np.cumsum(change), np.cumsum(waits))
 
     def last_of_time(self) -> NDArray[np.bool_]:
         """Whether each entry is the last one at its time."""

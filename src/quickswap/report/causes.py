@@ -11,7 +11,7 @@ from quickswap.report.text import Unit
 
 __all__ = ["idle_sentence", "unexplained_sentence", "wait_groups"]
 
-BY = ("partition", "queue", "user")
+BY = ("pool", "partition", "queue", "user")
 """Columns of a log by which the waits are shown."""
 
 
@@ -47,6 +47,8 @@ def wait_groups(data: ReportData) -> dict[str, list[tuple[str, WaitGroup]]]:
     if waits is None:
         return {}
     for column in BY:
+        if column == "partition" and data.log.pools:
+            continue
         names, owner = largest_groups(data.log.jobs, column, waits.logged, HEAVIEST)
         if len(names) > 1:
             tables[column] = list(zip(names, waits.grouped(owner, len(names)), strict=True))

@@ -77,7 +77,7 @@ def cautions(data: ReportData) -> Cautions:
         note=" ".join(filter(WAITS.search, log.header.get("Note", "").splitlines())),
         no_estimates=lacking,
         estimators=users,
-        partitions=partitions if partitions > 1 else 0,
+        partitions=partitions if partitions > 1 and not log.pools else 0,
         stated=stated[0] if stated and servers not in stated else 0,
         unstated=not stated,
         peak=peak if peak > servers or (peak == servers and not stated) else 0,

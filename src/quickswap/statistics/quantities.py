@@ -298,7 +298,7 @@ class Quantities:
             for name in RATES:
                 yield each.name, name, getattr(each, name)
 
-    def _framed(self, front: Mapping[str, float], verdict: str) -> polars.DataFrame:
+    def _framed(self, front: Mapping[str, float | str | None], verdict: str) -> polars.DataFrame:
         """Return one row for each class and quantity; `front` contains columns of its own."""
         import polars as pl
 
