@@ -154,7 +154,7 @@ def cases(draw: st.DrawFn, family: str) -> Case:
     return servers, needs, policy, draw(traces(len(needs)))
 
 
-def replayed(case: Case, estimates: list[float] | None = None) -> Replayed:
+def replayed(case: Case, estimates: list[float] | None = None, **gate: Any) -> Replayed:
     """Start, end and order of starting, by the core."""
     from quickswap.engine._core import (
         replay,  # here so that the module can be read before it is built
@@ -176,7 +176,7 @@ def replayed(case: Case, estimates: list[float] | None = None) -> Replayed:
     size = np.array([job[2] for job in jobs], dtype=np.float64)
     estimate = None if estimates is None else np.array(estimates, dtype=np.float64)
     trace = (arrival, cls, size)
-    start, end, order = replay(json.dumps(spec), *trace, estimate=estimate, debug=True)
+    start, end, order = replay(json.dumps(spec), *trace, estimate=estimate, debug=True, **gate)
     return start.tolist(), end.tolist(), order.tolist()
 
 
@@ -205,6 +205,30 @@ def test_core_agrees_with_twin(family: str) -> None:
     @given(cases(family))
     def agrees(case: Case) -> None:
         assert_agreement(case)
+
+    agrees()
+
+
+GATED = ["fcfs", "first-fit", "msf", "easy", "conservative", "server-filling/arrival"]
+
+
+@pytest.mark.parametrize("family", GATED)
+def test_core_agrees_with_twin_on_limits(family: str) -> None:
+    """Each job is in a group of the first two, such as users, and in one of the last two."""
+
+    @settings(PROFILE, max_examples=int(EXAMPLES or 40))
+    @given(cases(family), st.data())
+    def agrees(case: Case, data: st.DataObject) -> None:
+        count = len(case[3])
+        pairs = st.tuples(st.integers(0, 1), st.integers(2, 3))
+        groups = data.draw(st.lists(pairs, min_size=count, max_size=count))
+        limits = data.draw(st.lists(st.integers(1, 3), min_size=4, max_size=4))
+        twin = run(*case, groups=groups, limits=limits)
+        array = np.array(groups, dtype=np.uint32).reshape(count, 2)
+        start, end, order = replayed(case, groups=array, limits=limits)
+        assert start == twin.start
+        assert end == twin.end
+        assert twin.preemptive or order == twin.order
 
     agrees()
 

@@ -59,12 +59,16 @@ def run(
     jobs: Sequence[tuple[float, int, float]],
     *,
     estimates: Sequence[float] | None = None,
+    groups: Sequence[Sequence[int]] | None = None,
+    limits: Sequence[int] = (),
     log: bool = False,
 ) -> Schedule:
     """Serve a trace to its end.
 
     `jobs` are (arrival, class, size), arrivals not decreasing; a job's number is its position.
     `estimates` are the sizes as policies may see them, by default the sizes.
+    `groups` of each job hold it back while one of them has as many jobs waiting or in service as
+    its limit in `limits`. The oldest job that may pass does so first, and arrives then.
     `policy` is the canonical dictionary ({"name": "msfq", "threshold": 3, "drain": "always"}).
     Raises ValueError on an unsorted trace and on a policy that does not suit the system,
     RuntimeError on an invalid answer of the policy.
@@ -76,9 +80,10 @@ def run(
     ]
     if any(a.arrival > b.arrival for a, b in pairwise(arrivals)):
         raise ValueError("the arrival times of the trace decrease somewhere")
-    return _Run(
-        State(servers, list(needs)), make(servers, list(needs), policy), arrivals, log
-    ).finish()
+    one = _Run(State(servers, list(needs)), make(servers, list(needs), policy), arrivals, log)
+    if groups is not None:
+        one.groups, one.limits = groups, limits
+    return one.finish()
 
 
 class _Run:
@@ -96,6 +101,10 @@ class _Run:
         self.segments: list[tuple[int, float, float]] = []
         self.states: list[Snapshot] = []
         self.jobs = [(job.arrival, job.cls, job.size) for job in arrivals]
+        self.held: list[Job] = []  # jobs that have arrived, and are held back by a limit
+        self.passed = 0
+        self.groups: Sequence[Sequence[int]] = [()] * len(arrivals)
+        self.limits: Sequence[int] = ()
 
     def finish(self) -> Schedule:
         instants = 0
@@ -155,7 +164,19 @@ class _Run:
 
     def _arrivals(self, now: float) -> None:
         while self.arrivals and self.arrivals[0].arrival == now:
-            self.state.waiting.append(self.arrivals.pop(0))
+            self.held.append(self.arrivals.pop(0))
+        while (job := next(filter(self._may_pass, self.held), None)) is not None:
+            self.held.remove(job)
+            job.arrival, job.rank = now, self.passed
+            self.passed += 1
+            self.state.waiting.append(job)
+
+    def _may_pass(self, job: Job) -> bool:
+        present = [*self.state.waiting, *self.state.running]
+        return all(
+            sum(group in self.groups[other.number] for other in present) < self.limits[group]
+            for group in self.groups[job.number]
+        )
 
     def _decisions(self, now: float) -> None:
         if isinstance(self.policy, Preemptive):
@@ -185,4 +206,4 @@ class _Run:
 
 
 def _by_age(jobs: list[Job]) -> list[Job]:
-    return sorted(jobs, key=lambda job: (job.arrival, job.number))
+    return sorted(jobs, key=lambda job: job.rank)

@@ -19,8 +19,8 @@ class Preemptive(Protocol):
         """The jobs that hold servers now."""
 
 
-def by_age(job: Job) -> tuple[float, int]:
-    return (job.arrival, job.number)
+def by_age(job: Job) -> int:
+    return job.rank
 
 
 def unfinished(state: State) -> list[Job]:

@@ -20,12 +20,12 @@ class Job:
     remaining: float = 0.0  # service still owed, as of the last (re)start
     begun: float = 0.0  # while running: the time of its last (re)start
     due: float = 0.0  # while running: the time at which it completes
+    rank: int = 0  # its place among the jobs that have arrived, without those held back
 
 
 @dataclass
 class State:
-    """The system at one instant. `waiting` and `running` are in order of age: arrival, then job
-    number.
+    """The system at one instant. `waiting` and `running` are in order of age, which is the rank.
     """
 
     servers: int
