@@ -62,6 +62,14 @@ HOW: dict[str, tuple[Any, Any]] = {
 """Settings that leave the result as it is."""
 
 
+LIMITS: dict[str, tuple[Any, Any]] = {
+    "pool_policies": (SAME, "bogus"),  # of logs with pools: see tests/replays/test_pools.py
+    "user_limit": (1, 0),
+    "queue_limit": (SAME, "bogus"),  # of logs with queues: see tests/replays/test_limits.py
+    "end_at_limit": (SAME, "yes"),
+}
+
+
 @cache
 def log() -> logs.JobLog:
     return random_log(Path(mkdtemp()), count=300)
@@ -159,6 +167,7 @@ VERBS: dict[str, tuple[Callable[..., Any], Callable[..., Any], dict[str, tuple[A
             "cooldown": (0.2, 1.0),
             "slowdown_bound": (1e5, 0.0),
             "seed": (2, -1),
+            **LIMITS,
             "debug": HOW["debug"],
             "progress": HOW["progress"],
         },
@@ -176,6 +185,7 @@ VERBS: dict[str, tuple[Callable[..., Any], Callable[..., Any], dict[str, tuple[A
             "cooldown": (0.2, 1.0),
             "slowdown_bound": (1e5, 0.0),
             "seed": (2, -1),
+            **LIMITS,
             "debug": HOW["debug"],
             "progress": HOW["progress"],
         },
@@ -321,6 +331,14 @@ ILLEGAL: dict[str, str] = {
     "--cooldown": "1",
     "--groups": "bogus",
     "--partition": "unknown",
+    "--partitions": "nowhere.txt",
+    "--pool": "bogus",
+    "--pools": "bogus",
+    "--arrival": "bogus",
+    "--pool-policies": "bogus",
+    "--user-limit": "0",
+    "--queue-limit": "bogus",
+    "--end-at-limit": "maybe",
     "--sacct-format": "bogus",
 }
 """Per option of the command line a value that every command rejects."""

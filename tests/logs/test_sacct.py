@@ -237,7 +237,8 @@ def test_needs_from_the_list_of_resources(tmp_path: Path) -> None:
 
 def test_eligible(tmp_path: Path) -> None:
     header = "JobID|Submit|Eligible|Start|ElapsedRaw|NCPUS\n"
-    log = read(tmp_path, f"1|{DAY}00:00:00|{DAY}00:02:00|{DAY}00:03:00|60|4\n", header)
+    row = f"1|{DAY}00:00:00|{DAY}00:02:00|{DAY}00:03:00|60|4\n"
+    log = read(tmp_path, row, header, arrival="submit")
     assert column(log, "eligible") == [120]
     assert counted(log, "no_estimate") == {"held": 1}
 
@@ -267,3 +268,23 @@ def test_long_dumps_are_read_in_blocks(tmp_path: Path, monkeypatch: pytest.Monke
         parts = logs.read(path, servers=64)
         assert parts.jobs.equals(whole.jobs)
         assert parts.report == whole.report
+
+
+def test_jobs_arrive_when_they_are_eligible(tmp_path: Path) -> None:
+    """At the latest at their start, and at their submission where they were eligible before."""
+    path = written(
+        tmp_path,
+        "JobID|Submit|Eligible|Start|ElapsedRaw|NCPUS|State\n"
+        "1|2024-03-01T08:00:00|2024-03-01T09:00:00|2024-03-01T09:00:30|60|1|COMPLETED\n"
+        "2|2024-03-01T08:10:00|2024-03-01T08:10:00|2024-03-01T08:20:00|60|1|COMPLETED\n"
+        "3|2024-03-01T08:20:00|2024-03-01T09:20:00|2024-03-01T08:30:00|60|1|COMPLETED\n"
+        "4|2024-03-01T08:30:00|Unknown|2024-03-01T08:30:05|60|1|COMPLETED\n",
+    )
+    log = logs.read(path, servers=4)
+    assert column(log, "job") == ["2", "3", "4", "1"]
+    assert column(log, "submit") == [0, 1200, 1200, 3000]
+    assert column(log, "wait") == [600, 0, 5, 30]
+    assert any("2 jobs became eligible after the submission" in each for each in log.report.facts)
+    log = logs.read(path, servers=4, arrival="submit")
+    assert column(log, "submit") == [0, 600, 1200, 1800]
+    assert column(log, "wait") == [3630, 600, 600, 5]

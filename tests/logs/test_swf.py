@@ -47,6 +47,7 @@ def test_a_regular_row(tmp_path: Path) -> None:
         "group": "3",
         "queue": "2",
         "partition": "1",
+        "pool": None,
         "state": "completed",
         "job": "9",
         "line": 4,

@@ -25,8 +25,7 @@ class Job:
 
 @dataclass
 class State:
-    """The system at one instant. `waiting` and `running` are in order of age, which is the rank.
-    """
+    """The system at one instant. `waiting` and `running` are in order of age, which is the rank."""
 
     servers: int
     needs: list[int]

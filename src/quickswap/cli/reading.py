@@ -27,6 +27,8 @@ HELP = {
     "of --pool.",
     "partitions": "A file with the sizes of partitions: the output of Slurm's scontrol show "
     "partition, or of sinfo.",
+    "arrival": "When jobs arrive: eligible (to start, after dependencies and holds; otherwise at "
+    "their submission), or submit.",
     "unit": "The unit of servers: cpu, node or gpu.",
     "partition": "The partition to read, or several separated by commas; by default all.",
     "timezone": "Time zone of the log and of --from and --to, as in Europe/Berlin. By default "

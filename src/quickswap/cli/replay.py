@@ -180,6 +180,11 @@ def _print(comparison: ReplayComparison, note: str) -> None:
     too_large = max(each.too_large for each in comparison.results)
     if too_large:
         print(f"  dropped: {counted(too_large, 'job', ',')} that need more than {servers}")
+    ended = max(each.ended_at_limit for each in comparison.results)
+    if ended:
+        print(
+            f"  {counted(ended, 'job', ',')} ended at their time limit, and ran longer in the log"
+        )
     pieces, piece = first.resampled
     width = f"± is the 95 % half-width over {counted(pieces, piece)} of the log"
     print(

@@ -354,6 +354,31 @@ def _classes(value: object, argument: str) -> str:
     return value
 
 
+OBSERVED = "observed"
+"""Limit on running jobs that is the largest number in the log."""
+
+
+def _limit(value: object, argument: str) -> int | str:
+    if value == OBSERVED:
+        return OBSERVED
+    number = int(value) if isinstance(value, str) and value.isdecimal() else value
+    if isinstance(number, str):
+        raise invalid(argument, value, f"a number of jobs, or {OBSERVED}", QuickswapError)
+    return whole(number, argument, 1, 2**31, QuickswapError)
+
+
+def _queue_limit(value: object, argument: str) -> str:
+    if value == OBSERVED:
+        return OBSERVED
+    words = value.replace(",", " ").split() if isinstance(value, str) else [""]
+    pairs = [word.rpartition("=") for word in words]
+    names = {name for name, _, number in pairs if name and number.isdecimal() and int(number) > 0}
+    if not words or len(names) < len(pairs):
+        allowed = f"a number of jobs for each queue once, as in 'debug=2 long=40', or {OBSERVED}"
+        raise invalid(argument, value, allowed, QuickswapError)
+    return " ".join(words)
+
+
 def _pool_policies(value: object, argument: str) -> str:
     words = value.replace(";", " ").split() if isinstance(value, str) else [""]
     pairs = [word.partition("=") for word in words]
@@ -409,6 +434,25 @@ class ReplayInputs:
         _pool_policies,
         "Policies of some pools in all replays, as in 'gpu=fcfs debug=conservative'.",
     )
+    user_limit: int | str | None = _setting(
+        None,
+        _limit,
+        "Most jobs of a user that wait or run at once; further ones are held back. observed: the "
+        "most that ran in the log.",
+        unset="there is no limit",
+    )
+    queue_limit: str | None = _setting(
+        None,
+        _queue_limit,
+        "The same for the jobs of queues, as in 'debug=2 long=40', or observed.",
+        unset="there is no limit",
+    )
+    end_at_limit: bool = _setting(
+        False,
+        lambda value, argument: flag(value, argument, QuickswapError),
+        "End each job at its time limit, as sites do that enforce it; by default each job runs as "
+        "long as in the log.",
+    )
     version: str = VERSION
 
     def __post_init__(self) -> None:
@@ -434,4 +478,7 @@ class ReplaySettings(MeasureSettings, total=False):
 
     estimate: float | str
     pool_policies: str
+    user_limit: int | str | None
+    queue_limit: str | None
+    end_at_limit: bool
     debug: bool

@@ -18,6 +18,7 @@ __all__ = ["FORMATS", "SECOND", "Format", "Options", "ReadOptions", "TimeUnit", 
 Format = Literal["swf", "sacct", "csv", "parquet"]
 Unit = Literal["cpu", "node", "gpu"]
 TimeUnit = Literal["s", "ms", "us", "ns"]
+Arrival = Literal["eligible", "submit"]
 Instant = float | str | date
 """Seconds after the first submission of the log, or a date and time."""
 
@@ -28,6 +29,7 @@ FORMATS: dict[Format, tuple[str, ...]] = {
     "parquet": ("columns", "time_unit"),
 }
 """The formats, each with the options that not all formats have."""
+ARRIVALS: tuple[Arrival, ...] = ("eligible", "submit")
 UNITS: tuple[Unit, ...] = ("cpu", "node", "gpu")
 POOL_COLUMNS = ("partition", "queue", "class")
 """Columns of a log whose values can be pools."""
@@ -50,6 +52,7 @@ class Options:
     pool: Mapping[str, int] | None = None
     pools: str | None = None
     partitions: str | Path | None = None
+    arrival: Arrival = "eligible"
     unit: Unit = "cpu"
     partition: str | Sequence[str] | None = None
     timezone: str | None = None
@@ -70,6 +73,7 @@ class Options:
         for name, known in (
             ("format", (None, *FORMATS)),
             ("unit", UNITS),
+            ("arrival", ARRIVALS),
             ("time_unit", (None, *SECOND)),
             ("pools", (None, *POOL_COLUMNS)),
         ):
@@ -145,6 +149,7 @@ class ReadOptions(TypedDict, total=False):
     pool: Mapping[str, int] | None
     pools: str | None
     partitions: str | Path | None
+    arrival: Arrival
     unit: Unit
     partition: str | Sequence[str] | None
     timezone: str | None

@@ -50,6 +50,9 @@ def read(
               its jobs used at the same time.
             - `partitions`: a file with the output of Slurm's `scontrol show partition` or `sinfo`,
               which contains the sizes of the partitions.
+            - `arrival`: when jobs arrive: "eligible", when they could first start (after
+              dependencies, holds and begin times) where the log contains it, or "submit". The wait
+              begins at the arrival.
             - `unit`: what a server is: "cpu", "node" or "gpu". GPUs require a log of sacct. In SWF
               the unit selects MaxProcs or MaxNodes.
             - `partition`: one partition or several; by default all are read as one machine.

@@ -18,7 +18,7 @@ from quickswap.logs.options import Instant, Options
 from quickswap.logs.pools import with_pools
 from quickswap.logs.quality import DROP, Tally
 from quickswap.logs.server_use import server_use
-from quickswap.logs.times import FORMS
+from quickswap.logs.times import FORMS, HOUR
 
 __all__ = ["job_table", "select"]
 
@@ -47,6 +47,8 @@ def select(
     frame = _in_window(frame, parsed, options, tally)
     frame = _in_limits(frame, options, tally)
     _require_rows(frame, tally)
+    if options.arrival == "eligible":
+        frame = _from_eligible(frame, tally)
     if not frame["submit"].is_sorted():
         frame = frame.sort("submit", "line")
     frame, pools = with_pools(frame, parsed, options, tally)
@@ -200,6 +202,24 @@ def _seconds(value: Instant, argument: str, first: float, clock: float | None, z
             advice="give seconds after the first submission",
         )
     return float(moment.timestamp()) - clock
+
+
+def _from_eligible(frame: pl.DataFrame, tally: Tally) -> pl.DataFrame:
+    """Let jobs arrive when they become eligible, at the latest at their start."""
+    start = pl.col("submit") + pl.col("wait")
+    later = pl.min_horizontal("eligible", start) - pl.col("submit")
+    known = pl.col("eligible").is_not_null() & (later > 0)
+    held = frame.select(pl.when(known).then(later).otherwise(0.0)).to_series()
+    times = held.to_numpy()
+    count = int((times > 0).sum())
+    if not count:
+        return frame
+    tally.facts.append(
+        f"{counted(count, 'job', ',')} became eligible after the submission, and "
+        f"{'arrive' if count > 1 else 'arrives'} then: {times.sum() / count / HOUR:.3g} h later on "
+        "average."
+    )
+    return frame.with_columns(submit=pl.col("submit") + held, wait=pl.col("wait") - held)
 
 
 def _in_limits(frame: pl.DataFrame, options: Options, tally: Tally) -> pl.DataFrame:

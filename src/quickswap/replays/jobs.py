@@ -20,6 +20,7 @@ from quickswap.model.jobclass import JobClass
 from quickswap.model.system import System
 from quickswap.policies import AdaptiveQuickswap, Policy, StaticQuickswap
 from quickswap.policies.draining import by_estimates
+from quickswap.replays.limits import Gate
 from quickswap.replays.schedule import Floats, Ints, Schedule, distinct
 
 __all__ = ["ReplayJobs"]
@@ -77,6 +78,8 @@ class ReplayJobs:
         log = log if inputs.load_factor == 1.0 else log.scaled(inputs.load_factor)
         table = log.jobs if len(rows) == len(log) else log.jobs[rows]
         need, size = table["need"].to_numpy(), table["size"].to_numpy()
+        if inputs.end_at_limit:
+            size = np.minimum(size, table["estimate"].fill_null(math.inf).to_numpy())
         needs, index = distinct(need)
         work: Floats = np.bincount(index, need * size).astype(float)
         arrival = table["submit"].to_numpy()
@@ -87,7 +90,7 @@ class ReplayJobs:
             arrival=arrival,
             need=need,
             size=size,
-            estimate=_estimated(inputs.estimate, table),
+            estimate=_estimated(inputs.estimate, table, size),
             needs=needs,
             cls=index.astype(np.uint32),
             groups=_groups(inputs.classes, needs, need, work),
@@ -116,6 +119,17 @@ class ReplayJobs:
         needs, index = distinct(fields["need"])
         groups = [(a, b) for a, b in self.groups if ((needs >= a) & (needs <= b)).any()]
         return replace(self, **fields, needs=needs, cls=index.astype(np.uint32), groups=groups)
+
+    @cached_property
+    def gate(self) -> Gate | None:
+        """The limits on the jobs of users and queues."""
+        as_in_file = pl.col("submit") * self.log.load_factor
+        return Gate.of(self.log.jobs[self.rows].with_columns(as_in_file), self.inputs)
+
+    @property
+    def ended_at_limit(self) -> int:
+        """The number of jobs that ran longer in the log."""
+        return int((self.size < self.log.jobs["size"].to_numpy()[self.rows]).sum())
 
     @property
     def duration(self) -> float:
@@ -195,9 +209,8 @@ class ReplayJobs:
         )
 
 
-def _estimated(estimate: float | str, jobs: pl.DataFrame) -> Floats:
-    """Return the estimated sizes in seconds."""
-    size = jobs["size"].to_numpy()
+def _estimated(estimate: float | str, jobs: pl.DataFrame, size: Floats) -> Floats:
+    """Return the estimated sizes in seconds, given the sizes."""
     if estimate == "logged":
         return jobs["estimate"].fill_null(jobs["size"]).to_numpy()
     if estimate == "exact":

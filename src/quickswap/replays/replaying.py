@@ -85,6 +85,13 @@ def replay(
             - `seed`: seed of the bootstrap, and of `view.random` in custom policies.
             - `pool_policies`: policies of some pools of the log, in place of the policy of the
               replay, as in "gpu=fcfs debug=conservative".
+            - `user_limit`: the most jobs of a user that wait or run at once; further jobs are held
+              back until one completes. "observed": the most that ran at once in the log, of any
+              user.
+            - `queue_limit`: the same for queues, as in "debug=2 long=40". "observed": the most of
+              each queue. In a log with pools, limits are those in each pool.
+            - `end_at_limit`: whether jobs end at their time limit; by default each job runs as long
+              as in the log.
             - `debug`: whether the core checks its state at every event.
 
     Raises:
@@ -175,6 +182,7 @@ def _served(
     progress: Callable[[int], object] | None,
 ) -> Schedule:
     """Return the schedule of jobs under a policy."""
+    gate = jobs.gate
     spec: dict[str, Any] = {"system": jobs.system.to_dict(), "policy": jobs.resolve(policy)}
     own = None if isinstance(policy, Policy) else policy
     if own is not None:
@@ -188,6 +196,8 @@ def _served(
                 jobs.size,
                 policy=native(own),
                 estimate=jobs.estimate,
+                groups=None if gate is None else gate.groups,
+                limits=None if gate is None else gate.limits,
                 debug=debug,
                 progress=progress,
             )
@@ -371,4 +381,5 @@ def _result(
         seconds=time.perf_counter() - begun,
         table=table,
         pools=pools,
+        ended_at_limit=jobs.ended_at_limit,
     )

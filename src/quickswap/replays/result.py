@@ -67,6 +67,7 @@ class ReplayResult(Value, Quantities):
         seconds: wall-clock time of the replay; not compared.
         table: sums by piece of the log, from which differences are computed; not compared.
         pools: the results of the pools of the log, by name; not compared.
+        ended_at_limit: number of jobs that end at their time limit, and ran longer in the log.
     """
 
     inputs: ReplayInputs
@@ -82,6 +83,7 @@ class ReplayResult(Value, Quantities):
     seconds: float = field(compare=False)
     table: MomentTable = field(compare=False, repr=False)
     pools: dict[str, ReplayResult] = field(default_factory=dict, compare=False, repr=False)
+    ended_at_limit: int = 0
 
     @property
     def verdict(self) -> ReplayVerdict:

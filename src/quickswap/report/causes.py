@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import math
 
+from quickswap.replays.limits import observed
 from quickswap.replays.logged_waits import LoggedWaits, WaitGroup
 from quickswap.report.data import ReportData
 from quickswap.report.groups import HEAVIEST, largest_groups
 from quickswap.report.text import Unit
 
-__all__ = ["idle_sentence", "unexplained_sentence", "wait_groups"]
+__all__ = ["idle_sentence", "most_at_once", "unexplained_sentence", "wait_groups"]
 
 BY = ("pool", "partition", "queue", "user")
 """Columns of a log by which the waits are shown."""
@@ -39,6 +40,16 @@ def idle_sentence(waits: LoggedWaits) -> str:
         return f"{sentence}."
     replayed = f"{100 * waits.idle_in_replay:.2g} %"
     return f"{sentence} ({replayed} in the replay under {waits.replay.policy_label})."
+
+
+def most_at_once(data: ReportData) -> dict[str, list[tuple[str, int]]]:
+    """Return the largest number of jobs at once by user and queue, the largest first."""
+    jobs, found = data.log.jobs, {}
+    for column in ("user", "queue") if data.main.waits is not None else ():
+        if jobs[column].count():
+            most = observed(jobs, column)
+            found[column] = sorted(most.items(), key=lambda each: (-each[1], each[0]))
+    return found
 
 
 def wait_groups(data: ReportData) -> dict[str, list[tuple[str, WaitGroup]]]:

@@ -15,7 +15,12 @@ from quickswap._words import counted, plural
 from quickswap.files import write_text
 from quickswap.replays import ReplayComparison
 from quickswap.report import charts, text
-from quickswap.report.causes import idle_sentence, unexplained_sentence, wait_groups
+from quickswap.report.causes import (
+    idle_sentence,
+    most_at_once,
+    unexplained_sentence,
+    wait_groups,
+)
 from quickswap.report.cautions import cautions
 from quickswap.report.data import COLUMNS, ReportData, marks, significant
 from quickswap.report.gantt import gantt
@@ -82,6 +87,7 @@ def render(data: ReportData, title: str | None) -> str:
         "cautions": cautions(data),
         "waits": data.main.waits,
         "wait_groups": wait_groups(data),
+        "most_at_once": most_at_once(data),
         "summaries": [summarise(data, level) for level in data.levels],
         "slowdown": bounded_slowdown(data),
         "gantt": gantt(data),
