@@ -108,7 +108,8 @@ def _check_sum(total: int, parsed: Parsed, options: Options, tally: Tally) -> No
 
 
 def _names(frame: pl.DataFrame, column: str) -> list[str]:
-    return frame[column].cast(pl.String).drop_nulls().unique().sort().to_list()
+    names: list[str] = frame[column].drop_nulls().unique().cast(pl.String).sort().to_list()
+    return names
 
 
 def _stated(

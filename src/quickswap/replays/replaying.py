@@ -83,7 +83,7 @@ def replay(
               and before its last, whose jobs are replayed, but not measured.
             - `slowdown_bound`: smallest size in the bounded slowdown, seconds.
             - `seed`: seed of the bootstrap, and of `view.random` in custom policies.
-            - `pool_policies`: policies of some pools of the log, in place of the policy of the
+            - `pool_policies`: policies of some pools of the log, instead of the policy of the
               replay, as in "gpu=fcfs debug=conservative".
             - `user_limit`: the most jobs of a user that wait or run at once; further jobs are held
               back until one completes. "observed": the most that ran at once in the log, of any

@@ -207,7 +207,8 @@ class LevelSummary:
         price: class of needs whose wait increases most if the best policy replaces the baseline.
         longest: candidates under which one job waits far longer than elsewhere.
         others: difference of each other policy from the baseline, and whether it is negligible.
-        replacement: None if the best policy is the baseline, or does not differ from it.
+        replacement: None if the best policy is the baseline, or does not differ from it, or if the
+            replay does not explain the logged waits.
         logged: difference of the logged mean wait from the baseline, where both exist.
     """
 
@@ -237,7 +238,11 @@ def summarise(data: ReportData, level: Level) -> LevelSummary:
         if each.jobs and (each is not first or not decision.conclusive)
     ]
     replacement = None
-    if first is not base and (decision.conclusive or (gap is not None and gap.value)):
+    if (
+        decision.unexplained is None
+        and first is not base
+        and (decision.conclusive or (gap is not None and gap.value))
+    ):
         label, groupings = first.policy_label, [each for each in (needs, users) if each]
         weighted = None
         if first.jobs == base.jobs:
