@@ -353,3 +353,21 @@ def test_a_report_on_a_part_of_the_jobs_does_not_judge_the_machine(tmp_path: Pat
         page = (tmp_path / "page.html").read_text()
         assert ("the choice hardly matters" in page) == shown
         assert ("left out by need or size" in page) != shown
+
+
+def test_pools_and_waits_that_servers_do_not_explain(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "log.csv"
+    rows = "".join(f"{100 * n},1,50,3600,{'ab'[n % 2]}\n" for n in range(300))
+    path.write_text("submit,need,size,wait,partition\n" + rows)
+    pools = ("--pool", "a=80", "--pool", "b=90", "--pool-policies", "b=fcfs")
+    code, out, _ = run(capsys, "replay", str(path), "--policies", "easy", *pools)
+    assert code == 0
+    assert re.match(r"Limits, priorities, partitions, dependencies .* cannot say", out)
+    assert "pool a, 80 servers:" in out
+    assert re.search(r"pool b, 90 servers:\n.*\n.*as logged.*\n.* FCFS ", out)
+    assert "During 100" in out
+    code, _, errors = run(capsys, "replay", str(path), "--pool", "c=4")
+    assert (code, errors.count("\n")) == (2, 1)
+    assert "'c'; known: a, b" in errors

@@ -227,3 +227,22 @@ def test_links_of_a_log_with_unusable_rows(tmp_path: Path) -> None:
     path = written(tmp_path, "submit,need,size\n" + "".join(lines), "jobs.csv")
     page = page_of(replay_all(logs.read(path, servers=2), ["fcfs"]), tmp_path)
     assert "59 of the 299 rows" in page.text["summary"]
+
+
+def test_pools_and_limits(tmp_path: Path) -> None:
+    path = tmp_path / "pools.csv"
+    lines = [f"{n * 600},{n % 3 + 1},4000,{3000 if n % 2 else 5000},{'ab'[n % 2]},u{n % 4},60"
+             for n in range(400)]  # fmt: skip
+    path.write_text("\n".join(["submit,need,size,estimate,partition,user,wait", *lines]) + "\n")
+    log = logs.read(path, pool={"a": 12, "b": 8})
+    limits = {"user_limit": "observed", "end_at_limit": True, "pool_policies": "b=fcfs"}
+    page = page_of(replay_all(log, "easy", **limits), tmp_path)
+    table = page.tables["Pools at the log's own load"]
+    assert [row[:3] for row in table[1:]] == [
+        ["a", "as logged", "12"], ["a", "EASY", "12"], ["b", "as logged", "8"], ["b", "FCFS", "8"],
+    ]  # fmt: skip
+    assert "in 2 pools" in page.text[""]
+    assert "replayed as one machine" not in page.text["summary"]
+    assert {"Logged waits by pool", "Logged waits by user"} <= set(page.tables)
+    assert "200 jobs ran longer in the log" in re.sub(r"\s+", " ", page.text["limits"])
+    assert "Most jobs of a user that ran at once" in page.text["causes"]
