@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -29,7 +30,7 @@ PartitionName=3 Nodes=(null) TotalCPUs=10 TotalNodes=5
 """
 
 
-def swf(folder: Path, *header: str, rows: list[tuple[int, ...]] = ROWS) -> Path:
+def swf(folder: Path, *header: str, rows: Sequence[tuple[int, ...]] = ROWS) -> Path:
     lines = [
         f"{n} {a} {w} {s} {need} -1 -1 {need} 90 -1 1 1 1 1 {q} {p} -1 -1"
         for n, (a, w, s, need, q, p) in enumerate(rows, 1)
@@ -55,7 +56,7 @@ def test_pools(tmp_path: Path, options: dict[str, Any], pools: dict[str, int]) -
     assert log.pools == pools
     assert log.servers == (sum(pools.values()) or 64)
     places = [None if each is None else str(each) for each in column(log, "pool")]
-    assert set(places) == (set(pools) or {None})
+    assert set(places) == set(pools or [None])
     again = tmp_path / "log.parquet"
     log.write_parquet(again)
     assert logs.JobLog.read_parquet(again).pools == pools

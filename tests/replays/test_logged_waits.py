@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -16,7 +17,7 @@ from quickswap.replays import LoggedWaits, Schedule, replay_all
 from quickswap.replays.logged_waits import idle_while_waiting
 from replay_helpers import jobs, log_of
 
-WHOLE = {"warmup": 0.0, "cooldown": 0.0}
+WHOLE: dict[str, Any] = {"warmup": 0.0, "cooldown": 0.0}
 
 
 def waited(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -80,7 +81,7 @@ def test_pools_have_the_same_weeks_and_the_worst_verdict(file: Path) -> None:
 def test_logged_waits_in_the_pools(file: Path) -> None:
     """Servers of another pool are not free for a job."""
     log = logs.read(file, pool=POOLS)
-    whole = {"warmup": 0.0, "cooldown": 0.0}
+    whole: dict[str, Any] = {"warmup": 0.0, "cooldown": 0.0}
     found = LoggedWaits.of(replay_all(log, "easy", **whole))
     assert found is not None
     assert set(found.logged.pools) == set(POOLS)
@@ -96,7 +97,7 @@ def test_a_job_waits_for_its_own_pool(tmp_path: Path) -> None:
     """Two servers of b are free while the second job waits 10 s for a."""
     path = tmp_path / "two.csv"
     path.write_text("submit,need,size,partition,wait\n0,2,10,a,0\n0,1,5,a,10\n0,1,1,b,0\n")
-    whole = {"warmup": 0.0, "cooldown": 0.0}
+    whole: dict[str, Any] = {"warmup": 0.0, "cooldown": 0.0}
     for pools, idle in (({"a": 2, "b": 2}, 0.0), (None, 1.0)):
         log = logs.read(path, pool=pools, servers=None if pools else 4)
         found = LoggedWaits.of(replay_all(log, "easy", **whole))
@@ -113,7 +114,7 @@ def test_mistakes(file: Path) -> None:
         ({"servers": 8}, "pools with 20 servers together"),
     ):
         with pytest.raises(QuickswapError, match=error):
-            replay(log, "easy", **settings)  # type: ignore[arg-type]
+            replay(log, "easy", **settings)
     with pytest.raises(PolicyError, match=r"pool small: .*bogus"):
         replay(log, "easy", pool_policies="small=bogus")
     with pytest.raises(QuickswapError, match="has no pools"):

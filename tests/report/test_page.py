@@ -8,6 +8,7 @@ import shutil
 import subprocess
 from importlib.resources import files
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -235,7 +236,11 @@ def test_pools_and_limits(tmp_path: Path) -> None:
              for n in range(400)]  # fmt: skip
     path.write_text("\n".join(["submit,need,size,estimate,partition,user,wait", *lines]) + "\n")
     log = logs.read(path, pool={"a": 12, "b": 8})
-    limits = {"user_limit": "observed", "end_at_limit": True, "pool_policies": "b=fcfs"}
+    limits: dict[str, Any] = {
+        "user_limit": "observed",
+        "end_at_limit": True,
+        "pool_policies": "b=fcfs",
+    }
     page = page_of(replay_all(log, "easy", **limits), tmp_path)
     table = page.tables["Pools at the log's own load"]
     assert [row[:3] for row in table[1:]] == [
