@@ -53,8 +53,9 @@ def test_xdmod() -> None:
     kept = dict(log.jobs["state"].cast(str).value_counts().rows())
     assert kept["cancelled"] == 49  # cancelled while they ran: load
     assert kept["preempted"] == 86
-    zone, partitions = log.report.facts
+    zone, held, partitions = log.report.facts
     assert "time zone" in zone
+    assert held.startswith("37 jobs became eligible after")
     assert partitions.startswith("7 partitions")
 
 

@@ -68,9 +68,11 @@ def test_observed_limits(log: logs.JobLog) -> None:
 
 def test_limits_in_each_pool(tmp_path: Path) -> None:
     path = tmp_path / "pools.csv"
-    path.write_text("submit,need,size,user,partition\n0,1,10,a,p\n0,1,10,a,q\n0,1,10,a,q\n")
-    result = replay(logs.read(path, pool={"p": 4, "q": 4}), "fcfs", user_limit=1)
-    assert result.schedule.start.tolist() == [0, 0, 10]
+    rows = "0,1,10,a,p,x\n0,1,10,a,q,y\n0,1,10,a,q,y\n"
+    path.write_text("submit,need,size,user,partition,queue\n" + rows)
+    log = logs.read(path, pool={"p": 4, "q": 4})
+    for limit in ({"user_limit": 1}, {"queue_limit": "y=1"}):
+        assert replay(log, "fcfs", **limit).schedule.start.tolist() == [0, 0, 10]
 
 
 def test_mistakes(tmp_path: Path, log: logs.JobLog) -> None:

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from logs_helpers import KTH, real
+from logs_helpers import KTH, XDMOD, XDMOD_FORMAT, real
 from quickswap import logs
 from quickswap.replays import LoggedWaits, Schedule, replay_all
 from quickswap.replays.logged_waits import idle_while_waiting
@@ -82,6 +82,21 @@ def test_idle_time_second_by_second(rows: list[tuple[int, int, int, int]]) -> No
         used = [(need * ((start <= at) & (at < start + size))).sum() for at in seconds]
         expected.append(sum(bool(4 - each >= servers) for each in used))
     assert idle_while_waiting(schedule).tolist() == expected
+
+
+def test_real_pools() -> None:
+    """The replay of seven partitions side by side explains more than that of one machine."""
+    path = real(XDMOD)
+    choices: list[dict[str, Any]] = [{"servers": 1200}, {"pools": "partition"}]
+    explained = []
+    for options in choices:
+        found = LoggedWaits.of(
+            replay_all(logs.read(path, sacct_format=XDMOD_FORMAT, **options), "easy")
+        )
+        assert found is not None
+        assert found.all.idle.value > 0.99
+        explained.append(found.explained)
+    assert explained == pytest.approx([0.32, 0.51], abs=0.01)
 
 
 def test_a_real_log() -> None:

@@ -18,7 +18,7 @@ from quickswap.logs.options import Instant, Options
 from quickswap.logs.pools import with_pools
 from quickswap.logs.quality import DROP, Tally
 from quickswap.logs.server_use import server_use
-from quickswap.logs.times import FORMS, HOUR
+from quickswap.logs.times import FORMS, MINUTE
 
 __all__ = ["job_table", "select"]
 
@@ -214,10 +214,10 @@ def _from_eligible(frame: pl.DataFrame, tally: Tally) -> pl.DataFrame:
     count = int((times > 0).sum())
     if not count:
         return frame
+    arrive = "arrive" if count > 1 else "arrives"
     tally.facts.append(
-        f"{counted(count, 'job', ',')} became eligible after the submission, and "
-        f"{'arrive' if count > 1 else 'arrives'} then: {times.sum() / count / HOUR:.3g} h later on "
-        "average."
+        f"{counted(count, 'job', ',')} became eligible after the submission, and {arrive} then: "
+        f"{times.sum() / count / MINUTE:.3g} min later on average."
     )
     return frame.with_columns(submit=pl.col("submit") + held, wait=pl.col("wait") - held)
 

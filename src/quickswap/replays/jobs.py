@@ -43,6 +43,7 @@ class ReplayJobs:
         needs: distinct needs, ascending.
         cls: index of the need of each job.
         groups: smallest and largest need of each class of the result.
+        gate: the limits on the jobs of users and queues, if any.
         span: first and last submission of the log, seconds.
         pool: name of the pool; empty for the machine.
     """
@@ -57,6 +58,7 @@ class ReplayJobs:
     needs: Ints
     cls: NDArray[np.uint32]
     groups: list[tuple[int, int]]
+    gate: Gate | None
     span: tuple[float, float]
     pool: str = ""
 
@@ -94,6 +96,7 @@ class ReplayJobs:
             needs=needs,
             cls=index.astype(np.uint32),
             groups=_groups(inputs.classes, needs, need, work),
+            gate=Gate.of(table.with_columns(pl.col("submit") * log.load_factor), inputs),
             span=(float(arrival[0]), float(arrival[-1])),
         )
 
@@ -118,13 +121,10 @@ class ReplayJobs:
         }
         needs, index = distinct(fields["need"])
         groups = [(a, b) for a, b in self.groups if ((needs >= a) & (needs <= b)).any()]
-        return replace(self, **fields, needs=needs, cls=index.astype(np.uint32), groups=groups)
-
-    @cached_property
-    def gate(self) -> Gate | None:
-        """The limits on the jobs of users and queues."""
-        as_in_file = pl.col("submit") * self.log.load_factor
-        return Gate.of(self.log.jobs[self.rows].with_columns(as_in_file), self.inputs)
+        gate = self.gate and replace(self.gate, groups=self.gate.groups[kept])
+        return replace(
+            self, **fields, needs=needs, cls=index.astype(np.uint32), groups=groups, gate=gate
+        )
 
     @property
     def ended_at_limit(self) -> int:

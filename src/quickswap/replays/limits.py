@@ -47,7 +47,7 @@ class Gate:
             if given == OBSERVED:
                 most = observed(jobs, column)
                 if column == "user":
-                    most = dict.fromkeys(most, max(most.values()))
+                    most = dict.fromkeys(names, max(most.values()))
             elif column == "user":
                 most = dict.fromkeys(names, int(given))
             else:
