@@ -8,7 +8,7 @@ from quickswap.replays.limits import observed
 from quickswap.replays.logged_waits import LoggedWaits, WaitGroup
 from quickswap.report.data import ReportData
 from quickswap.report.groups import HEAVIEST, largest_groups
-from quickswap.report.text import Unit
+from quickswap.report.text import HARD_SPACE, Unit, share
 
 __all__ = ["idle_sentence", "most_at_once", "unexplained_sentence", "wait_groups"]
 
@@ -23,7 +23,7 @@ def unexplained_sentence(waits: LoggedWaits, unit: Unit) -> str:
     return (
         "Limits, priorities, partitions, dependencies or delays of the scheduler decided how long "
         "the jobs of this log waited, so this log cannot say what a policy would do for the users: "
-        f"the replay under {waits.replay.policy_label} explains {100 * waits.explained:.2g} % of "
+        f"the replay under {waits.replay.policy_label} explains {_percent(waits.explained)} of "
         f"the logged mean wait ({replayed} of {logged} {unit.word})."
     )
 
@@ -38,8 +38,12 @@ def idle_sentence(waits: LoggedWaits) -> str:
     )
     if math.isnan(waits.idle_in_replay):  # preemptive, or no job waits
         return f"{sentence}."
-    replayed = f"{100 * waits.idle_in_replay:.2g} %"
+    replayed = _percent(waits.idle_in_replay)
     return f"{sentence} ({replayed} in the replay under {waits.replay.policy_label})."
+
+
+def _percent(part: float) -> str:
+    return share(part).replace(HARD_SPACE, " ")
 
 
 def most_at_once(data: ReportData) -> dict[str, list[tuple[str, int]]]:

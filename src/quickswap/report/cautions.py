@@ -52,7 +52,7 @@ class Cautions:
 
 
 def cautions(data: ReportData) -> Cautions:
-    """Return the facts about the log of a report."""
+    """Return the facts about the log of a report; the report on the log has those on its pools."""
     log, base, logged = data.log, data.main.baseline, data.main.logged
     servers, report = base.schedule.servers, log.report
     users = tuple(
@@ -66,7 +66,7 @@ def cautions(data: ReportData) -> Cautions:
     header = [log.header.get(key, "") for key in ("MaxProcs", "MaxNodes")]
     stated = [int(found[0]) for text in header if (found := re.match(r"\d+", text))]
     peak, above = 0, 0.0
-    if logged is not None:
+    if logged is not None and not log.pools:
         jobs = logged.schedule
         use = ServerUse(jobs.arrival, jobs.wait, jobs.size, jobs.need)
         peak, above = use.peak, use.share_above(servers)
@@ -78,8 +78,8 @@ def cautions(data: ReportData) -> Cautions:
         no_estimates=lacking,
         estimators=users,
         partitions=partitions if partitions > 1 and not log.pools else 0,
-        stated=stated[0] if stated and servers not in stated else 0,
-        unstated=not stated,
+        stated=stated[0] if stated and servers not in stated and not log.pools else 0,
+        unstated=not stated and not log.pools,
         peak=peak if peak > servers or (peak == servers and not stated) else 0,
         above=above,
         too_large=base.too_large,

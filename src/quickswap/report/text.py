@@ -14,6 +14,7 @@ from quickswap.replays import ReplayComparison
 from quickswap.statistics.estimates import Estimate
 
 __all__ = [
+    "HARD_SPACE",
     "UNITS",
     "Clock",
     "Unit",
