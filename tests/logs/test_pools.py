@@ -155,6 +155,11 @@ def test_jobs_outside_the_pools(tmp_path: Path) -> None:
     assert any("the 4 of the pool 1 were in use" in each for each in log.report.facts)
 
 
+def test_a_pool_without_jobs_is_no_part_of_the_machine(tmp_path: Path) -> None:
+    log = logs.read(swf(tmp_path), pool={"1": 8, "2": 4, "3": 1})
+    assert (log.pools, log.servers) == ({"1": 8, "2": 4}, 12)
+
+
 def test_a_size_that_nothing_contains(tmp_path: Path) -> None:
     rows = [(a, -1, *rest) for a, _, *rest in ROWS]
     with pytest.raises(LogError, match="neither the size of the pool 1 nor the waits"):

@@ -55,13 +55,16 @@ def select(
     if pools:
         frame = _drop(frame, tally, "no_pool", pl.col("pool").is_null())
         largest = pl.col("pool").cast(pl.String).replace_strict(pools, return_dtype=pl.Int64)
-        servers = sum(pools.values())
     else:
         servers = _servers(frame, parsed, options, tally)
         largest = pl.lit(servers)
     frame = _drop(frame, tally, "above_servers", pl.col("need") > largest)
     _require_rows(frame, tally)
-    return frame, servers, {name: pools[name] for name in sorted(set(frame["pool"]) & set(pools))}
+    if pools:
+        used = set(frame["pool"].unique())
+        pools = {name: size for name, size in sorted(pools.items()) if name in used}
+        servers = sum(pools.values())
+    return frame, servers, pools
 
 
 def job_table(frame: pl.DataFrame, scale_load: float) -> pl.DataFrame:
