@@ -32,6 +32,10 @@ pub struct Trace {
     pub size: Vec<f64>,
     /// Estimated sizes, seconds.
     pub estimate: Vec<f64>,
+    /// Users, numbered from 0; empty if unknown.
+    pub user: Vec<u32>,
+    /// Parts of the priorities that do not change; empty if unknown.
+    pub priority: Vec<f64>,
 }
 
 /// Future jobs. The j-th job is the same under every policy: policies do not draw from these streams.

@@ -120,6 +120,8 @@ def replay(
     policy: object | None = None,
     *,
     estimate: NDArray[np.float64] | None = None,
+    user: NDArray[np.uint32] | None = None,
+    priority: NDArray[np.float64] | None = None,
     debug: bool = True,
     progress: Callable[[int], object] | None = None,
 ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.uint64]]: ...

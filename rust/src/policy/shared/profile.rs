@@ -95,6 +95,12 @@ impl Profile {
         }
     }
 
+    /// Whether `need` servers are free from `now` on for `length`, seconds.
+    pub fn fits(&self, now: f64, need: u32, length: f64) -> bool {
+        let (place, at) = self.find(now);
+        self.seek::<false>(place, at, need.into(), until(now, length)).is_none()
+    }
+
     /// The first step from that one on, and before that time, at which enough servers are free, or too few. Chunks that have
     /// none are passed over.
     #[inline]
