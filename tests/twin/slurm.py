@@ -2,8 +2,8 @@
 
 import math
 from collections import Counter
-from collections.abc import Callable
 from dataclasses import dataclass, field
+from itertools import pairwise
 
 from twin.backfilling import until
 from twin.state import Job, State
@@ -43,12 +43,14 @@ class Slurm:
     priority: dict[int, int] = field(default_factory=dict)
     starts: list[Job] = field(default_factory=list)
     """Jobs that start now."""
-    present: set[int] = field(default_factory=set)
-    """Numbers of the jobs at the last main loop."""
-    before_cycle: tuple[set[int], set[int]] = (set(), set())
-    """Numbers of the jobs waiting and in service at the last cycle."""
-    last: tuple[set[int], set[int]] = (set(), set())
-    """The same after the last decision."""
+    seen: set[int] = field(default_factory=set)
+    """Numbers of the jobs that have arrived."""
+    before_main_loop: tuple[set[int], ...] = ()
+    """Numbers of the jobs that had arrived, and of those present, at the last main loop."""
+    before_cycle: tuple[set[int], ...] = ()
+    """Numbers of the jobs that had arrived, waited and were in service, at the last cycle."""
+    last: tuple[set[int], ...] = ()
+    """The same at the last decision."""
     last_cycle: float = -math.inf
     usage: Counter[int] = field(default_factory=Counter)
     """Server-seconds by user, as of the last recalculation."""
@@ -61,18 +63,19 @@ class Slurm:
             self.prioritise(state)
             queue = sorted(state.waiting, key=lambda job: (-self.priority[job.number], job.number))
             present = {job.number for job in [*state.waiting, *state.running]}
-            if present != self.present:
-                self.present = present
+            self.seen = self.seen | present
+            if (self.seen, present) != self.before_main_loop:
+                self.before_main_loop = (self.seen, present)
                 self.starts = self.main_loop(state, queue)
             if not self.starts and self.cycle_is_due(state):
-                self.before_cycle, self.last_cycle = numbers(state), state.now
+                self.before_cycle, self.last_cycle = self.numbers(state), state.now
                 self.starts = self.cycle(state, queue)
-        self.last = numbers(state)
+        self.last = self.numbers(state)
         self.history.append((state.now, list(state.running)))
         return self.starts.pop(0) if self.starts else None
 
     def wake_at(self, now: float) -> float:
-        waits = self.last[0] and self.last != self.before_cycle
+        waits = self.last[1] and self.last != self.before_cycle
         if self.bf_interval is None or not waits:
             return math.inf
         return max(self.last_cycle + self.bf_interval, math.nextafter(now, math.inf))
@@ -88,7 +91,7 @@ class Slurm:
             decay = math.exp2(-passed / half_life) if half_life else 1.0
             used: Counter[int] = Counter()
             moments = [*self.history, (state.now, [])]
-            for (begin, jobs), (end, _) in zip(moments, moments[1:], strict=False):
+            for (begin, jobs), (end, _) in pairwise(moments):
                 for job in jobs:
                     used[self.users[job.number]] += job.need * (end - begin)
             for user in range(max(self.users) + 1):
@@ -133,14 +136,16 @@ class Slurm:
         return starts
 
     def cycle_is_due(self, state: State) -> bool:
-        changed = numbers(state) != self.before_cycle
+        changed = self.numbers(state) != self.before_cycle
         interval = self.bf_interval
         return interval is not None and changed and state.now >= self.last_cycle + interval
 
     def cycle(self, state: State, queue: list[Job]) -> list[Job]:
         now, step = state.now, self.bf_resolution
-        down: Callable[[float], float] = lambda time: math.floor(time / step) * step
-        up: Callable[[float], float] = lambda time: math.ceil(time / step) * step
+
+        def down(time: float) -> float:
+            return math.floor(time / step) * step
+
         held = [(now, down(job.begun + job.estimate), job.need) for job in state.running]
 
         def holds(job: Job, begin: float, length: float) -> bool:
@@ -167,15 +172,14 @@ class Slurm:
             full = reserved == (self.bf_job_part_count_reserve or math.inf)
             if full or not self.may_reserve(job, now):
                 continue
-            length = up(job.estimate)
+            length = math.ceil(job.estimate / step) * step
             times = sorted({now, *(end for _, end, _ in held if end > now)})
             begin = next(time for time in times if holds(job, time, length))
-            if begin <= down(now + self.bf_window):
+            if begin <= now + self.bf_window:
                 held.append((begin, begin + length, job.need))
                 reserved += 1
         return starts
 
-
-def numbers(state: State) -> tuple[set[int], set[int]]:
-    """The numbers of the jobs that wait, and of those in service."""
-    return {job.number for job in state.waiting}, {job.number for job in state.running}
+    def numbers(self, state: State) -> tuple[set[int], ...]:
+        waiting, running = ({job.number for job in jobs} for jobs in (state.waiting, state.running))
+        return self.seen, waiting, running

@@ -36,7 +36,7 @@ COLUMNS: dict[str, pl.DataType | type[pl.DataType]] = {
 
 KEY = "quickswap"
 """Key of the metadata in a Parquet file that `JobLog.write_parquet` wrote."""
-_METADATA = ("servers", "source", "origin", "zone", "header", "load_factor")
+_METADATA = ("servers", "source", "origin", "zone", "header", "load_factor", "format")
 
 
 @dataclass(frozen=True)
@@ -58,6 +58,7 @@ class JobLog:
         zone: the time zone of the times in the file, or None.
         header: the header of the file, by key.
         load_factor: factor by which the load was multiplied; `wait` is that of the file.
+        format: format of the file; "sacct" is a log of Slurm.
     """
 
     jobs: pl.DataFrame = field(repr=False)
@@ -68,6 +69,7 @@ class JobLog:
     zone: str | None = None
     header: dict[str, str] = field(default_factory=dict, repr=False)
     load_factor: float = 1.0
+    format: str = ""
 
     @property
     def duration(self) -> float:

@@ -108,6 +108,7 @@ def read(
         zone=options.timezone or parsed.zone,
         header=parsed.header,
         load_factor=options.scale_load,
+        format=kind,
     )
 
 

@@ -88,9 +88,9 @@ class Slurm(Policy):
     limits. Ends of jobs in service are rounded down, and the lengths of reservations up, to
     multiples of `bf_resolution` seconds. Reservations end with the cycle.
 
-    `partitions` are the `PriorityJobFactor` of partitions, 1 by default, and `qos` the priorities of
-    QOS, 0 by default: `partitions=("debug:10", "batch:1")`. A replay has the users, partitions and
-    QOS of the log; in `simulate`, where estimates are exact, each class is a user.
+    `partitions` are the `PriorityJobFactor` of partitions, 1 by default, and `qos` the priorities
+    of QOS, 0 by default: `partitions=("debug:10", "batch:1")`. A replay has the users, partitions
+    and QOS of the log; in `simulate`, where estimates are exact, each class is a user.
 
     Source: the manual of Slurm, slurm.conf and "Multifactor Priority Plugin", 22.05.
     """
@@ -139,7 +139,7 @@ class Slurm(Policy):
         """
         from quickswap.policies.slurm_conf import read
 
-        return cls(**read(path))
+        return cls(**read(path, {each.name: each.metadata["check"] for each in fields(cls)}))
 
     def constant_priority(self, column: str, name: str | None) -> float:
         """Return the part of the priority of the jobs in a `partition` or `queue` (QOS)."""

@@ -38,9 +38,10 @@ from quickswap.replays.schedule import History, Schedule, check_schedule
 from quickswap.statistics.bootstrap import Pieces
 from quickswap.statistics.quantities import Quantities
 
-__all__ = ["DEFAULT_POLICIES", "as_logged", "replay", "replay_all"]
+__all__ = ["as_logged", "default_policies", "replay", "replay_all"]
 
-DEFAULT_POLICIES = ("easy", "conservative", "first-fit", "static-quickswap", "adaptive-quickswap")
+ALWAYS = ("easy", "conservative", "first-fit", "static-quickswap", "adaptive-quickswap")
+"""Default policies for any log."""
 APART = 1e-3
 """Smallest relative difference of load factors."""
 KNOWN = 0.9
@@ -125,6 +126,7 @@ def _replayed(
                 jobs.size,
                 policy=native(own),
                 estimate=jobs.estimate,
+                **jobs.attributes(policy),
                 debug=debug,
                 progress=None if progress is None else lambda done: progress(done, len(jobs.rows)),
             )
@@ -144,9 +146,14 @@ def _replayed(
     return _measured(jobs, schedule, policy, begun)
 
 
+def default_policies(log: JobLog) -> tuple[str, ...]:
+    """Return the default policies of replays, which begin with Slurm for a log of Slurm."""
+    return ("slurm", *ALWAYS) if log.format == "sacct" else ALWAYS
+
+
 def replay_all(
     log: JobLog,
-    policies: Iterable[Policy | CustomPolicy | str] | Policy | str = DEFAULT_POLICIES,
+    policies: Iterable[Policy | CustomPolicy | str] | Policy | str | None = None,
     *,
     load_factors: Sequence[float] = (1.0,),
     progress: Callable[[int, int], object] | None = None,
@@ -157,7 +164,7 @@ def replay_all(
     Args:
         log: a log that `quickswap.logs.read` returned.
         policies: policies, their texts, or custom policies; by default EASY, Conservative,
-            First-Fit, Static Quickswap and Adaptive Quickswap.
+            First-Fit, Static Quickswap and Adaptive Quickswap, and for a log of Slurm also Slurm.
         load_factors: factors of the load; there is one result per factor and policy.
         progress: called from time to time with the numbers of completed and of all jobs.
         settings: other arguments of `replay`.
@@ -168,6 +175,9 @@ def replay_all(
     """
     check_settings(settings, ReplaySettings, "replay_all")
     check_progress(progress)
+    if policies is None:
+        check_log(log)
+        policies = default_policies(log)
     listed = [policies] if isinstance(policies, str | Policy) else items(policies)
     factors = items(load_factors)
     if not listed:

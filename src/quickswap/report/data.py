@@ -12,6 +12,7 @@ import numpy as np
 from quickswap.errors import QuickswapError, invalid
 from quickswap.logs import JobLog
 from quickswap.logs.times import MINUTE
+from quickswap.policies import Slurm
 from quickswap.replays import ReplayComparison, ReplayResult
 from quickswap.replays.result import AS_LOGGED
 from quickswap.report.text import Clock, Unit, common_unit
@@ -87,6 +88,11 @@ class Level:
         return tuple(each for each in self.policies if each.verdict.lagging)
 
 
+def _preference(result: ReplayResult) -> tuple[bool, bool]:
+    """Return a key that is smallest for the baseline: Slurm, the scheduler in use, or else EASY."""
+    return not isinstance(result.policy, Slurm), result.policy_label != BASELINE
+
+
 @dataclass(frozen=True)
 class ReportData:
     """A comparison in the order of the report.
@@ -119,7 +125,7 @@ class ReportData:
             logged = next((each for each in results if each.policy_label == AS_LOGGED), None)
             policies = tuple(each for each in results if each is not logged)
             if policies:
-                base = next((p for p in policies if p.policy_label == BASELINE), policies[0])
+                base = min(policies, key=_preference)
                 levels.append(Level(policies[0].inputs.load_factor, logged, policies, base))
         if not levels:
             raise QuickswapError(

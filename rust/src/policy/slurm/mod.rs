@@ -124,18 +124,16 @@ impl Slurm {
     fn recalculate(&mut self, view: View<'_>) {
         let now = view.station.now();
         self.priorities.recalculate(now);
-        let jobs: Vec<WaitingJob> = self.waiting.values().copied().collect();
-        self.waiting.clear();
-        for job in jobs {
-            self.insert(view, job);
-        }
+        let waiting = std::mem::take(&mut self.waiting);
+        self.waiting = waiting.into_values().map(|job| (self.prioritise(view, &job), job)).collect();
     }
 
-    fn insert(&mut self, view: View<'_>, waiting: WaitingJob) {
+    /// Gives a waiting job its priority, and returns its place in the order.
+    fn prioritise(&mut self, view: View<'_>, waiting: &WaitingJob) -> Key {
         let job = view.book.job(waiting.slot);
         let priority = self.priorities.of(job, waiting.need, view.station.now());
         self.given[waiting.slot as usize] = priority;
-        self.waiting.insert((Reverse(priority), job.number), waiting);
+        (Reverse(priority), job.number)
     }
 
     fn main_loop(&mut self, now: f64, mut free: u32) {
@@ -161,7 +159,7 @@ impl Slurm {
         self.select(now);
         self.profile.clone_from(&self.in_service);
         let Self { settings, profile, tests, starts, .. } = self;
-        let latest = settings.rounded_down(now + settings.bf_window).next_up();
+        let latest = (now + settings.bf_window).next_up();
         let most = Some(settings.bf_job_part_count_reserve).filter(|&most| most > 0).unwrap_or(usize::MAX);
         let (mut reserved, mut next, mut candidate) = (0, 0, 0);
         while let Some(found) = (candidate..tests.len()).find(|&at| {
@@ -181,7 +179,7 @@ impl Slurm {
                 let Some(start) = profile.earliest(now, job.need, length, f64::INFINITY, latest) else { continue };
                 profile.reserve(start, start + length, job.need);
                 reserved += 1;
-                fits = profile.fits(now, fitting.need, fitting.limit);
+                fits = start >= now + fitting.limit || profile.fits(now, fitting.need, fitting.limit);
             }
             if fits {
                 starts.push_back(fitting.slot);
@@ -258,7 +256,9 @@ impl Policy for Slurm {
         }
         let job = view.book.job(slot);
         let (need, user) = (view.station.need(class), self.priorities.user(job));
-        self.insert(view, WaitingJob { slot, need, user, arrival: job.arrival, limit: job.expected });
+        let waiting = WaitingJob { slot, need, user, arrival: job.arrival, limit: job.expected };
+        let place = self.prioritise(view, &waiting);
+        self.waiting.insert(place, waiting);
         (self.event, self.changed) = (true, true);
     }
 
