@@ -238,7 +238,7 @@ def drawn(name: str, jobs: int, seed: int, **settings: str) -> Case:
     """Return jobs that are drawn, for about ten minutes of a busy cluster."""
     draw = np.random.default_rng(seed)
     need = draw.choice([1, 2, 4, 8, 16, 24], jobs, p=[0.35, 0.2, 0.2, 0.15, 0.07, 0.03])
-    size = np.round(np.clip(draw.lognormal(3.2, 0.8, jobs), 3, 110))
+    size = np.round(np.clip(draw.lognormal(3.2, 0.8, jobs), 3, 110)).astype(np.float64)
     limit = 60.0 * np.ceil(size * draw.uniform(1, 4, jobs) / 60)
     span = (need * (size + CLEARING)).sum() / (NODES * LOAD)
     submit = np.sort(draw.uniform(0, span, jobs))

@@ -326,7 +326,7 @@ class TestReplay:
             replay(spec, *jobs, progress=stop)
 
 
-@pytest.mark.parametrize("policy", [qs.EASY(), qs.Conservative(), qs.Slurm()])
+@pytest.mark.parametrize("policy", [qs.EASY(), qs.Conservative()])
 class TestElsewhere:
     def test_a_simulation_knows_the_sizes(self, policy: qs.Policy) -> None:
         result = qs.simulate(FOUR.with_load(0.5), policy, jobs=20_000, debug=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -21,11 +22,11 @@ WHOLE = {"bf_resolution": 1 / 8, "bf_window": NEVER, "bf_interval": 1 / 8}
 def starts(
     servers: int,
     policy: dict[str, Any],
-    jobs: list[tuple[float, int, float]],
+    jobs: Sequence[tuple[float, int, float]],
     *,
-    estimates: list[float] | None = None,
-    users: list[int] | None = None,
-    priorities: list[float] | None = None,
+    estimates: Sequence[float] | None = None,
+    users: Sequence[int] | None = None,
+    priorities: Sequence[float] | None = None,
 ) -> list[float]:
     """Starts of jobs, which are given by arrival, need and size in seconds."""
     needs = sorted({need for _, need, _ in jobs})
@@ -42,7 +43,7 @@ def starts(
         user=None if users is None else np.array(users, dtype=np.uint32),
         priority=None if priorities is None else np.array(priorities, dtype=float),
     )
-    return start.tolist()
+    return list(map(float, start))
 
 
 def slurm(**settings: Any) -> dict[str, Any]:
@@ -161,6 +162,19 @@ def test_easy_with_any_estimates_is_a_special_case() -> None:
     settings = WHOLE | {"bf_job_part_count_reserve": 1}
     easy = starts(8, {"name": "easy"}, jobs, estimates=estimates)
     assert starts(8, slurm(**settings), jobs, estimates=estimates) == easy
+
+
+def test_in_a_simulation_and_step_by_step() -> None:
+    result = qs.simulate(qs.load("four-class"), qs.Slurm(), jobs=20_000, debug=True)
+    assert result.inputs.engine == "events"
+    scheduler = qs.Scheduler(qs.load("one-or-all"), qs.Slurm())  # classes need 1 and 32
+    assert scheduler.arrive(0, 60.0) == ([0], [0])
+    scheduler.wait_until(1.0)
+    assert scheduler.arrive([1, 0], [60.0, 25.0]) == ([1, 2], [])
+    assert scheduler.wait_until(29.0) == []
+    assert scheduler.wait_until(30.0) == [2]
+    with pytest.raises(qs.PolicyError, match="estimated sizes"):
+        scheduler.state  # noqa: B018  # a property
 
 
 CONF = """

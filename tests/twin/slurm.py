@@ -52,7 +52,7 @@ class Slurm:
     last: tuple[set[int], ...] = ()
     """The same at the last decision."""
     last_cycle: float = -math.inf
-    usage: Counter[int] = field(default_factory=Counter)
+    usage: dict[int, float] = field(default_factory=dict)
     """Server-seconds by user, as of the last recalculation."""
     calculated: float = 0.0
     history: list[tuple[float, list[Job]]] = field(default_factory=list)
@@ -89,13 +89,13 @@ class Slurm:
             half_life = self.priority_decay_half_life
             passed = state.now - self.calculated
             decay = math.exp2(-passed / half_life) if half_life else 1.0
-            used: Counter[int] = Counter()
+            used = dict.fromkeys(self.users, 0.0)
             moments = [*self.history, (state.now, [])]
             for (begin, jobs), (end, _) in pairwise(moments):
                 for job in jobs:
                     used[self.users[job.number]] += job.need * (end - begin)
-            for user in range(max(self.users) + 1):
-                self.usage[user] = self.usage[user] * decay + used[user]
+            for user, recent in used.items():
+                self.usage[user] = self.usage.get(user, 0.0) * decay + recent
             self.calculated, self.history = state.now, []
         for job in state.waiting:
             if job.number not in self.priority:
@@ -107,9 +107,9 @@ class Slurm:
         if self.priority_favor_small:
             size = 1 - size
         total = 0.0
-        for user in range(max(self.users) + 1):
-            total += self.usage[user]
-        share = 1 / (max(self.users) + 1)
+        for user in sorted(set(self.users)):
+            total += self.usage.get(user, 0.0)
+        share = 1 / len(set(self.users))
         fair = 1.0
         if total and self.priority_weight_fairshare:
             fair = math.exp2(-(self.usage[self.users[job.number]] / total) / share)

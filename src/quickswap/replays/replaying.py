@@ -38,9 +38,9 @@ from quickswap.replays.schedule import History, Schedule, check_schedule
 from quickswap.statistics.bootstrap import Pieces
 from quickswap.statistics.quantities import Quantities
 
-__all__ = ["as_logged", "default_policies", "replay", "replay_all"]
+__all__ = ["DEFAULT_POLICIES", "as_logged", "default_policies", "replay", "replay_all"]
 
-ALWAYS = ("easy", "conservative", "first-fit", "static-quickswap", "adaptive-quickswap")
+DEFAULT_POLICIES = ("easy", "conservative", "first-fit", "static-quickswap", "adaptive-quickswap")
 """Default policies for any log."""
 APART = 1e-3
 """Smallest relative difference of load factors."""
@@ -148,7 +148,7 @@ def _replayed(
 
 def default_policies(log: JobLog) -> tuple[str, ...]:
     """Return the default policies of replays, which begin with Slurm for a log of Slurm."""
-    return ("slurm", *ALWAYS) if log.format == "sacct" else ALWAYS
+    return ("slurm", *DEFAULT_POLICIES) if log.format == "sacct" else DEFAULT_POLICIES
 
 
 def replay_all(
