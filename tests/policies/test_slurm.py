@@ -182,7 +182,7 @@ CONF = """
 ClusterName=one ControlMachine=head
 SlurmctldHost=head  # the only one
 schedulerparameters=bf_interval=60,BF_Window=2880,\\
-bf_continue,default_queue_depth=200
+bf_continue,bf_max_job_start=9,default_queue_depth=200
 PriorityType=priority/multifactor
 PriorityFlags=NO_FAIR_TREE
 PriorityWeightAge = 1000
@@ -222,9 +222,15 @@ def test_slurm_conf(tmp_path: Path) -> None:
         partitions=("debug:10", "batch:5"),
     )
     (message,) = (str(each.message) for each in warned)
-    for setting in ("bf_continue", "PreemptType=preempt/qos", "PriorityTier=3", "extra.conf"):
+    for setting in (
+        "bf_max_job_start=9",
+        "PreemptType=preempt/qos",
+        "PriorityTier=3",
+        "extra.conf",
+    ):
         assert setting in message
     assert "NO_FAIR_TREE" not in message
+    assert "bf_continue" not in message
 
 
 @pytest.mark.filterwarnings("error")

@@ -49,7 +49,7 @@ class Slurm:
     """Numbers of the jobs that had arrived, and of those present, at the last main loop."""
     before_cycle: tuple[set[int], ...] = ()
     """Numbers of the jobs that had arrived, waited and were in service, at the last cycle."""
-    last: tuple[set[int], ...] = ()
+    last: tuple[set[int], ...] = (set(), set(), set())
     """The same at the last decision."""
     last_cycle: float = -math.inf
     usage: dict[int, float] = field(default_factory=dict)

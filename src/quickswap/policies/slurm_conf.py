@@ -41,6 +41,13 @@ _DEFAULTS = {
     "jobsubmitplugins": "",
 }
 """Other settings that affect the schedule, and the values with which they have no effect."""
+_OF_THE_DAEMON = {
+    *("batch_sched_delay", "bf_continue", "bf_max_time", "bf_node_space_size"),
+    *("bf_yield_interval", "bf_yield_sleep", "enable_user_top", "max_array_tasks", "max_rpc_cnt"),
+    *("max_script_size", "no_env_cache", "nohold_on_prolog_fail", "requeue_setup_env_fail"),
+    *("salloc_wait_nodes", "sbatch_wait_nodes", "sched_min_interval"),
+}
+"""Items of SchedulerParameters about the time that slurmctld takes, and about the start of jobs."""
 _OF_PARTITIONS = {"prioritytier": "1", "overtimelimit": "0", "preemptmode": "off", "qos": ""}
 """The same for partitions."""
 
@@ -86,7 +93,9 @@ def read(path: str | Path, checks: Checks) -> dict[str, Any]:
         try:
             _take(conf, pairs)
         except QuickswapError as error:
-            raise error.within(f"{conf.path}, line {number}: ") from None
+            # without the argument, which is none of the command line
+            message = f"{conf.path}, line {number}: {error}"
+            raise PolicyError(message, given=error.given, allowed=error.allowed) from None
     if not conf.familiar:
         raise PolicyError(
             f"{conf.path} contains no setting of Slurm",
@@ -208,7 +217,7 @@ def _take_parameter(conf: _Conf, part: str) -> None:
     key, _, text = (word.strip() for word in part.partition("="))
     if key.lower() in conf.checks:
         _set(conf, key.lower(), key, text)
-    else:
+    elif key.lower() not in _OF_THE_DAEMON:
         conf.unmodelled.append(part)
 
 

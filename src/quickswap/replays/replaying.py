@@ -71,9 +71,9 @@ def replay(
 
             - `servers`: servers of the machine; by default those of the log. Jobs that need more
               are left out and counted in `too_large`.
-            - `estimate`: sizes that EASY, Conservative and backfilling use: "logged" (the estimates
-              of the log, or the size of jobs without one), "exact" (the sizes), or a factor of the
-              sizes.
+            - `estimate`: sizes that EASY, Conservative, Slurm and backfilling use: "logged" (the
+              estimates of the log, or the size of jobs without one), "exact" (the sizes), or a
+              factor of the sizes.
             - `classes`: "need" for a class per need, "load" for up to eight groups of needs with
               nearly equal loads, or groups, as in "1,2-4,5-16,17-". Static and Adaptive Quickswap
               serve a group in order of arrival, as a class with its largest need. Other policies
