@@ -58,7 +58,7 @@ def test_a_cycle_starts_what_delays_no_reservation() -> None:
     assert starts(4, slurm(), jobs) == [0, 600, 30, 1200]
     # only the main loop
     assert starts(4, slurm(bf_interval=None), jobs) == [0, 600, 1200, 1200]
-    # nobody may reserve
+    # no job may reserve
     assert starts(4, slurm(bf_min_age_reserve=NEVER), jobs) == [0, 1542, 2, 542]
 
 

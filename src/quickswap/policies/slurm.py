@@ -82,11 +82,11 @@ class Slurm(Policy):
 
     Backfill cycle, `bf_interval` seconds after the last one, or later, as soon as a job has
     arrived, started or ended since then: the first `bf_max_job_test` jobs, at most
-    `bf_max_job_user` of a user, start if that delays no reservation. Of those that do not start and
-    may reserve, the first `bf_job_part_count_reserve` get the earliest reservation within
-    `bf_window` minutes. Limits of 0 are none. Jobs in service and reservations end at their time
-    limits. Ends of jobs in service are rounded down, and the lengths of reservations up, to
-    multiples of `bf_resolution` seconds. Reservations end with the cycle.
+    `bf_max_job_user` of a user, start if that delays no reservation. Those that do not start and
+    may reserve get the earliest reservation within `bf_window` minutes, the first
+    `bf_job_part_count_reserve` of them. Limits of 0 are none. Jobs in service and reservations end
+    at their time limits. Ends of jobs in service are rounded down, and the lengths of reservations
+    up, to multiples of `bf_resolution` seconds. Reservations end with the cycle.
 
     `partitions` are the `PriorityJobFactor` of partitions, 1 by default, and `qos` the priorities
     of QOS, 0 by default: `partitions=("debug:10", "batch:1")`. A replay has the users, partitions
