@@ -26,7 +26,7 @@ use std::collections::{BTreeMap, VecDeque};
 
 use serde::Deserialize;
 
-use super::shared::Profile;
+use super::shared::{Profile, until};
 use super::{Choice, Parameters, Policy, PolicyVisitor, Sight, View};
 use crate::book::Slot;
 use crate::error::Error;
@@ -179,7 +179,7 @@ impl Slurm {
                 let Some(start) = profile.earliest(now, job.need, length, f64::INFINITY, latest) else { continue };
                 profile.reserve(start, start + length, job.need);
                 reserved += 1;
-                fits = start >= now + fitting.limit || profile.fits(now, fitting.need, fitting.limit);
+                fits = start >= until(now, fitting.limit) || profile.fits(now, fitting.need, fitting.limit);
             }
             if fits {
                 starts.push_back(fitting.slot);
