@@ -183,6 +183,7 @@ ClusterName=one ControlMachine=head
 SlurmctldHost=head  # the only one
 schedulerparameters=bf_interval=60,BF_Window=2880,\\
 bf_continue,bf_max_job_start=9,default_queue_depth=200
+AccountingStorageType=accounting_storage/slurmdbd
 PriorityType=priority/multifactor
 PriorityFlags=NO_FAIR_TREE
 PriorityWeightAge = 1000
@@ -237,6 +238,14 @@ def test_slurm_conf(tmp_path: Path) -> None:
 def test_a_plain_slurm_conf_without_priorities(tmp_path: Path) -> None:
     text = "ClusterName=x\nSchedulerType=sched/builtin\nPriorityWeightAge=7\nPreemptMode=OFF\n"
     assert qs.Slurm.from_conf(conf(tmp_path, text)) == qs.Slurm(bf_interval=None)
+
+
+@pytest.mark.filterwarnings("ignore:.*not modelled")
+def test_age_and_usage_require_the_accounting_database(tmp_path: Path) -> None:
+    lines = [line for line in CONF.splitlines() if "slurmdbd" not in line]
+    policy = qs.Slurm.from_conf(conf(tmp_path, "\n".join(lines)))
+    assert policy.priority_weight_age == policy.priority_weight_fairshare == 0
+    assert policy.priority_max_age == 7.5 * 24 * 60
 
 
 @pytest.mark.parametrize(

@@ -62,6 +62,8 @@ class _Conf:
         values: settings, by name.
         unmodelled: settings that affect the schedule and are not modelled, as in the file.
         multifactor: whether the priorities are those of priority/multifactor.
+        database: whether Slurm has its accounting database, without which it calculates neither
+            the age factor nor the fair-share factor.
         flags: PriorityFlags.
         familiar: whether a setting of Slurm was found.
     """
@@ -71,6 +73,7 @@ class _Conf:
     values: dict[str, Any] = field(default_factory=dict)
     unmodelled: list[str] = field(default_factory=list)
     multifactor: bool = False
+    database: bool = False
     flags: set[str] = field(default_factory=set)
     factors: dict[str, str] = field(default_factory=dict)
     default_factor: str = "1"
@@ -101,11 +104,12 @@ def read(path: str | Path, checks: Checks) -> dict[str, Any]:
             f"{conf.path} contains no setting of Slurm",
             advice="give a slurm.conf, as Slurm reads it",
         )
-    weights = [name for name in conf.values if name.startswith("priority_")]
-    if not conf.multifactor:
-        for name in weights:  # priority/basic: in order of arrival
-            del conf.values[name]
-    elif conf.values.get("priority_weight_fairshare") and "no_fair_tree" not in conf.flags:
+    if not conf.multifactor:  # priority/basic: in order of arrival
+        conf.values = {k: v for k, v in conf.values.items() if not k.startswith("priority_")}
+    if not conf.database:
+        for name in ("priority_weight_age", "priority_weight_fairshare"):
+            conf.values.pop(name, None)
+    if conf.values.get("priority_weight_fairshare") and "no_fair_tree" not in conf.flags:
         conf.unmodelled.append("fair tree (instead: the classic formula with equal shares)")
     if conf.multifactor and set(conf.factors.values()) - {"1"}:
         conf.values["partitions"] = [f"{name}:{each}" for name, each in conf.factors.items()]
@@ -196,6 +200,8 @@ def _take_setting(conf: _Conf, key: str, text: str) -> None:
         conf.multifactor = word == "priority/multifactor"
         if word not in ("priority/multifactor", "priority/basic"):
             conf.unmodelled.append(f"PriorityType={text}")
+    elif key == "accountingstoragetype":
+        conf.database = word == "accounting_storage/slurmdbd"
     elif key == "priorityflags":
         conf.flags = {each.strip() for each in word.split(",")}
         conf.unmodelled += [
