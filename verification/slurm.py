@@ -11,7 +11,7 @@ import shutil
 import socket
 import subprocess
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -30,13 +30,18 @@ from verification.agreement import Check
 __all__ = ["slurm"]
 
 PROGRAMS = ("munged", "mungekey", "slurmctld", "slurmd", "sbatch", "squeue", "sinfo")
+DATABASE = ("mariadb-install-db", "mariadbd", "slurmdbd", "sacctmgr")
 PATIENCE = 60.0
 """Seconds until the daemons must answer."""
 
 
 @dataclass(frozen=True)
 class Case:
-    """Settings of slurm.conf, and jobs: submission, nodes, run time and time limit in seconds."""
+    """Settings of slurm.conf, and jobs: submission, nodes, run time and time limit in seconds.
+
+    Attributes:
+        accounts: accounts of the jobs, for fair shares; they require an accounting database.
+    """
 
     name: str
     nodes: int
@@ -45,13 +50,16 @@ class Case:
     need: NDArray[np.int64]
     size: NDArray[np.float64]
     limit: NDArray[np.float64]
+    accounts: tuple[str, ...] = ()
 
 
-def obstacle() -> str | None:
-    """Return why no Slurm can be started here, or None."""
-    missing = [each for each in PROGRAMS if shutil.which(each, path=_path()) is None]
+def obstacle(case: Case) -> str | None:
+    """Return why Slurm cannot serve a case here, or None."""
+    programs = PROGRAMS + (DATABASE if case.accounts else ())
+    missing = [each for each in programs if shutil.which(each, path=_path()) is None]
     if missing:
-        return f"{missing[0]} is not installed (Debian: slurm-wlm and munge)"
+        packages = "slurm-wlm and munge, and for fair shares slurmdbd and mariadb-server"
+        return f"{missing[0]} is not installed (Debian: {packages})"
     return None if os.geteuid() == 0 else "slurmctld must be started as root"
 
 
@@ -67,26 +75,36 @@ def _cluster(case: Case) -> Iterator[tuple[dict[str, str], Path, Path]]:
         folder.chmod(0o755)
         environment = os.environ | {"SLURM_CONF": str(folder / "slurm.conf"), "PATH": _path()}
         conf = folder / "slurm.conf"
-        conf.write_text(_conf(folder, case))
+        ports = _free_ports(case.nodes + 3)
+        conf.write_text(_conf(folder, case, ports))
         key, munge = folder / "munge.key", folder / "munge.socket"
         subprocess.run(["mungekey", "--create", f"--keyfile={key}"], check=True, env=environment)
-        names = [f"n{number}" for number in range(1, case.nodes + 1)]
-        commands = [
-            [
+        daemons: list[subprocess.Popen[bytes]] = []
+
+        def start(*command: str) -> None:
+            log = (folder / f"{command[0]}.out").open("ab")
+            daemons.append(subprocess.Popen(command, env=environment, stdout=log, stderr=log))
+
+        try:
+            start(
                 *("munged", "--foreground", "--force", f"--key-file={key}", f"--socket={munge}"),
                 *(f"--pid-file={folder}/munge.pid", f"--log-file={folder}/munge.log"),
                 f"--seed-file={folder}/munge.seed",
-            ],
-            ["slurmctld", "-D", "-c"],
-            *(["slurmd", "-D", "-N", node] for node in names),
-        ]
-        daemons: list[subprocess.Popen[bytes]] = []
-        try:
-            for command in commands:
-                log = (folder / f"{command[0]}.out").open("ab")
-                daemons.append(subprocess.Popen(command, env=environment, stdout=log, stderr=log))
-                time.sleep(0.3 if len(daemons) < 3 else 0.02)
-            _wait_for_nodes(environment, case.nodes)
+            )
+            time.sleep(0.5)
+            if case.accounts:
+                _start_database(folder, start, environment, ports[:2])
+            start("slurmctld", "-D", "-c")
+            time.sleep(0.5)
+            if case.accounts:
+                _add_accounts(environment, case.accounts)
+            for number in range(1, case.nodes + 1):
+                start("slurmd", "-D", "-N", f"n{number}")
+            _answered(
+                ["sinfo", "--noheader", "--states=idle", "--Node", "--format=%N"],
+                environment,
+                lambda text: len(text.split()) == case.nodes,
+            )
             yield environment, conf, folder / "jobs.txt"
         finally:
             for daemon in reversed(daemons):
@@ -95,14 +113,66 @@ def _cluster(case: Case) -> Iterator[tuple[dict[str, str], Path, Path]]:
                 daemon.wait()
 
 
-def _conf(folder: Path, case: Case) -> str:
+def _start_database(
+    folder: Path,
+    start: Callable[..., None],
+    environment: dict[str, str],
+    ports: list[int],
+) -> None:
+    """Start MariaDB and slurmdbd on two ports."""
+    data = folder / "database"
+    install = ["mariadb-install-db", "--no-defaults", f"--datadir={data}", "--user=root"]
+    subprocess.run(install, env=environment, check=True, capture_output=True)
+    start(
+        *("mariadbd", "--no-defaults", f"--datadir={data}", "--user=root", "--skip-grant-tables"),
+        *(f"--port={ports[0]}", "--bind-address=127.0.0.1", f"--socket={folder}/database.socket"),
+        f"--pid-file={folder}/database.pid",
+    )
+    settings = [
+        *("AuthType=auth/munge", f"AuthInfo=socket={folder}/munge.socket", "SlurmUser=root"),
+        *(f"DbdHost={socket.gethostname()}", "DbdAddr=127.0.0.1", f"DbdPort={ports[1]}"),
+        *("StorageType=accounting_storage/mysql", "StorageHost=127.0.0.1", "StorageUser=root"),
+        *(f"StoragePort={ports[0]}", f"PidFile={folder}/slurmdbd.pid"),
+        f"LogFile={folder}/slurmdbd.log",
+    ]
+    conf = folder / "slurmdbd.conf"
+    conf.touch(mode=0o600)
+    conf.write_text("\n".join(settings) + "\n")
+    time.sleep(5)
+    start("slurmdbd", "-D")
+    _answered(["sacctmgr", "show", "cluster"], environment, lambda text: "Cluster" in text)
+
+
+def _add_accounts(environment: dict[str, str], accounts: tuple[str, ...]) -> None:
+    """Add accounts with equal shares, in which root may submit."""
+    _answered(
+        ["sacctmgr", "--noheader", "show", "cluster"], environment, lambda text: "verif" in text
+    )
+    for name in sorted(set(accounts) - {"root"}):
+        for command in (["account", name], ["user", "root", f"account={name}"]):
+            subprocess.run(
+                ["sacctmgr", "--immediate", "add", *command],
+                env=environment,
+                check=True,
+                capture_output=True,
+            )
+
+
+def _conf(folder: Path, case: Case, ports: list[int]) -> str:
     """Return a slurm.conf with the settings of the case."""
     host = socket.gethostname()
-    ports = _free_ports(case.nodes + 1)
+    database = [
+        "AccountingStorageType=accounting_storage/slurmdbd",
+        "AccountingStorageHost=127.0.0.1",
+        f"AccountingStoragePort={ports[1]}",
+        f"AccountingStoragePass={folder}/munge.socket",
+        "AccountingStorageEnforce=associations",
+        "PriorityFlags=NO_FAIR_TREE",
+    ]
     lines = [
         "ClusterName=verification",
         f"SlurmctldHost={host}(127.0.0.1)",
-        f"SlurmctldPort={ports[-1]}",
+        f"SlurmctldPort={ports[2]}",
         "SlurmUser=root",
         "AuthType=auth/munge",
         f"AuthInfo=socket={folder}/munge.socket",
@@ -122,10 +192,11 @@ def _conf(folder: Path, case: Case) -> str:
         "MailProg=/bin/true",
         "ReturnToService=2",
         "SchedulerType=sched/backfill",
+        *(database if case.accounts else ()),
         *(f"{key}={value}" for key, value in case.settings.items()),
         *(
             f"NodeName=n{number} NodeHostname={host} NodeAddr=127.0.0.1 Port={port} CPUs=1"
-            for number, port in enumerate(ports[:-1], 1)
+            for number, port in enumerate(ports[3:], 1)
         ),
         f"PartitionName=all Nodes=n[1-{case.nodes}] Default=YES MaxTime=INFINITE State=UP",
     ]
@@ -143,16 +214,18 @@ def _free_ports(count: int) -> list[int]:
     return ports
 
 
-def _wait_for_nodes(environment: dict[str, str], nodes: int) -> None:
-    """Wait until all nodes are idle."""
+def _answered(
+    command: list[str], environment: dict[str, str], expected: Callable[[str], bool]
+) -> None:
+    """Repeat a command until its output is as expected."""
     given_up = time.monotonic() + PATIENCE
-    while time.monotonic() < given_up:
-        command = ["sinfo", "--noheader", "--states=idle", "--Node", "--format=%N"]
+    while True:
         found = subprocess.run(command, env=environment, capture_output=True, text=True)
-        if len(found.stdout.split()) == nodes:
+        if expected(found.stdout):
             return
+        if time.monotonic() > given_up:
+            raise RuntimeError(f"{command[0]} does not answer: {found.stdout}{found.stderr}")
         time.sleep(0.5)
-    raise RuntimeError(f"Slurm does not answer: {found.stdout}{found.stderr}")
 
 
 @dataclass(frozen=True)
@@ -190,12 +263,13 @@ def outcome(case: Case) -> Outcome:
     """Serve the jobs of a case by Slurm, and replay them."""
     with _cluster(case) as (environment, conf, finished):
         begun = time.monotonic()
-        for submit, need, size, limit in zip(
-            case.submit, case.need, case.size, case.limit, strict=True
+        for number, (submit, need, size, limit) in enumerate(
+            zip(case.submit, case.need, case.size, case.limit, strict=True)
         ):
             time.sleep(max(0.0, begun + submit - time.monotonic()))
             script = ["--wrap", f"sleep {size:g}", "--output=/dev/null"]
             command = ["sbatch", f"--nodes={need}", f"--time={limit / 60:g}", *script]
+            command += [f"--account={case.accounts[number]}"] if case.accounts else []
             subprocess.run(command, env=environment, check=True, capture_output=True)
         while subprocess.run(
             ["squeue", "--noheader"], env=environment, check=True, capture_output=True
@@ -222,13 +296,21 @@ def _finished(text: str) -> pl.DataFrame:
             datetime.fromisoformat(fields[key]).timestamp()
             for key in ("SubmitTime", "StartTime", "EndTime")
         )
-        row = {"job": int(fields["JobId"]), "submit": submit, "wait": start - submit}
-        row |= {"size": end - start + CLEARING, "need": int(fields["NodeCnt"])}
-        rows.append(row | {"estimate": 60.0 * int(fields["TimeLimit"])})
+        rows.append(
+            {
+                "job": int(fields["JobId"]),
+                "submit": submit,
+                "wait": start - submit,
+                "size": end - start + CLEARING,
+                "need": int(fields["NodeCnt"]),
+                "estimate": 60.0 * int(fields["TimeLimit"]),
+                "user": fields["Account"] or "none",
+            }
+        )
     return pl.DataFrame(rows).sort("job")
 
 
-def drawn(name: str, seed: int, **settings: str) -> Case:
+def drawn(name: str, seed: int, accounts: Sequence[str] = (), **settings: str) -> Case:
     """Return jobs that are drawn, for about ten minutes of a cluster with a queue."""
     draw = np.random.default_rng(seed)
     need = draw.choice([1, 2, 4, 8, 16, 24], JOBS, p=[0.35, 0.2, 0.2, 0.15, 0.07, 0.03])
@@ -236,10 +318,13 @@ def drawn(name: str, seed: int, **settings: str) -> Case:
     limit = 60.0 * np.ceil(size * draw.uniform(1, 4, JOBS) / 60)
     span = (need * (size + CLEARING)).sum() / (NODES * LOAD)
     submit = np.sort(draw.uniform(0, span, JOBS))
-    return Case(name, NODES, settings, submit, need, size, limit)
+    owners = tuple(map(str, draw.choice(accounts, JOBS, p=SHARES))) if accounts else ()
+    return Case(name, NODES, settings, submit, need, size, limit, owners)
 
 
 NODES, LOAD, JOBS = 32, 1.3, 150
+SHARES = (0.6, 0.25, 0.1, 0.05)
+"""Shares of the jobs that belong to the accounts."""
 CLEARING = 1.0
 """Seconds from the end of a job until its nodes are free."""
 ROUNDING = 1.0
@@ -251,19 +336,28 @@ SCHEDULER = "bf_interval=5,bf_resolution=1,batch_sched_delay=0"
 CASES = (
     drawn("no weights", 11, SchedulerParameters=SCHEDULER),
     drawn(
-        "size and age",
+        "large jobs first",
         12,
         SchedulerParameters=SCHEDULER,
         PriorityType="priority/multifactor",
         PriorityWeightJobSize="1000",
-        PriorityWeightAge="1000",
-        PriorityMaxAge="10",
-        PriorityCalcPeriod="1",
     ),
     drawn(
         "few reservations",
         13,
         SchedulerParameters=f"{SCHEDULER},bf_min_age_reserve=120,bf_job_part_count_reserve=1",
+    ),
+    drawn(
+        "age and fair share",
+        14,
+        ("a", "b", "c", "root"),
+        SchedulerParameters=SCHEDULER,
+        PriorityType="priority/multifactor",
+        PriorityWeightAge="1000",
+        PriorityWeightFairshare="1000",
+        PriorityMaxAge="10",
+        PriorityDecayHalfLife="10",
+        PriorityCalcPeriod="1",
     ),
 )
 APART, SLOWER = 0.05, 0.3
@@ -276,11 +370,14 @@ that follow, so the schedules agree closely for some minutes and in their statis
 
 def slurm() -> Iterator[Check]:
     """The policy slurm against a real Slurm: order of starts, mean wait, no other policy nearer."""
-    if (reason := obstacle()) is not None:
-        print(f"skipped: {reason}")
-        return
+    cases = []
+    for case in CASES:
+        if reason := obstacle(case):
+            print(f"skipped: {case.name}, as {reason}")
+        else:
+            cases.append(case)
     with ThreadPoolExecutor(len(CASES)) as pool:  # they sleep most of the time
-        for case, found in zip(CASES, pool.map(outcome, CASES), strict=True):
+        for case, found in zip(cases, pool.map(outcome, cases), strict=True):
             real, ours = found.mean_wait(), found.mean_wait("slurm")
             for name in found.replayed:
                 print(
