@@ -95,26 +95,10 @@ impl Profile {
         }
     }
 
-    /// Lists the times from `now` on, seconds, at which fewer servers are free than at any time before, and how many; up to the
-    /// first time at which none is free.
-    pub fn minima(&self, now: f64, list: &mut Vec<(f64, i64)>) {
-        list.clear();
-        let (first, mut at) = self.find(now);
-        let mut least = i64::MAX;
-        for chunk in &self.chunks[first..] {
-            if least <= 0 {
-                return;
-            }
-            if chunk.least + chunk.added < least {
-                for step in &chunk.steps[at..] {
-                    if step.1 + chunk.added < least {
-                        least = step.1 + chunk.added;
-                        list.push((step.0, least));
-                    }
-                }
-            }
-            at = 0;
-        }
+    /// Whether `need` servers are free from `now` on for `length`, seconds.
+    pub fn fits(&self, now: f64, need: u32, length: f64) -> bool {
+        let (place, at) = self.find(now);
+        self.seek::<false>(place, at, need.into(), until(now, length)).is_none()
     }
 
     /// The first step from that one on, and before that time, at which enough servers are free, or too few. Chunks that have
@@ -286,11 +270,8 @@ mod tests {
             };
             let expected = (now..limit.min(last)).find(|&start| fits(start)).map(|start| start as f64);
             prop_assert_eq!(profile.earliest(now as f64, need, length as f64, limit as f64, last as f64), expected);
-            let mut minima = Vec::new();
-            profile.minima(now as f64, &mut minima);
-            let least = table[now..=limit].iter().copied().min();
-            let found = minima.iter().take_while(|step| step.0 <= limit as f64).last().map(|step| step.1);
-            prop_assert!(found == least || found.is_some_and(|found| found <= 0 && least <= Some(0)));
+            let free = table[now..now + length.max(1)].iter().all(|&free| free >= i64::from(need));
+            prop_assert_eq!(profile.fits(now as f64, need, length as f64), free);
             let mut reported = [false; 3 * SPAN];
             let (by, end) = (length as u32 % 7 + 1, now + room);
             let wanted = |low, high| low < i64::from(need) && i64::from(need) <= high;

@@ -44,8 +44,6 @@ pub(super) fn build<V: PolicyVisitor>(parameters: &Parameters<'_>, visitor: V) -
         starts: VecDeque::new(),
         in_service: Profile::new(system.servers),
         profile: Profile::new(system.servers),
-        minima: Vec::new(),
-        bounds: Vec::new(),
         tests: Vec::new(),
         tests_of: Vec::new(),
         event: false,
@@ -96,9 +94,6 @@ struct Slurm {
     /// The profile at the beginning of a cycle, and in it.
     in_service: Profile,
     profile: Profile,
-    /// When fewer servers are free in the profile than before, and how many.
-    minima: Vec<(f64, i64)>,
-    bounds: Vec<Bound>,
     /// The jobs to test in a cycle, and whether they may reserve; numbers of tests by user.
     tests: Vec<(WaitingJob, bool)>,
     tests_of: Vec<u32>,
@@ -122,28 +117,6 @@ impl Settings {
     fn rounded_up(&self, time: f64) -> f64 {
         (time / self.bf_resolution).ceil() * self.bf_resolution
     }
-}
-
-/// Whether the servers of a job are free from now on until its time limit, by the minima of the profile.
-fn fits(minima: &[(f64, i64)], now: f64, job: &WaitingJob) -> bool {
-    let end = until(now, job.limit);
-    minima.iter().take_while(|step| step.0 < end).last().is_none_or(|step| step.1 >= i64::from(job.need))
-}
-
-/// A time before which no job of at least this need and time limit starts: need, time limit, time.
-type Bound = (u32, f64, f64);
-
-/// A time before which the job does not start in the rest of the cycle. Servers only become busier in a cycle, so a job that is no
-/// smaller than another one starts no earlier than that one could.
-fn lower_bound(bounds: &[Bound], job: &WaitingJob) -> f64 {
-    let smaller = bounds.iter().filter(|&&(need, limit, _)| need <= job.need && limit <= job.limit);
-    smaller.fold(0.0, |bound, &(.., time)| bound.max(time))
-}
-
-/// Adds the bound that the job has shown, and removes those that it implies.
-fn add_bound(bounds: &mut Vec<Bound>, job: &WaitingJob, bound: f64) {
-    bounds.retain(|&(need, limit, time)| need < job.need || limit < job.limit || time > bound);
-    bounds.push((job.need, job.limit, bound));
 }
 
 impl Slurm {
@@ -185,37 +158,30 @@ impl Slurm {
     fn cycle(&mut self, now: f64, mut free: u32) {
         self.select(now);
         self.profile.clone_from(&self.in_service);
-        let Self { settings, profile, minima, bounds, tests, starts, .. } = self;
-        bounds.clear();
+        let Self { settings, profile, tests, starts, .. } = self;
         let latest = (now + settings.bf_window).next_up();
         let most = Some(settings.bf_job_part_count_reserve).filter(|&most| most > 0).unwrap_or(usize::MAX);
         let (mut reserved, mut next, mut candidate) = (0, 0, 0);
-        loop {
-            profile.minima(now, minima);
-            let fitting = |&at: &usize| tests[at].0.need <= free && fits(minima, now, &tests[at].0);
-            let Some(found) = (candidate..tests.len()).find(fitting) else { return };
+        while let Some(found) = (candidate..tests.len()).find(|&at| {
+            let job = &tests[at].0;
+            job.need <= free && profile.fits(now, job.need, job.limit)
+        }) {
             candidate = found;
             let fitting = tests[candidate].0;
-            let mut still_fits = true;
-            while next < candidate && still_fits {
+            let mut fits = true;
+            while next < candidate && fits {
                 let (job, may_reserve) = tests[next];
                 next += 1;
                 if !may_reserve || reserved == most {
                     continue;
                 }
                 let length = settings.rounded_up(job.limit);
-                let from = lower_bound(bounds, &job).max(now);
-                let start = profile.earliest(from, job.need, length, f64::INFINITY, latest);
-                add_bound(bounds, &job, start.unwrap_or(f64::INFINITY));
-                let Some(start) = start else { continue };
+                let Some(start) = profile.earliest(now, job.need, length, f64::INFINITY, latest) else { continue };
                 profile.reserve(start, start + length, job.need);
                 reserved += 1;
-                if start < until(now, fitting.limit) {
-                    profile.minima(now, minima);
-                    still_fits = fits(minima, now, &fitting);
-                }
+                fits = start >= until(now, fitting.limit) || profile.fits(now, fitting.need, fitting.limit);
             }
-            if still_fits {
+            if fits {
                 starts.push_back(fitting.slot);
                 free -= fitting.need;
                 profile.reserve(now, settings.rounded_down(now + fitting.limit), fitting.need);
