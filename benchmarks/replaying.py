@@ -14,7 +14,12 @@ from quickswap.logs.joblog import COLUMNS
 
 LOAD = 0.85
 CASES = (
-    (1_024, 512, 1_000_000, {"first-fit": 2.0, "adaptive-quickswap": 2.0, "easy": 3.0}),
+    (
+        1_024,
+        512,
+        1_000_000,
+        {"first-fit": 2.0, "adaptive-quickswap": 2.0, "easy": 3.0, "slurm": 20.0},
+    ),
     (93_000, 10_000, 300_000, {"easy": 5.0, "conservative": 10.0}),
 )
 """Servers, largest need, jobs; and seconds that a policy may take."""

@@ -96,6 +96,7 @@ PICTURES = {
     "smash": (SEVERAL, "smash:window=3"),
     "easy": (BACKFILLED, "easy"),
     "conservative": (BACKFILLED, "conservative"),
+    "slurm": (BACKFILLED, "slurm:bf_interval=4,bf_resolution=1"),
     "static-quickswap": (SEVERAL, "static-quickswap"),
     "static-quickswap-exclusive": (SEVERAL, "static-quickswap:drain=exclusive"),
     "adaptive-quickswap": (SEVERAL, "adaptive-quickswap"),

@@ -326,6 +326,7 @@ ILLEGAL: dict[str, str] = {
     "--largest-size": "0",
     "--columns": "bogus",
     "--strict": "maybe",
+    "--slurm-conf": "nowhere.conf",
     "--load-factors": "0",
     "--estimate": "bogus",
     "--cooldown": "1",

@@ -23,6 +23,7 @@ from verification.agreement import (
 )
 from verification.crashes import crash
 from verification.known import EXACT, FOUR, GOLDEN, Known, one_or_all
+from verification.slurm import slurm
 from verification.systems import (
     COUNT_POLICIES,
     drawn_log,
@@ -256,6 +257,6 @@ SUITES: dict[str, Callable[[], Checks]] = {
     suite.__name__: suite
     for suite in (
         *(exact, goldens, distribution, random, intervals, percentiles, identities, verdicts),
-        *(weeks, theory, borders, thresholds, crashes),
+        *(weeks, theory, borders, thresholds, crashes, slurm),
     )
 }

@@ -96,6 +96,24 @@ def test_files(log: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> 
     ]
 
 
+@pytest.mark.filterwarnings("default")
+def test_a_slurm_conf(log: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path, report = tmp_path / "slurm.conf", tmp_path / "report.html"
+    path.write_text("ClusterName=x\nSchedulerParameters=bf_interval=60,defer\n")
+    command = ["replay", log, "--slurm-conf", str(path), "--policies", "slurm easy"]
+    code, out, err = run(capsys, *command, "--load-factors", "1", "--report", str(report))
+    assert code == 0
+    assert re.findall(r"^0\.\d+ +([SE]\S+)", out, re.M) == ["Slurm(bf_interval=60)", "EASY"]
+    assert "not modelled: defer" in err
+    page = report.read_text()
+    assert "baseline: Slurm(bf_interval=60)" in page
+    assert "--slurm-conf slurm.conf" in page
+    path.write_text("ClusterName=x\nSchedulerParameters=bf_interval=0\n")
+    code, _, err = run(capsys, *command)
+    assert code == 2
+    assert "line 2: bf_interval is 0.0" in err
+
+
 def test_every_setting_arrives(log: str, capsys: pytest.CaptureFixture[str]) -> None:
     options = (
         "--policies=adaptive-quickswap --classes=1-2,3- --estimate=2 --warmup=.1 --cooldown=.2 "

@@ -37,6 +37,7 @@ FAMILIES = [
     "smash",
     "easy",
     "conservative",
+    "slurm",
     "adaptive-quickswap",
     "server-filling/arrival",
     "server-filling/srpt",
@@ -66,6 +67,31 @@ def test_every_policy_has_a_twin() -> None:
     assert {each.partition("/")[0] for each in FAMILIES} == set(POLICIES)
 
 
+EIGHTHS = [each / 8 for each in (1, 2, 3, 4, 7, 8, 12, 16, 40)]
+WEIGHTS = st.sampled_from([0, 0, 1, 3, 8, 100])
+SLURM: dict[str, st.SearchStrategy[Any]] = {
+    "users": st.lists(st.integers(0, 2), min_size=1, max_size=5),
+    "constants": st.lists(st.sampled_from([0, 0.5, 1, 3]), min_size=1, max_size=3),
+    "default_queue_depth": st.sampled_from([1, 2, 3, 100]),
+    "bf_interval": st.none() | st.sampled_from(EIGHTHS),
+    "bf_window": st.sampled_from([*EIGHTHS, 100, 100]),
+    "bf_resolution": st.sampled_from(EIGHTHS),
+    "bf_max_job_test": st.sampled_from([1, 2, 3, 500, 500]),
+    "bf_max_job_user": st.sampled_from([0, 0, 1, 2]),
+    "bf_job_part_count_reserve": st.sampled_from([0, 0, 1, 2]),
+    "bf_min_age_reserve": st.sampled_from([0, 0, *EIGHTHS]),
+    "bf_min_prio_reserve": st.sampled_from([0, 0, 2, 5]),
+    "priority_weight_age": WEIGHTS,
+    "priority_weight_fairshare": WEIGHTS,
+    "priority_weight_job_size": WEIGHTS,
+    "priority_max_age": st.sampled_from(EIGHTHS),
+    "priority_decay_half_life": st.sampled_from([0, *EIGHTHS]),
+    "priority_calc_period": st.sampled_from(EIGHTHS),
+    "priority_favor_small": st.booleans(),
+}
+"""Settings of Slurm; times in seconds."""
+
+
 @st.composite
 def policies(draw: st.DrawFn, family: str, servers: int, needs: list[int]) -> dict[str, Any]:
     """A policy of the family with random parameters that suit the system, in canonical form."""
@@ -86,6 +112,8 @@ def policies(draw: st.DrawFn, family: str, servers: int, needs: list[int]) -> di
     if name in ("nmsr", "randomized-timers"):
         quarters = draw(st.lists(st.integers(1, 12), min_size=1, max_size=30))
         policy["script"] = [each / 4 for each in quarters]
+    if name == "slurm":
+        policy |= {key: draw(values) for key, values in SLURM.items()}
     if name == "smash":
         policy["window"] = draw(st.none() | st.integers(1, 6))
     if "distributions" in variants:
@@ -151,7 +179,12 @@ def cases(draw: st.DrawFn, family: str) -> Case:
         needs = draw(st.lists(allowed, min_size=1, max_size=4))
         needs = sorted(needs) if "groups" in family else needs
     policy = draw(policies(family, servers, needs))
-    return servers, needs, policy, draw(traces(len(needs)))
+    jobs = draw(traces(len(needs)))
+    if family == "slurm":  # one for each job, and users without a gap
+        users = np.resize(policy["users"], len(jobs))
+        policy["users"] = np.unique(users, return_inverse=True)[1].tolist()
+        policy["constants"] = np.resize(policy["constants"], len(jobs)).tolist()
+    return servers, needs, policy, jobs
 
 
 def replayed(case: Case, estimates: list[float] | None = None, **gate: Any) -> Replayed:
@@ -176,7 +209,13 @@ def replayed(case: Case, estimates: list[float] | None = None, **gate: Any) -> R
     size = np.array([job[2] for job in jobs], dtype=np.float64)
     estimate = None if estimates is None else np.array(estimates, dtype=np.float64)
     trace = (arrival, cls, size)
-    start, end, order = replay(json.dumps(spec), *trace, estimate=estimate, debug=True, **gate)
+    attributes: dict[str, Any] = {}
+    if policy["name"] == "slurm":
+        attributes["user"] = np.array(policy["users"], dtype=np.uint32)
+        attributes["priority"] = np.array(policy["constants"], dtype=np.float64)
+    start, end, order = replay(
+        json.dumps(spec), *trace, estimate=estimate, debug=True, **(attributes | gate)
+    )
     return start.tolist(), end.tolist(), order.tolist()
 
 
@@ -209,7 +248,7 @@ def test_core_agrees_with_twin(family: str) -> None:
     agrees()
 
 
-GATED = ["fcfs", "easy", "conservative", "server-filling/arrival"]
+GATED = ["fcfs", "easy", "conservative", "server-filling/arrival", "slurm"]
 
 
 @pytest.mark.parametrize("family", GATED)
@@ -247,6 +286,7 @@ OF_A_KIND = settings(PROFILE, max_examples=max(PROFILE.max_examples // 2, 1))
 BY_ESTIMATES = [
     "easy",
     "conservative",
+    "slurm",
     "adaptive-quickswap/estimates",
     "static-quickswap/overlap/estimates",
     "static-quickswap/exclusive/estimates",

@@ -31,6 +31,29 @@ CANONICAL: list[tuple[str, Policy, qs.System, dict[str, object]]] = [
     ("lsf", qs.LSF(), FOUR, {}),
     ("easy", qs.EASY(), FOUR, {}),
     ("conservative", qs.Conservative(), FOUR, {}),
+    (
+        "slurm:bf_interval=60.0,priority_weight_age=7,partitions=debug:10+batch:1",
+        qs.Slurm(bf_interval=60, priority_weight_age=7, partitions=["debug:10", "batch:1"]),  # type: ignore[arg-type]  # any sequence
+        FOUR,
+        {
+            "default_queue_depth": 100,
+            "bf_interval": 60.0,
+            "bf_window": 86400.0,
+            "bf_resolution": 60.0,
+            "bf_max_job_test": 500,
+            "bf_max_job_user": 0,
+            "bf_job_part_count_reserve": 0,
+            "bf_min_age_reserve": 0.0,
+            "bf_min_prio_reserve": 0,
+            "priority_weight_age": 7,
+            "priority_weight_fairshare": 0,
+            "priority_weight_job_size": 0,
+            "priority_max_age": 604800.0,
+            "priority_decay_half_life": 604800.0,
+            "priority_calc_period": 300.0,
+            "priority_favor_small": False,
+        },
+    ),
     ("adaptive-quickswap", qs.AdaptiveQuickswap(), FOUR, {}),
     ("server-filling", qs.ServerFilling(), FOUR, {"order": "arrival"}),
     ("server-filling:order=srpt", qs.ServerFilling("srpt"), FOUR, {"order": "srpt"}),
@@ -168,7 +191,7 @@ def test_every_policy_is_covered_documented_and_named_once() -> None:
         assert kind.__bases__ == (Policy,)
         assert kind.preemptive == (kind in {qs.ServerFilling, qs.DivisorFilling, qs.MaxWeight})
         assert kind.random == (kind in {qs.NMSR, qs.RandomizedTimers})
-        assert kind.estimates == (kind in {qs.EASY, qs.Conservative})
+        assert kind.estimates == (kind in {qs.EASY, qs.Conservative, qs.Slurm})
 
 
 @pytest.mark.parametrize(

@@ -317,3 +317,36 @@ def test_long_gaps_cost_nothing(tmp_path: Path) -> None:
     result = qs.replay(log, "fcfs", warmup=0, cooldown=0)
     assert result.resampled == (520, "stretch")
     assert logs.goodness(log, logs.fit(log, "need")).hours is None
+
+
+def test_a_log_of_slurm_is_replayed_under_slurm(tmp_path: Path) -> None:
+    """Users and partitions are those of the log, and Slurm is the baseline of the report."""
+    header = "JobIDRaw|User|Partition|QOS|Submit|Start|End|NCPUS|TimelimitRaw|State"
+    day = "2024-03-01T"
+    rows = [  # servers, user, partition, QOS, submission
+        (4, "ann", "batch", "normal", "00:00:00"),
+        (4, "ann", "batch", "normal", "00:00:01"),
+        (4, "bob", "batch", "normal", "00:00:02"),
+        (4, "bob", "debug", "normal", "00:00:03"),
+        (4, "bob", "batch", "high", "00:00:04"),
+    ]
+    lines = [
+        f"{i}|{user}|{partition}|{qos}|{day}{at}|{day}01:00:00|{day}01:10:00|{need}|20|COMPLETED"
+        for i, (need, user, partition, qos, at) in enumerate(rows)
+    ]
+    path = tmp_path / "sacct.txt"
+    path.write_text("\n".join([header, *lines]) + "\n")
+    log = qs.logs.read(path, servers=4, timezone="UTC")
+    assert log.format == "sacct"
+    whole: dict[str, Any] = {"warmup": 0, "cooldown": 0}
+    labels = [each.policy_label for each in qs.replay_all(log, **whole).results]
+    assert labels[:3] == ["as logged", "Slurm", "EASY"]
+    weights = "priority_weight_partition=100,partitions=debug:2+batch:1"
+    weights += ",priority_weight_qos=200,qos=high:1"
+    for policy, order in (
+        ("slurm", [0, 1, 2, 3, 4]),
+        ("slurm:priority_weight_fairshare=1000", [0, 2, 1, 3, 4]),
+        (f"slurm:{weights}", [0, 4, 3, 1, 2]),
+    ):
+        start = qs.replay(log, policy, **whole).schedule.start
+        assert np.argsort(start).tolist() == order, policy

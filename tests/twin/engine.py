@@ -17,6 +17,7 @@ from twin.clocks import NMSR, RandomizedTimers
 from twin.draining import ByEstimates
 from twin.policies import Policy, make
 from twin.preemptive import Preemptive
+from twin.slurm import Slurm
 from twin.state import Job, State
 
 LONGEST = 5000
@@ -123,7 +124,7 @@ class _Run:
             self.state.needs,
             self.jobs,
             isinstance(self.policy, Preemptive),
-            not isinstance(self.policy, EASY | Conservative | Preemptive)
+            not isinstance(self.policy, EASY | Conservative | Slurm | Preemptive)
             and not isinstance(getattr(self.policy, "backfill", None), ByEstimates),
             [self.start[n] for n in numbers],
             [self.end[n] for n in numbers],
@@ -137,7 +138,7 @@ class _Run:
         times = [job.due for job in self.state.running] + [job.arrival for job in self.arrivals]
         if isinstance(self.policy, NMSR | RandomizedTimers) and (times or self.state.waiting):
             times.append(self.policy.wake_at())
-        if isinstance(self.policy, Conservative):
+        if isinstance(self.policy, Conservative | Slurm):
             times.append(self.policy.wake_at(self.state.now))
         return min(times, default=inf)
 

@@ -16,6 +16,7 @@ from twin.draining import Backfill, ByDistributions, ByEstimates
 from twin.groups import AdaptiveOnGroups, StaticOnGroups
 from twin.preemptive import DivisorFilling, MaxWeight, Preemptive, ServerFilling
 from twin.quickswap import MSFQAlways, MSFQOnDemand, StaticExclusive, StaticOverlap
+from twin.slurm import Slurm
 from twin.state import Job, State, largest, smallest
 
 
@@ -123,6 +124,8 @@ def make(servers: int, needs: list[int], policy: dict[str, Any]) -> Policy | Pre
             return EASY()
         case "conservative":
             return Conservative()
+        case "slurm":
+            return Slurm(servers, needs, **parameters)
         case "smash":
             return Smash(**parameters)
         case "adaptive-quickswap" if "groups" in parameters:

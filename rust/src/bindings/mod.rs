@@ -255,12 +255,13 @@ fn drive(
     })
 }
 
-/// Serves the jobs of a trace to the end, with their sizes as estimates unless others are given; `progress(completions)` is
-/// called now and then, `debug` asks for checks at every event. `groups` of each job, a row each, hold it back while one of
-/// them has as many jobs waiting or in service as its limit. Returns start and end of each job (seconds), the jobs in order of their start, and
-/// the reason of the stop ("empty" if all were served).
+/// Serves the jobs of a trace to the end, with their sizes as estimates unless others are given. `user` and `priority` are for
+/// policies that use them; otherwise each class is a user. `groups` of each job, a row each, hold it back while one of them has
+/// as many jobs waiting or in service as its limit. `progress(completions)` is called now and then, `debug` asks for checks at
+/// every event. Returns start and end of each job (seconds), the jobs in order of their start, and the reason of the stop
+/// ("empty" if all were served).
 #[pyfunction]
-#[pyo3(signature = (spec, arrival, cls, size, policy=None, *, estimate=None, groups=None, limits=None, debug=true, progress=None))]
+#[pyo3(signature = (spec, arrival, cls, size, policy=None, *, estimate=None, user=None, priority=None, groups=None, limits=None, debug=true, progress=None))]
 #[allow(clippy::type_complexity, clippy::too_many_arguments, reason = "the signature for Python")]
 fn replay<'py>(
     py: Python<'py>,
@@ -270,6 +271,8 @@ fn replay<'py>(
     size: PyReadonlyArray1<'py, f64>,
     policy: Option<Py<PyAny>>,
     estimate: Option<PyReadonlyArray1<'py, f64>>,
+    user: Option<PyReadonlyArray1<'py, u32>>,
+    priority: Option<PyReadonlyArray1<'py, f64>>,
     groups: Option<PyReadonlyArray2<'py, u32>>,
     limits: Option<Vec<u32>>,
     debug: bool,
@@ -293,6 +296,8 @@ fn replay<'py>(
             .map_err(|c| Error::argument("cls", c, format!("from 0 to {}", inner.len() - 1)))?,
         size: size.as_slice()?.to_vec(),
         estimate: estimate.as_ref().unwrap_or(&size).as_slice()?.to_vec(),
+        user: user.as_ref().map_or(Ok(&[][..]), |user| user.as_slice())?.to_vec(),
+        priority: priority.as_ref().map_or(Ok(&[][..]), |priority| priority.as_slice())?.to_vec(),
         gate: groups.map(|groups| gate(&groups, limits.unwrap_or_default(), arrival.len())).transpose()?,
     };
     let jobs = trace.arrival.len();
@@ -302,12 +307,23 @@ fn replay<'py>(
             Error::argument("length of cls, size and estimate", lengths, format!("{jobs}, as of arrival")).into()
         );
     }
+    for (name, length) in [("user", trace.user.len()), ("priority", trace.priority.len())] {
+        if length != 0 && length != jobs {
+            return Err(Error::argument(name, length, format!("{jobs} entries, as of arrival, or none")).into());
+        }
+    }
+    if let Some(user) = trace.user.iter().find(|&&user| user as usize >= jobs) {
+        return Err(Error::argument("user", user, format!("from 0 to {}", jobs.saturating_sub(1))).into());
+    }
     if !trace.arrival.is_sorted() || trace.arrival.first().is_some_and(|&t| t < 0.0) {
         return Err(Error::argument("arrival", trace.arrival, "sorted and not negative").into());
     }
     let invalid = trace.size.iter().chain(&trace.estimate).find(|&&size| !(size.is_finite() && size >= 0.0));
     if let Some(size) = invalid {
         return Err(Error::argument("size or estimate", size, "finite and not negative").into());
+    }
+    if let Some(priority) = trace.priority.iter().find(|&&priority| !(priority.is_finite() && priority >= 0.0)) {
+        return Err(Error::argument("priority", priority, "finite and not negative").into());
     }
     let spec = Spec {
         system: crate::system::SystemSpec { servers: system.servers, classes: Vec::new() },

@@ -109,6 +109,9 @@ impl PolicyVisitor for RunBuilder<'_> {
 
     fn visit<P: Policy + 'static>(mut self, mut policy: P) -> Self::Output {
         policy.seed(self.settings.seed);
+        if let Some(trace) = &self.trace {
+            policy.attributes(&trace.user, &trace.priority);
+        }
         match self.engine {
             Loop::Jumps if policy.sight() == Sight::Jobs => {
                 Err(Error::Unsupported("engine \"jumps\" requires a policy that does not use individual jobs"))

@@ -33,6 +33,10 @@ pub struct Trace {
     pub size: Vec<f64>,
     /// Estimated sizes, seconds.
     pub estimate: Vec<f64>,
+    /// Users, numbered from 0; empty if unknown.
+    pub user: Vec<u32>,
+    /// Parts of the priorities that do not change; empty if unknown.
+    pub priority: Vec<f64>,
     /// Limits on the jobs of groups.
     pub gate: Option<Gate>,
 }

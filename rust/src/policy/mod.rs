@@ -17,6 +17,7 @@ mod nmsr;
 mod randomized_timers;
 mod server_filling;
 mod shared;
+mod slurm;
 mod smash;
 mod static_quickswap;
 
@@ -74,6 +75,13 @@ pub trait Policy: Clone + Send + Sync {
 
     /// Sets the seed and the number of the replication, before the run.
     fn seed(&mut self, _seed: (u64, u32)) {}
+
+    /// The users of the jobs of a trace, numbered from 0, and the parts of their priorities that do not change; both empty
+    /// if unknown. Called once, before the run.
+    fn attributes(&mut self, _users: &[u32], _priorities: &[f64]) {}
+
+    /// The number in the trace of the job that arrives next: limits may hold jobs back, so that others overtake them.
+    fn enters(&mut self, _number: u64) {}
 
     /// What it uses of the state. Called once, before the run.
     fn sight(&self) -> Sight {
@@ -196,6 +204,7 @@ registry! {
     "smash" => smash::build,
     "easy" => easy::build,
     "conservative" => conservative::build,
+    "slurm" => slurm::build,
     "nmsr" => nmsr::build,
     "randomized-timers" => randomized_timers::build,
     "msfq" => msfq::build,

@@ -35,6 +35,7 @@ def replay(
     /,
     *,
     policies: Words | None = None,
+    slurm_conf: File = None,
     load_factors: Numbers | None = None,
     reading: Reading | None = None,
     serving: ReplayOptions | None = None,
@@ -55,7 +56,10 @@ def replay(
         plain, gz or zst.
     policies
         Policies, separated by spaces or semicolons, in quotes: "easy adaptive-quickswap". By
-        default EASY, Conservative, First-Fit, Static Quickswap and Adaptive Quickswap.
+        default EASY, Conservative, First-Fit, Static Quickswap and Adaptive Quickswap, and for a
+        log of Slurm also Slurm.
+    slurm_conf
+        A slurm.conf: the policy slurm with its settings, as the first policy.
     load_factors
         Factors of the load, separated by commas, by which interarrival times are divided. By
         default 1; with --report 1,1.1,1.2.
@@ -80,25 +84,28 @@ def replay(
     from quickswap.cli.output import emit, writing_files
     from quickswap.errors import QuickswapError
     from quickswap.files import write_with
+    from quickswap.policies import Slurm
     from quickswap.replays import replay_all
-    from quickswap.replays.replaying import DEFAULT_POLICIES
+    from quickswap.replays.replaying import default_policies
     from quickswap.report import write_report
     from quickswap.report.groups import check_column, check_filled
 
-    check_writable(report, outcomes, csv, json, parquet, sources=[log])
+    check_writable(report, outcomes, csv, json, parquet, sources=[log, slurm_conf])
     if groups is not None and report is None:
         raise QuickswapError(
             "groups requires a report", argument="groups", given=groups, advice="give {report} too"
         )
     check_column(groups)
     factors = load_factors or (REPORT_LOADS if report is not None else (1.0,))
-    names = policies or DEFAULT_POLICIES
     read = read_log(log, reading)
+    chosen: list[Slurm | str] = list(policies or default_policies(read))
+    if slurm_conf is not None:
+        chosen = [Slurm.from_conf(slurm_conf), *(each for each in chosen if each != "slurm")]
     check_filled(read.jobs, groups)
     settings = vars(serving or cast("Any", ReplayOptions)()) | {"debug": debug}
     with progress("replaying") as shown:
         comparison, ended = until_interrupted(
-            lambda: replay_all(read, names, load_factors=factors, progress=shown, **settings)
+            lambda: replay_all(read, chosen, load_factors=factors, progress=shown, **settings)
         )
     interruption: KeyboardInterrupt | None = ended  # or a plain one, while the report is written
     if not any(each.jobs for each in comparison.results):
@@ -120,6 +127,7 @@ def replay(
             attempt(lambda: write_with(outcomes, comparison.outcomes().write_parquet))
         if report is not None and interruption is None:
             options = [*given(reading), *given(serving), *(["--debug"] if debug else [])]
+            options += [f"--slurm-conf {slurm_conf.name}"] if slurm_conf else []
             command = _command(log, report, groups, policies, load_factors, options)
             try:
                 if attempt(

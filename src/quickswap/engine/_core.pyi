@@ -120,6 +120,8 @@ def replay(
     policy: object | None = None,
     *,
     estimate: NDArray[np.float64] | None = None,
+    user: NDArray[np.uint32] | None = None,
+    priority: NDArray[np.float64] | None = None,
     groups: NDArray[np.uint32] | None = None,
     limits: Sequence[int] | None = None,
     debug: bool = True,

@@ -414,7 +414,7 @@ class ReplayInputs:
     estimate: float | str = _setting(
         "logged",
         _estimate,
-        "Size estimates for EASY, Conservative and backfilling: logged, exact, or a factor.",
+        "Size estimates for EASY, Conservative, Slurm and backfilling: logged, exact, or a factor.",
     )
     classes: str = _setting(
         "need",

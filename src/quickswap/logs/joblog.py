@@ -37,7 +37,7 @@ COLUMNS: dict[str, pl.DataType | type[pl.DataType]] = {
 
 KEY = "quickswap"
 """Key of the metadata in a Parquet file that `JobLog.write_parquet` wrote."""
-_METADATA = ("servers", "source", "origin", "zone", "header", "load_factor", "pools")
+_METADATA = (*("servers", "source", "origin", "zone", "header", "load_factor", "pools", "format"),)
 
 
 @dataclass(frozen=True)
@@ -60,6 +60,7 @@ class JobLog:
         header: the header of the file, by key.
         load_factor: factor by which the load was multiplied; `wait` is that of the file.
         pools: servers of each pool, by name; empty if all jobs may use all servers.
+        format: format of the file; "sacct" is a log of Slurm.
     """
 
     jobs: pl.DataFrame = field(repr=False)
@@ -71,6 +72,7 @@ class JobLog:
     header: dict[str, str] = field(default_factory=dict, repr=False)
     load_factor: float = 1.0
     pools: dict[str, int] = field(default_factory=dict)
+    format: str = ""
 
     @property
     def duration(self) -> float:

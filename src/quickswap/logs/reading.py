@@ -120,6 +120,7 @@ def read(
         header=parsed.header,
         load_factor=options.scale_load,
         pools=pools,
+        format=kind,
     )
 
 

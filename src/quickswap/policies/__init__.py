@@ -8,6 +8,7 @@ from quickswap.policies.clocks import NMSR, RandomizedTimers
 from quickswap.policies.orders import FCFS, LSF, MSF, FirstFit, Smash
 from quickswap.policies.preemptive import DivisorFilling, MaxWeight, ServerFilling
 from quickswap.policies.quickswap import MSFQ, AdaptiveQuickswap, StaticQuickswap
+from quickswap.policies.slurm import Slurm
 from quickswap.policies.spelling import POLICIES, parse, spell
 
 __all__ = [
@@ -26,6 +27,7 @@ __all__ = [
     "Policy",
     "RandomizedTimers",
     "ServerFilling",
+    "Slurm",
     "Smash",
     "StaticQuickswap",
     "parse",

@@ -21,6 +21,7 @@ from quickswap.policies.custom import CUSTOM, Custom, registered, registered_nam
 from quickswap.policies.orders import FCFS, LSF, MSF, FirstFit, Smash
 from quickswap.policies.preemptive import DivisorFilling, MaxWeight, ServerFilling
 from quickswap.policies.quickswap import MSFQ, AdaptiveQuickswap, StaticQuickswap
+from quickswap.policies.slurm import Slurm
 
 POLICIES: tuple[type[Policy], ...] = (
     FCFS,
@@ -30,6 +31,7 @@ POLICIES: tuple[type[Policy], ...] = (
     Smash,
     EASY,
     Conservative,
+    Slurm,
     MSFQ,
     StaticQuickswap,
     AdaptiveQuickswap,

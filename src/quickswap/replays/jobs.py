@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -18,7 +19,7 @@ from quickswap.logs.grouping import group_of, groups_by_load, parse_groups
 from quickswap.model.distributions import Exponential
 from quickswap.model.jobclass import JobClass
 from quickswap.model.system import System
-from quickswap.policies import AdaptiveQuickswap, Policy, StaticQuickswap
+from quickswap.policies import AdaptiveQuickswap, Policy, Slurm, StaticQuickswap
 from quickswap.policies.draining import by_estimates
 from quickswap.replays.limits import Gate
 from quickswap.replays.schedule import Floats, Ints, Schedule, distinct
@@ -176,6 +177,23 @@ class ReplayJobs:
         grouped = System(self.inputs.servers, [JobClass(need, 1.0, size) for need in largest])
         first = np.searchsorted(self.needs, [low for low, _ in self.groups])
         return policy.resolve(grouped) | {"groups": first.tolist()}
+
+    def attributes(self, policy: Policy | CustomPolicy) -> dict[str, NDArray[Any]]:
+        """Return the users of the jobs and the constant parts of their priorities, if it uses them.
+
+        All jobs without a user belong to one.
+        """
+        if not isinstance(policy, Slurm):
+            return {}
+        jobs = self.log.jobs[self.rows]
+        users = np.unique(jobs["user"].to_physical().fill_null(-1), return_inverse=True)[1]
+        priority: Floats = np.zeros(len(jobs))
+        for column in ("partition", "queue"):
+            names = jobs[column].cast(pl.String)
+            known = {name: policy.constant_priority(column, name) for name in names.unique()}
+            if any(known.values()):
+                priority += names.replace_strict(known, return_dtype=pl.Float64).to_numpy()
+        return {"user": users.astype(np.uint32), "priority": priority}
 
     def with_waits(self) -> ReplayJobs:
         """Return the jobs with a known wait."""

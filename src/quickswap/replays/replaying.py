@@ -38,9 +38,10 @@ from quickswap.replays.schedule import History, Schedule, check_schedule
 from quickswap.statistics.bootstrap import Pieces
 from quickswap.statistics.quantities import Quantities
 
-__all__ = ["DEFAULT_POLICIES", "as_logged", "replay", "replay_all"]
+__all__ = ["DEFAULT_POLICIES", "as_logged", "default_policies", "replay", "replay_all"]
 
 DEFAULT_POLICIES = ("easy", "conservative", "first-fit", "static-quickswap", "adaptive-quickswap")
+"""Default policies for any log."""
 APART = 1e-3
 """Smallest relative difference of load factors."""
 KNOWN = 0.9
@@ -72,9 +73,9 @@ def replay(
 
             - `servers`: servers of the machine; by default those of the log. Jobs that need more
               are left out and counted in `too_large`.
-            - `estimate`: sizes that EASY, Conservative and backfilling use: "logged" (the estimates
-              of the log, or the size of jobs without one), "exact" (the sizes), or a factor of the
-              sizes.
+            - `estimate`: sizes that EASY, Conservative, Slurm and backfilling use: "logged" (the
+              estimates of the log, or the size of jobs without one), "exact" (the sizes), or a
+              factor of the sizes.
             - `classes`: "need" for a class per need, "load" for up to eight groups of needs with
               nearly equal loads, or groups, as in "1,2-4,5-16,17-". Static and Adaptive Quickswap
               serve a group in order of arrival, as a class with its largest need. Other policies
@@ -196,6 +197,7 @@ def _served(
                 jobs.size,
                 policy=native(own),
                 estimate=jobs.estimate,
+                **jobs.attributes(policy),
                 groups=None if gate is None else gate.groups,
                 limits=None if gate is None else gate.limits,
                 debug=debug,
@@ -216,9 +218,14 @@ def _served(
     return jobs.schedule(start, end, isinstance(policy, Policy) and policy.preemptive)
 
 
+def default_policies(log: JobLog) -> tuple[str, ...]:
+    """Return the default policies of replays, which begin with Slurm for a log of Slurm."""
+    return ("slurm", *DEFAULT_POLICIES) if log.format == "sacct" else DEFAULT_POLICIES
+
+
 def replay_all(
     log: JobLog,
-    policies: Iterable[Policy | CustomPolicy | str] | Policy | str = DEFAULT_POLICIES,
+    policies: Iterable[Policy | CustomPolicy | str] | Policy | str | None = None,
     *,
     load_factors: Sequence[float] = (1.0,),
     progress: Callable[[int, int], object] | None = None,
@@ -229,7 +236,7 @@ def replay_all(
     Args:
         log: a log that `quickswap.logs.read` returned.
         policies: policies, their texts, or custom policies; by default EASY, Conservative,
-            First-Fit, Static Quickswap and Adaptive Quickswap.
+            First-Fit, Static Quickswap and Adaptive Quickswap, and for a log of Slurm also Slurm.
         load_factors: factors of the load; there is one result per factor and policy.
         progress: called from time to time with the numbers of completed and of all jobs.
         settings: other arguments of `replay`.
@@ -240,6 +247,9 @@ def replay_all(
     """
     check_settings(settings, ReplaySettings, "replay_all")
     check_progress(progress)
+    if policies is None:
+        check_log(log)
+        policies = default_policies(log)
     listed = [policies] if isinstance(policies, str | Policy) else items(policies)
     factors = items(load_factors)
     if not listed:

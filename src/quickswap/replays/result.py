@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from quickswap._values import Value
 from quickswap.engine.settings import ReplayInputs
 from quickswap.errors import QuickswapError, invalid, unknown
+from quickswap.policies import Slurm
 from quickswap.replays.backlog import (
     SEVERITY,
     Backlog,
@@ -212,8 +213,12 @@ class ReplayResult(Value, Quantities):
 
 
 def baseline_of(policies: Sequence[ReplayResult]) -> ReplayResult:
-    """Return the replay with which others are compared: EASY, or else the first."""
-    return next((each for each in policies if each.policy_label == BASELINE), policies[0])
+    """Return the replay with which others are compared: Slurm, or else EASY, or else the first."""
+
+    def order(result: ReplayResult) -> tuple[bool, bool]:
+        return not isinstance(result.policy, Slurm), result.policy_label != BASELINE
+
+    return min(policies, key=order)
 
 
 @dataclass(frozen=True)

@@ -49,8 +49,8 @@ def write_report(
     """Write the results of replays of a log as one HTML page, for readers who did not run them.
 
     The page is a single file and requires no network. It is written completely or not at all, and
-    equal comparisons give equal bytes. EASY is the baseline if it is among the policies, otherwise
-    the first.
+    equal comparisons give equal bytes. The baseline is Slurm if it is among the policies, or else
+    EASY, or else the first policy.
 
     Args:
         comparison: the result of `quickswap.replays.replay_all`, preferably at several loads.

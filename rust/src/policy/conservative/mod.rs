@@ -21,15 +21,14 @@
 //! as an early end.
 
 mod need_index;
-mod profile;
 
 use std::collections::BTreeSet;
 
+use super::shared::{Profile, until};
 use super::{Choice, Parameters, Policy, PolicyVisitor, Sight, View};
 use crate::book::{Job, Slot};
 use crate::error::Error;
 use need_index::NeedIndex;
-use profile::{Profile, until};
 
 pub(super) fn build<V: PolicyVisitor>(parameters: &Parameters<'_>, visitor: V) -> Result<V::Output, Error> {
     Ok(visitor.visit(Conservative::new(parameters.system().servers)))

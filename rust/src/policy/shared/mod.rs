@@ -3,11 +3,13 @@
 mod backfill;
 mod estimated_ends;
 mod lines;
+mod profile;
 mod random_numbers;
 mod served_prefixes;
 
 pub use backfill::{Backfill, Drain, Never, Rule};
 pub use estimated_ends::EstimatedEnds;
 pub use lines::{Classes, Groups, Lines};
+pub use profile::{Profile, until};
 pub use random_numbers::RandomNumbers;
 pub use served_prefixes::ServedPrefixes;

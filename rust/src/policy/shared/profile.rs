@@ -95,6 +95,12 @@ impl Profile {
         }
     }
 
+    /// Whether `need` servers are free from `now` on for `length`, seconds.
+    pub fn fits(&self, now: f64, need: u32, length: f64) -> bool {
+        let (place, at) = self.find(now);
+        self.seek::<false>(place, at, need.into(), until(now, length)).is_none()
+    }
+
     /// The first step from that one on, and before that time, at which enough servers are free, or too few. Chunks that have
     /// none are passed over.
     #[inline]
@@ -264,6 +270,8 @@ mod tests {
             };
             let expected = (now..limit.min(last)).find(|&start| fits(start)).map(|start| start as f64);
             prop_assert_eq!(profile.earliest(now as f64, need, length as f64, limit as f64, last as f64), expected);
+            let free = table[now..now + length.max(1)].iter().all(|&free| free >= i64::from(need));
+            prop_assert_eq!(profile.fits(now as f64, need, length as f64), free);
             let mut reported = [false; 3 * SPAN];
             let (by, end) = (length as u32 % 7 + 1, now + room);
             let wanted = |low, high| low < i64::from(need) && i64::from(need) <= high;
