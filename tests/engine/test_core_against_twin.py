@@ -36,6 +36,7 @@ FAMILIES = [
     "lsf",
     "smash",
     "easy",
+    "easy/patience",
     "conservative",
     "adaptive-quickswap",
     "server-filling/arrival",
@@ -71,6 +72,12 @@ def policies(draw: st.DrawFn, family: str, servers: int, needs: list[int]) -> di
     """A policy of the family with random parameters that suit the system, in canonical form."""
     name, *variants = family.split("/")
     policy: dict[str, Any] = {"name": name}
+    if "patience" in variants:
+        policy["patience"] = {
+            "order": draw(st.sampled_from(["oldest", "shortest", "area", "largest"])),
+            "least": draw(st.none() | st.integers(0, 60).map(lambda each: each / 8)),
+            "factor": draw(st.sampled_from([0, 0.5, 1, 3, 8])),
+        }
     if name == "server-filling":
         policy["order"] = variants[0]
     if name == "nmsr":
@@ -246,6 +253,7 @@ OF_A_KIND = settings(PROFILE, max_examples=max(PROFILE.max_examples // 2, 1))
 
 BY_ESTIMATES = [
     "easy",
+    "easy/patience",
     "conservative",
     "adaptive-quickswap/estimates",
     "static-quickswap/overlap/estimates",

@@ -137,6 +137,8 @@ class _Run:
         times = [job.due for job in self.state.running] + [job.arrival for job in self.arrivals]
         if isinstance(self.policy, NMSR | RandomizedTimers) and (times or self.state.waiting):
             times.append(self.policy.wake_at())
+        if isinstance(self.policy, EASY):
+            times.append(self.policy.wake_at(self.state))
         if isinstance(self.policy, Conservative):
             times.append(self.policy.wake_at(self.state.now))
         return min(times, default=inf)

@@ -5,9 +5,11 @@ mod estimated_ends;
 mod lines;
 mod random_numbers;
 mod served_prefixes;
+mod sorted_blocks;
 
 pub use backfill::{Backfill, Drain, Never, Rule};
 pub use estimated_ends::EstimatedEnds;
 pub use lines::{Classes, Groups, Lines};
 pub use random_numbers::RandomNumbers;
 pub use served_prefixes::ServedPrefixes;
+pub use sorted_blocks::{SortedBlocks, Summary};
