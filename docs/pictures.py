@@ -95,6 +95,7 @@ PICTURES = {
     "lsf": (SEVERAL, "lsf"),
     "smash": (SEVERAL, "smash:window=3"),
     "easy": (BACKFILLED, "easy"),
+    "easy-patience": (BACKFILLED, "easy:age=6"),
     "conservative": (BACKFILLED, "conservative"),
     "static-quickswap": (SEVERAL, "static-quickswap"),
     "static-quickswap-exclusive": (SEVERAL, "static-quickswap:drain=exclusive"),

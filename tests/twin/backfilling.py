@@ -43,7 +43,7 @@ class EASY:
 
     def rank(self, job: Job) -> float:
         ranks = {"shortest": job.estimate, "area": job.estimate * job.need, "largest": -job.need}
-        return ranks.get(self.order, job.number)
+        return ranks.get(self.order, 0.0)  # waiting jobs are in order of age
 
     def next_job(self, state: State) -> Job | None:
         candidates = sorted(filter(state.fits, state.waiting), key=self.rank)
@@ -69,7 +69,7 @@ class EASY:
 class Conservative:
     """Every waiting job has a reservation and starts when it comes. In an instant:
 
-    1. If a reservation has been missed, all are void.
+    1. If a reservation has been missed, all are void; and if an estimate has been raised.
     2. Each job in order of arrival gives its reservation back and gets the earliest one, if that is
        earlier; and again, until nothing changes. Then each job without one gets the earliest one.
        The profile that decides: the jobs in service until their estimated ends, and all

@@ -150,6 +150,10 @@ impl<Q: Queue + 'static> Policy for Easy<Q> {
         self.ends.remove(job.start + job.expected, slot, view.station.need(class));
     }
 
+    fn corrected(&mut self, view: View<'_>, class: u32, slot: Slot, old: f64) {
+        self.ends.correct(view.book.job(slot), old, slot, view.station.need(class));
+    }
+
     #[inline]
     fn wake_at(&mut self, view: View<'_>) -> f64 {
         let due = self.due.as_ref().filter(|_| view.station.free() > 0);

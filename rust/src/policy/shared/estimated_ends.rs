@@ -1,7 +1,7 @@
 //! The jobs in service in the order of their estimated ends.
 
 use super::sorted_blocks::{SortedBlocks, Summary};
-use crate::book::Slot;
+use crate::book::{Job, Slot};
 
 /// Estimated end, slot and need of a job. Times are never negative, so their bits are in the order of their values.
 type Entry = (u64, Slot, u32);
@@ -37,6 +37,12 @@ impl EstimatedEnds {
     /// Removes a job, with the values it was added with.
     pub fn remove(&mut self, end: f64, slot: Slot, need: u32) {
         self.jobs.remove(&(end.to_bits(), slot, need));
+    }
+
+    /// The estimate of a job has been raised from `old` seconds.
+    pub fn correct(&mut self, job: &Job, old: f64, slot: Slot, need: u32) {
+        self.remove(job.start + old, slot, need);
+        self.insert(job.start + job.expected, slot, need);
     }
 
     /// The first time from `now` on at which `need` servers are free, `free` of them now, and how many are free then. A job
