@@ -14,7 +14,7 @@ from typing import Any
 
 import quickswap as qs
 from quickswap import logs
-from quickswap.simulation.comparison import independent
+from quickswap.simulation.comparison import gap_of
 
 FOLDER = Path(__file__).parent / "measured"
 ADAPTIVE, OVERRUN, RISK = (
@@ -84,7 +84,7 @@ def workload(name: str) -> list[list[str]]:
         gaps = ["", ""]
         if spelling != ADAPTIVE and result.verdict.status == plain.verdict.status == "stable":
             quantities = ("mean_response_time", "weighted_mean_response_time")
-            gaps = [_signed(_difference(result, plain, each)) for each in quantities]
+            gaps = [_signed(gap_of(result, plain, each)) for each in quantities]
         unstable = result.verdict.status == "unstable"
         values = ["-"] * 4 if unstable else [str(each) for each in cells]
         index = "-" if unstable else str(result.jain_index)
@@ -96,14 +96,6 @@ def workload(name: str) -> list[list[str]]:
 def _nested(system: qs.System) -> bool:
     """Whether ServerFilling keeps servers busy: needs and servers are powers of two."""
     return system.servers & (system.servers - 1) == 0
-
-
-def _difference(result: qs.Result, plain: qs.Result, quantity: str) -> qs.Estimate:
-    """Return a difference; runs with different last jobs count as independent."""
-    try:
-        return qs.difference(result, plain, quantity)
-    except qs.QuickswapError:
-        return independent(result, plain, quantity)
 
 
 def _signed(gap: qs.Estimate) -> str:

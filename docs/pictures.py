@@ -95,6 +95,7 @@ PICTURES = {
     "lsf": (SEVERAL, "lsf"),
     "smash": (SEVERAL, "smash:window=3"),
     "easy": (BACKFILLED, "easy"),
+    "easy-patience": (BACKFILLED, "easy:age=6"),
     "conservative": (BACKFILLED, "conservative"),
     "slurm": (BACKFILLED, "slurm:bf_interval=4,bf_resolution=1"),
     "static-quickswap": (SEVERAL, "static-quickswap"),

@@ -14,7 +14,7 @@ import pytest
 from hypothesis import HealthCheck, given, note, reject, settings
 from hypothesis import strategies as st
 
-from twin import EndlessError, Schedule, check, run
+from twin import EndlessError, Predictions, Schedule, check, run
 
 EXAMPLES = os.environ.get("QUICKSWAP_TWIN_EXAMPLES")
 PROFILE = settings(
@@ -28,6 +28,8 @@ PROFILE = settings(
 Jobs = list[tuple[float, int, float]]
 Case = tuple[int, list[int], dict[str, Any], Jobs]
 Replayed = tuple[list[float], list[float], list[int]]
+Known = tuple[list[int | None], list[float | None]]
+"""Users and requested times of the jobs."""
 
 FAMILIES = [
     "fcfs",
@@ -97,6 +99,12 @@ def policies(draw: st.DrawFn, family: str, servers: int, needs: list[int]) -> di
     """A policy of the family with random parameters that suit the system, in canonical form."""
     name, *variants = family.split("/")
     policy: dict[str, Any] = {"name": name}
+    if name == "easy" and draw(st.integers(0, 3)) > 0:
+        policy["patience"] = {
+            "order": draw(st.sampled_from(["oldest", "shortest", "area", "largest"])),
+            "least": draw(st.none() | st.integers(0, 60).map(lambda each: each / 8)),
+            "factor": draw(st.sampled_from([0, 0.5, 1, 3, 8])),
+        }
     if name == "server-filling":
         policy["order"] = variants[0]
     if name == "nmsr":
@@ -187,7 +195,9 @@ def cases(draw: st.DrawFn, family: str) -> Case:
     return servers, needs, policy, jobs
 
 
-def replayed(case: Case, estimates: list[float] | None = None, **gate: Any) -> Replayed:
+def replayed(
+    case: Case, estimates: list[float] | None = None, known: Known | None = None, **gate: Any
+) -> Replayed:
     """Start, end and order of starting, by the core."""
     from quickswap.engine._core import (
         replay,  # here so that the module can be read before it is built
@@ -208,29 +218,44 @@ def replayed(case: Case, estimates: list[float] | None = None, **gate: Any) -> R
     cls = np.array([job[1] for job in jobs], dtype=np.uint32)
     size = np.array([job[2] for job in jobs], dtype=np.float64)
     estimate = None if estimates is None else np.array(estimates, dtype=np.float64)
+    predict = None
+    if known is not None:
+        users = np.array([2**32 - 1 if u is None else u for u in known[0]], dtype=np.uint32)
+        requested = np.array([np.inf if r is None else r for r in known[1]], dtype=np.float64)
+        predict = users, requested
     trace = (arrival, cls, size)
     attributes: dict[str, Any] = {}
     if policy["name"] == "slurm":
         attributes["user"] = np.array(policy["users"], dtype=np.uint32)
         attributes["priority"] = np.array(policy["constants"], dtype=np.float64)
     start, end, order = replay(
-        json.dumps(spec), *trace, estimate=estimate, debug=True, **(attributes | gate)
+        json.dumps(spec),
+        *trace,
+        estimate=estimate,
+        predict=predict,
+        debug=True,
+        **(attributes | gate),
     )
     return start.tolist(), end.tolist(), order.tolist()
 
 
-def by_twin(case: Case, estimates: list[float] | None = None) -> Schedule:
+def by_twin(
+    case: Case, estimates: list[float] | None = None, known: Known | None = None
+) -> Schedule:
     try:
-        schedule = run(*case, estimates=estimates)
+        predictions = None if known is None else Predictions(*known)
+        schedule = run(*case, estimates=estimates, predictions=predictions)
     except EndlessError:
         reject()
     check(schedule)
     return schedule
 
 
-def assert_agreement(case: Case, estimates: list[float] | None = None) -> None:
-    twin = by_twin(case, estimates)
-    start, end, order = replayed(case, estimates)
+def assert_agreement(
+    case: Case, estimates: list[float] | None = None, known: Known | None = None
+) -> None:
+    twin = by_twin(case, estimates, known)
+    start, end, order = replayed(case, estimates, known)
     note(f"core: start {start}, end {end}, order {order}")
     note(f"twin: start {twin.start}, end {twin.end}, order {twin.order}")
     assert start == twin.start
@@ -305,5 +330,27 @@ def test_core_agrees_with_twin_on_estimates(family: str, kind: str) -> None:
         errors = data.draw(st.lists(KINDS[kind], min_size=len(jobs), max_size=len(jobs)))
         pairs = zip(jobs, errors, strict=True)
         assert_agreement(case, [max(0.0, size + off / 8) for (_, _, size), off in pairs])
+
+    agrees()
+
+
+SLOW = 1024
+"""Factor of all times, with which estimates are raised several times."""
+
+
+@pytest.mark.parametrize("family", ["easy", "conservative", "adaptive-quickswap/estimates"])
+def test_core_agrees_with_twin_on_predictions(family: str) -> None:
+    @settings(PROFILE, max_examples=max(PROFILE.max_examples // 3, 1))
+    @given(cases(family), st.data())
+    def agrees(case: Case, data: st.DataObject) -> None:
+        servers, needs, policy, jobs = case
+        slow = [(SLOW * at, cls, SLOW * size) for at, cls, size in jobs]
+        each = st.tuples(st.none() | st.integers(0, 2), st.none() | st.integers(0, 48))
+        drawn = data.draw(st.lists(each, min_size=len(jobs), max_size=len(jobs)))
+        requested = [None if eighths is None else SLOW * eighths / 8 for _, eighths in drawn]
+        rows = zip(slow, requested, strict=True)
+        estimates = [size if asked is None else float(asked) for (_, _, size), asked in rows]
+        known = [user for user, _ in drawn], requested
+        assert_agreement((servers, needs, policy, slow), estimates, known)
 
     agrees()

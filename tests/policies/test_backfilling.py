@@ -58,23 +58,30 @@ def columns(jobs: list[Job]) -> Trace:
     return Trace(arrival, need, size, np.array(seen, dtype=float))
 
 
-def served(servers: int, policy: str, trace: Trace) -> tuple[Floats, Floats]:
+def served(
+    servers: int, policy: str, trace: Trace, patience: dict[str, object] | None = None
+) -> tuple[Floats, Floats]:
     """Start and end of each job, by the core."""
     needs, cls = np.unique(trace.need, return_inverse=True)
     system = qs.System(servers, [qs.JobClass(int(n), 1.0, qs.Exponential(mean=1.0)) for n in needs])
-    spec = json.dumps({"system": system.to_dict(), "policy": {"name": policy}})
+    spec = json.dumps(
+        {"system": system.to_dict(), "policy": {"name": policy, "patience": patience}}
+    )
     columns = trace.arrival, cls.astype(np.uint32), trace.size
     return replay(spec, *columns, estimate=trace.estimate)[:2]
 
 
-def both(servers: int, policy: str, jobs: list[Job]) -> list[float]:
+def both(
+    servers: int, policy: str, jobs: list[Job], patience: dict[str, object] | None = None
+) -> list[float]:
     """Start of each job, on which core and twin agree."""
     trace = columns(jobs)
     needs = sorted(set(trace.need.tolist()))
     rows = [(job.arrival, needs.index(job.need), job.size) for job in jobs]
-    schedule = run(servers, needs, {"name": policy}, rows, estimates=trace.estimate.tolist())
+    spec = {"name": policy, "patience": patience or {}}
+    schedule = run(servers, needs, spec, rows, estimates=trace.estimate.tolist())
     check(schedule)
-    start, end = served(servers, policy, trace)
+    start, end = served(servers, policy, trace, patience)
     assert (start.tolist(), end.tolist()) == (schedule.start, schedule.end)
     return schedule.start
 
@@ -105,6 +112,44 @@ EASY: list[tuple[str, int, list[Job], list[float]]] = [
         [Job(0, 3, 4), Job(0, 2, 4), Job(0, 4, 1), Job(1, 1, 8)],
         [0, 4, 9, 1],
     ),
+]
+ENDLESS = {"least": None, "factor": 0.0}
+CROWD = [Job(0, 4, 4), Job(1, 4, 1), Job(1, 1, 5), Job(1, 2, 1), Job(1, 1, 2)]
+PATIENCE: list[tuple[str, dict[str, object], list[Job], list[float]]] = [
+    # 0: | 0 1 | 0   1: | 2 | 2, as 1 is not due   4: 0 | | -   4.5: | 3 | 3   5: 1 is due, at 10
+    # 6: | 4 5 | 5 (ends at 10), not 4   10: 2 5 | | 1   12: 1 | | 4
+    (
+        "due by age",
+        {"order": "oldest", "least": 5.0, "factor": 0.0},
+        [Job(0, 2, 4), Job(0, 4, 2), Job(1, 1, 9), Job(4.5, 1, 5), Job(6, 1, 5), Job(6, 1, 4)],
+        [0, 10, 1, 4.5, 12, 6],
+    ),
+    # 0: | 0 1 | 0 1   1: | 2 3 | -   1.25: 3 is due, at 20   3: 1 | | -, as 2 would end at 33
+    # 8.5: 2 is due, older than 3, and starts   38.5: 2 | | 3
+    (
+        "due between events",
+        {"order": "oldest", "least": 0.0, "factor": 0.25},
+        [Job(0, 2, 20), Job(0, 2, 3), Job(1, 2, 30), Job(1, 4, 1)],
+        [0, 0, 8.5, 38.5],
+    ),
+    # 0: | 0 1 | 0; 1 is due, at 10   1: | 2 3 | 3   4: 3 | | 2
+    (
+        "the shortest before the oldest",
+        {"order": "shortest", "least": 0.0, "factor": 0.0},
+        [Job(0, 3, 10), Job(0, 4, 1), Job(1, 1, 5), Job(1, 1, 3)],
+        [0, 10, 4, 1],
+    ),
+    # 4: 0 | | 3 2   5: 3 | | 1
+    (
+        "shortest",
+        {"order": "shortest", **ENDLESS},
+        [Job(0, 4, 4), Job(1, 2, 5), Job(1, 2, 2), Job(1, 2, 1)],
+        [0, 5, 4, 4],
+    ),
+    # 4: 0 | | 3 (area 2), 4 (2), 2 (5), as 1 (4) does not fit   9: 2 | | 1
+    ("area", {"order": "area", **ENDLESS}, CROWD, [0, 9, 4, 4, 4]),
+    # 4: 0 | | 1   5: 1 | | 3 2 4
+    ("largest", {"order": "largest", **ENDLESS}, CROWD, [0, 4, 5, 5, 5]),
 ]
 CONSERVATIVE: list[tuple[str, int, list[Job], list[float]]] = [
     # 0: | 0 1 | 0; 1 is due at 4   1: | 2 3 4 | 3, due now until 4; 2 at 6, 4 at 6
@@ -186,6 +231,15 @@ CONSERVATIVE: list[tuple[str, int, list[Job], list[float]]] = [
 )
 def test_easy_by_hand(servers: int, jobs: list[Job], start: list[float]) -> None:
     assert both(servers, "easy", jobs) == start
+
+
+@pytest.mark.parametrize(
+    ("patience", "jobs", "start"),
+    [row[1:] for row in PATIENCE],
+    ids=[row[0] for row in PATIENCE],
+)
+def test_patience_by_hand(patience: dict[str, object], jobs: list[Job], start: list[float]) -> None:
+    assert both(4, "easy", jobs, patience) == start
 
 
 @pytest.mark.parametrize(
@@ -326,7 +380,22 @@ class TestReplay:
             replay(spec, *jobs, progress=stop)
 
 
-@pytest.mark.parametrize("policy", [qs.EASY(), qs.Conservative()])
+def test_a_scheduler_decides_when_a_job_becomes_due() -> None:
+    """The jobs of "due between events"."""
+    system = mixed(4, [(2, 1.0, 1.0), (4, 1.0, 1.0)], 0.5)
+    scheduler = qs.Scheduler(system, qs.EASY(patience=0.25, least=0))
+    assert scheduler.arrive([0, 0], [20.0, 3.0]) == ([0, 1], [0, 1])
+    scheduler.wait_until(1.0)
+    assert scheduler.arrive([0, 1], [30.0, 1.0]) == ([2, 3], [])
+    scheduler.wait_until(3.0)
+    assert scheduler.complete(1) == []
+    assert scheduler.wait_until(8.0) == []
+    assert scheduler.wait_until(9.0) == [2]
+
+
+@pytest.mark.parametrize(
+    "policy", [qs.EASY(), qs.EASY(patience=0.01, least=0, order="area"), qs.Conservative()]
+)
 class TestElsewhere:
     def test_a_simulation_knows_the_sizes(self, policy: qs.Policy) -> None:
         result = qs.simulate(FOUR.with_load(0.5), policy, jobs=20_000, debug=True)

@@ -91,11 +91,29 @@ class TestSmash:
         assert_same_paths(system, qs.Smash(None), qs.MSF())
 
 
+@pytest.mark.parametrize("system", ANY, ids=lambda system: f"k={system.servers}")
+class TestPatience:
+    def test_without_patience_it_is_easy(self, system: qs.System) -> None:
+        """Also where the core keeps track of the jobs that are due, which all are at once."""
+        assert qs.EASY(patience=0).resolve(system) == {"name": "easy"}
+        assert_same_paths(system, qs.EASY(age=1e-300), qs.EASY())
+
+    @pytest.mark.parametrize("endless", [qs.EASY(patience=np.inf), qs.EASY(age=1e300)])
+    def test_with_endless_patience_it_is_first_fit(
+        self, system: qs.System, endless: qs.EASY
+    ) -> None:
+        assert_same_paths(system, endless, qs.FirstFit())
+
+    def test_with_endless_patience_and_the_largest_first_it_is_msf(self, system: qs.System) -> None:
+        assert_same_paths(system, qs.EASY(patience=np.inf, order="largest"), qs.MSF())
+
+
 def test_the_policies_compared_are_different_ones() -> None:
     """So that the tests above could fail."""
     system = ONE_OR_ALL[1]
     jobs = trace(system, 1, 0.5)
     policies = [qs.FCFS(), qs.MSF(), qs.AdaptiveQuickswap(), qs.Smash(3), qs.FirstFit(), qs.LSF()]
+    policies += [qs.EASY(), qs.EASY(age=2.0), qs.EASY(age=2.0, order="shortest")]
     policies += [qs.MSFQ(t, drain) for t in (3, 6) for drain in ("on_demand", "always")]
     seen = {starts(system, policy, jobs).tobytes() for policy in policies}
     assert len(seen) == len(policies)

@@ -30,6 +30,37 @@ CANONICAL: list[tuple[str, Policy, qs.System, dict[str, object]]] = [
     ("msf", qs.MSF(), FOUR, {}),
     ("lsf", qs.LSF(), FOUR, {}),
     ("easy", qs.EASY(), FOUR, {}),
+    (
+        "easy:patience=3,order=shortest",
+        qs.EASY(patience=3, order="shortest"),
+        FOUR,
+        {"patience": {"order": "shortest", "least": 10_800.0, "factor": 3.0}},
+    ),
+    (
+        "easy:patience=inf",
+        qs.EASY(patience=math.inf),
+        FOUR,
+        {"patience": {"order": "oldest", "least": None, "factor": 0.0}},
+    ),
+    (
+        "easy:patience=0.5,least=60",
+        qs.EASY(patience=0.5, least=60),
+        FOUR,
+        {"patience": {"order": "oldest", "least": 30.0, "factor": 0.5}},
+    ),
+    (
+        "easy:age=43200,order=area",
+        qs.EASY(age=43_200, order="area"),
+        FOUR,
+        {"patience": {"order": "area", "least": 43_200.0, "factor": 0.0}},
+    ),
+    (
+        "easy:order=largest",
+        qs.EASY(order="largest"),
+        FOUR,
+        {"patience": {"order": "largest", "least": 0.0, "factor": 0.0}},
+    ),
+    ("easy:age=0", qs.EASY(age=0), FOUR, {}),
     ("conservative", qs.Conservative(), FOUR, {}),
     (
         "slurm:bf_interval=60.0,priority_weight_age=7,partitions=debug:10+batch:1",
@@ -177,7 +208,8 @@ def test_spelling_and_canonical_form(
     assert parse(text) == policy
     assert parse(spell(policy)) == policy
     assert policy.resolve(system) == {"name": text.partition(":")[0], **rest}
-    assert eval(repr(policy), vars(qs) | {name: getattr(qs, name) for name in qs.__all__}) == policy
+    names = {name: getattr(qs, name) for name in qs.__all__}
+    assert eval(repr(policy), {**names, "inf": math.inf}) == policy
     assert pickle.loads(pickle.dumps(policy)) == policy
     assert hash(policy) == hash(parse(text))
     assert dataclasses.replace(policy) == policy  # type: ignore[type-var]  # all are dataclasses
@@ -215,6 +247,13 @@ def test_the_loop_over_jumps_is_chosen_where_the_core_has_it(
 @given(
     st.one_of(
         st.builds(qs.Smash, st.one_of(st.none(), st.integers(1, 99), st.just(math.inf))),
+        st.builds(
+            qs.EASY,
+            patience=st.floats(0, exclude_min=True, allow_nan=False),
+            least=st.floats(0, 1e9),
+            order=st.sampled_from(qs.EASY.orders),
+        ),
+        st.builds(qs.EASY, age=st.none() | st.floats(0, allow_nan=False)),
         st.builds(
             qs.MSFQ, st.one_of(st.none(), st.integers(0, 99)), st.sampled_from(qs.MSFQ.drains)
         ),
@@ -260,6 +299,10 @@ def test_numbers_of_any_kind_are_taken() -> None:
         (qs.MSFQ(31), "MSFQ(31)"),
         (qs.MSFQ(), "MSFQ(k-1)"),
         (qs.MSFQ(3, "always"), "MSFQ(3, always)"),
+        (qs.EASY(), "EASY"),
+        (qs.EASY(patience=3, order="shortest"), "EASY(patience 3, shortest)"),
+        (qs.EASY(patience=math.inf, least=60), "EASY(patience inf, least 60 s)"),
+        (qs.EASY(age=43_200), "EASY(age 43200 s)"),
         (qs.ServerFilling(), "ServerFilling"),
         (qs.ServerFilling("srpt"), "ServerFilling(srpt)"),
         (qs.NMSR(), "nMSR"),
@@ -297,6 +340,15 @@ BAD: list[tuple[Callable[[], object], str]] = [
     (lambda: qs.MSFQ().resolve(FOUR), "two classes, one that needs 1 .* use AdaptiveQuickswap"),
     (lambda: qs.Smash(0), "window of Smash is .*; it must be a whole number from 1"),
     (lambda: qs.Smash(1.5), "is 1.5; it must be"),
+    (lambda: qs.EASY(patience=-1), "patience of EASY is -1; it must be a number of .*, or inf"),
+    (lambda: parse("easy:patience=nan"), "patience of EASY is nan; it must be"),
+    (lambda: parse("easy:patience=long"), "patience of EASY is 'long'; it must be"),
+    (lambda: parse("easy:age=12h"), "age of EASY is '12h'; it must be a number of seconds"),
+    (lambda: qs.EASY(patience=1, least=math.inf), "least of EASY is inf; it must be a finite"),
+    (lambda: qs.EASY(least=60), "least of EASY requires patience; give patience too"),
+    (lambda: qs.EASY(age=60, least=60), "least of EASY requires patience"),
+    (lambda: qs.EASY(patience=1, age=60), "EASY takes patience or age, not both"),
+    (lambda: qs.EASY(order="wide"), "unknown order of EASY: 'wide'.*; known: oldest, shortest"),
     (lambda: qs.NMSR(cycle=0), "cycle of NMSR is .*; it must be a positive finite number"),
     (lambda: qs.NMSR(backfill=1), "backfill of NMSR is 1; it must be True or False"),  # type: ignore[arg-type]  # wrong on purpose
     (lambda: parse("nmsr:backfill=yes"), "is 'yes'; it must be"),

@@ -27,6 +27,8 @@ def starts(
     estimates: Sequence[float] | None = None,
     users: Sequence[int] | None = None,
     priorities: Sequence[float] | None = None,
+    groups: Sequence[int] | None = None,
+    limits: Sequence[int] | None = None,
 ) -> list[float]:
     """Starts of jobs, which are given by arrival, need and size in seconds."""
     needs = sorted({need for _, need, _ in jobs})
@@ -42,6 +44,8 @@ def starts(
         estimate=None if estimates is None else np.array(estimates, dtype=float),
         user=None if users is None else np.array(users, dtype=np.uint32),
         priority=None if priorities is None else np.array(priorities, dtype=float),
+        groups=None if groups is None else np.array(groups, dtype=np.uint32)[:, None],
+        limits=limits,
     )
     return list(map(float, start))
 
@@ -125,6 +129,21 @@ def test_fair_share() -> None:
 def test_each_class_is_a_user_without_users() -> None:
     jobs = [(0, 4, 900), (1, 4, 100), (2, 3, 100)]
     assert starts(4, slurm(priority_weight_fairshare=1000), jobs) == [0, 1000, 900]
+
+
+def test_a_job_that_was_held_back_keeps_its_priority() -> None:
+    # User 0 may have one job waiting or in service: the second job arrives at 100, as the fourth.
+    jobs = [(0, 4, 100), (1, 4, 100), (2, 4, 100), (3, 4, 100)]
+    held_back = starts(
+        4,
+        slurm(),
+        jobs,
+        users=[0, 0, 1, 1],
+        priorities=[0, 5, 0, 9],
+        groups=[0, 0, 1, 1],
+        limits=[1, 9],
+    )
+    assert held_back == [0, 200, 300, 100]
 
 
 def trace(seed: int) -> list[tuple[float, int, float]]:

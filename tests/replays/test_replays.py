@@ -58,6 +58,34 @@ def test_estimates(tmp_path: Path) -> None:
         assert qs.replay(pessimistic, "easy", estimate=estimate).schedule.start[2] == 2
 
 
+@pytest.mark.parametrize(("requested", "start"), [(None, 60), (13, 42)])
+def test_predicted_estimates(tmp_path: Path, requested: float | None, start: float) -> None:
+    """Job 2 is predicted to take 15 s, until 55. Job 3 waits for it. Job 4, predicted to take 15 s
+    or what it requested, may start by then only if that is short enough. At 60 the estimate of job
+    2 has been raised by a minute, and job 4 starts before job 3.
+    """
+    rows = jobs((0, 2, 10), (0, 2, 20), (40, 1, 30), (41, 2, 5), (42, 1, 12), (60, 1, 1))
+    users = ["ann", "ann", "ann", "bob", "ann", None]
+    estimates = [100, 100, 100, 50, requested, 4]
+    known = zip(rows, users, estimates, strict=True)
+    log = log_of(
+        tmp_path, [row | {"user": user, "estimate": estimate} for row, user, estimate in known], 2
+    )
+    result = qs.replay(log, "easy", estimate="predicted")
+    rest = [72, 70] if start == 60 else [70, 60]
+    assert result.schedule.start.tolist()[:3] == [0, 10, 40]
+    assert result.schedule.start[4] == start
+    assert result.schedule.start[[3, 5]].tolist() == rest
+    assert result.predicted == 2
+    assert qs.replay(log, "easy", estimate="logged").predicted == 0
+
+
+def test_predictions_require_users(tmp_path: Path) -> None:
+    log = log_of(tmp_path, jobs((0, 1, 10)), 2)
+    with pytest.raises(qs.QuickswapError, match=r"does not contain the users.* use logged"):
+        qs.replay(log, "easy", estimate="predicted")
+
+
 def test_quantities_are_those_of_the_outcomes(busy: logs.JobLog) -> None:
     result = qs.replay(busy, "first-fit", warmup=0.1, cooldown=0.2)
     frame = result.outcomes()

@@ -14,5 +14,6 @@ of the core.
 
 from twin.checks import check
 from twin.engine import EndlessError, Schedule, Snapshot, run
+from twin.predictions import Predictions
 
-__all__ = ["EndlessError", "Schedule", "Snapshot", "check", "run"]
+__all__ = ["EndlessError", "Predictions", "Schedule", "Snapshot", "check", "run"]

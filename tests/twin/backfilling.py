@@ -20,27 +20,48 @@ def until(start: float, estimate: float) -> float:
 
 
 class EASY:
-    """The head of the waiting jobs starts if it fits. Else its shadow is the first time at which it
-    fits by the estimated ends of the jobs in service, and extra is what is free then beyond its
-    need. The oldest later job starts that fits now and ends by the shadow or needs at most extra.
+    """A job is due once it has waited `least` seconds (None: for ever) and `factor` times its
+    estimate. The oldest due job starts if it fits. If no job is due, the first job in the order
+    starts that fits. Else the oldest due job is the target: its shadow is the first time at which
+    it fits by the estimated ends of the jobs in service, and extra is what is free then beyond its
+    need. The first job in the order starts that fits now and ends by the shadow or needs at most
+    extra. A job that becomes due is a timer.
     """
 
+    def __init__(
+        self, order: str = "oldest", least: float | None = 0.0, factor: float = 0.0
+    ) -> None:
+        self.order, self.factor = order, factor
+        self.least = math.inf if least is None else least
+
+    def due(self, job: Job) -> float:
+        return job.arrival + max(self.least, self.factor * job.estimate)
+
+    def wake_at(self, state: State) -> float:
+        times = map(self.due, state.waiting)
+        return min((time for time in times if time > state.now), default=math.inf)
+
+    def rank(self, job: Job) -> float:
+        ranks = {"shortest": job.estimate, "area": job.estimate * job.need, "largest": -job.need}
+        return ranks.get(self.order, 0.0)  # waiting jobs are in order of age
+
     def next_job(self, state: State) -> Job | None:
-        if not state.waiting:
-            return None
-        head, *later = state.waiting
-        if state.fits(head):
-            return head
+        candidates = sorted(filter(state.fits, state.waiting), key=self.rank)
+        due = [job for job in state.waiting if self.due(job) <= state.now]
+        if not due:
+            return candidates[0] if candidates else None
+        target = due[0]
+        if state.fits(target):
+            return target
         ends = {job.number: estimated_end(job, state.now) for job in state.running}
 
         def free_at(time: float) -> int:
             return state.free() + sum(job.need for job in state.running if ends[job.number] <= time)
 
-        shadow = min(time for time in [state.now, *ends.values()] if free_at(time) >= head.need)
-        extra = free_at(shadow) - head.need
-        for job in later:
-            in_time = state.now + job.estimate <= shadow
-            if state.fits(job) and (in_time or job.need <= extra):
+        shadow = min(time for time in [state.now, *ends.values()] if free_at(time) >= target.need)
+        extra = free_at(shadow) - target.need
+        for job in candidates:
+            if state.now + job.estimate <= shadow or job.need <= extra:
                 return job
         return None
 
@@ -48,7 +69,7 @@ class EASY:
 class Conservative:
     """Every waiting job has a reservation and starts when it comes. In an instant:
 
-    1. If a reservation has been missed, all are void.
+    1. If a reservation has been missed, all are void; and if an estimate has been raised.
     2. Each job in order of arrival gives its reservation back and gets the earliest one, if that is
        earlier; and again, until nothing changes. Then each job without one gets the earliest one.
        The profile that decides: the jobs in service until their estimated ends, and all

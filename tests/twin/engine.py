@@ -16,6 +16,7 @@ from twin.backfilling import EASY, Conservative
 from twin.clocks import NMSR, RandomizedTimers
 from twin.draining import ByEstimates
 from twin.policies import Policy, make
+from twin.predictions import Predictions
 from twin.preemptive import Preemptive
 from twin.slurm import Slurm
 from twin.state import Job, State
@@ -60,6 +61,7 @@ def run(
     jobs: Sequence[tuple[float, int, float]],
     *,
     estimates: Sequence[float] | None = None,
+    predictions: Predictions | None = None,
     groups: Sequence[Sequence[int]] | None = None,
     limits: Sequence[int] = (),
     log: bool = False,
@@ -67,7 +69,8 @@ def run(
     """Serve a trace to its end.
 
     `jobs` are (arrival, class, size), arrivals not decreasing; a job's number is its position.
-    `estimates` are the sizes as policies may see them, by default the sizes.
+    `estimates` are the sizes as policies may see them, by default the sizes; `predictions` take
+    their place where there are any.
     `groups` of each job hold it back while one of them has as many jobs waiting or in service as
     its limit in `limits`. The oldest job that may pass does so first, and arrives then.
     `policy` is the canonical dictionary ({"name": "msfq", "threshold": 3, "drain": "always"}).
@@ -81,7 +84,8 @@ def run(
     ]
     if any(a.arrival > b.arrival for a, b in pairwise(arrivals)):
         raise ValueError("the arrival times of the trace decrease somewhere")
-    one = _Run(State(servers, list(needs)), make(servers, list(needs), policy), arrivals, log)
+    state, made = State(servers, list(needs)), make(servers, list(needs), policy)
+    one = _Run(state, made, arrivals, predictions, log)
     if groups is not None:
         one.groups, one.limits = groups, limits
     return one.finish()
@@ -93,9 +97,15 @@ class _Run:
     """
 
     def __init__(
-        self, state: State, policy: Policy | Preemptive, arrivals: list[Job], log: bool
+        self,
+        state: State,
+        policy: Policy | Preemptive,
+        arrivals: list[Job],
+        predictions: Predictions | None,
+        log: bool,
     ) -> None:
         self.state, self.policy, self.arrivals, self.log = state, policy, arrivals, log
+        self.predictions = predictions
         self.start: dict[int, float] = {}  # in the order of the first starts
         self.end: dict[int, float] = {}
         self.held_since: dict[int, float] = {}
@@ -138,6 +148,8 @@ class _Run:
         times = [job.due for job in self.state.running] + [job.arrival for job in self.arrivals]
         if isinstance(self.policy, NMSR | RandomizedTimers) and (times or self.state.waiting):
             times.append(self.policy.wake_at())
+        if isinstance(self.policy, EASY):
+            times.append(self.policy.wake_at(self.state))
         if isinstance(self.policy, Conservative | Slurm):
             times.append(self.policy.wake_at(self.state.now))
         return min(times, default=inf)
@@ -147,6 +159,7 @@ class _Run:
         while True:
             self._completions(now)
             self._arrivals(now)
+            self._corrections(now)
             self._decisions(now)
             if all(job.due > now for job in self.state.running):
                 break
@@ -158,10 +171,14 @@ class _Run:
             self.states.append(Snapshot(now, waiting, running))
 
     def _completions(self, now: float) -> None:
-        for job in [job for job in self.state.running if job.due <= now]:
+        first = list(self.start).index  # of jobs that end together, the first to start
+        due = [job for job in self.state.running if job.due <= now]
+        for job in sorted(due, key=lambda job: first(job.number)):
             self.state.running.remove(job)
             self.segments.append((job.number, self.held_since[job.number], now))
             self.end[job.number] = now
+            if self.predictions is not None:
+                self.predictions.completed.append(job)
 
     def _arrivals(self, now: float) -> None:
         while self.arrivals and self.arrivals[0].arrival == now:
@@ -170,6 +187,8 @@ class _Run:
             self.held.remove(job)
             job.arrival, job.rank = now, self.passed
             self.passed += 1
+            if self.predictions is not None:
+                self.predictions.predict(job)
             self.state.waiting.append(job)
 
     def _may_pass(self, job: Job) -> bool:
@@ -178,6 +197,13 @@ class _Run:
             sum(group in self.groups[other.number] for other in present) < self.limits[group]
             for group in self.groups[job.number]
         )
+
+    def _corrections(self, now: float) -> None:
+        if self.predictions is None:
+            return
+        raised = [self.predictions.correct(job, now) for job in self.state.running]
+        if any(raised) and isinstance(self.policy, Conservative):
+            self.policy.reserved = {}
 
     def _decisions(self, now: float) -> None:
         if isinstance(self.policy, Preemptive):

@@ -121,7 +121,7 @@ def make(servers: int, needs: list[int], policy: dict[str, Any]) -> Policy | Pre
         case "lsf":
             return LSF()
         case "easy":
-            return EASY()
+            return EASY(**parameters.get("patience", {}))
         case "conservative":
             return Conservative()
         case "slurm":

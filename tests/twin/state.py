@@ -21,6 +21,7 @@ class Job:
     begun: float = 0.0  # while running: the time of its last (re)start
     due: float = 0.0  # while running: the time at which it completes
     rank: int = 0  # its place among the jobs that have arrived, without those held back
+    raises: int = 0  # how often its estimate was raised
 
 
 @dataclass

@@ -22,7 +22,7 @@ use serde::de::DeserializeOwned;
 use crate::counters::{
     BLOCK_COLUMNS, CLASS_COLUMNS, METRICS, PER_CLASS, PHASE_COLUMNS, PHASES, Quantiles, SYSTEM_COLUMNS,
 };
-use crate::engine::{self, Gate, Loop, Run, Signals, Spec, Stop, Trace};
+use crate::engine::{self, Gate, Loop, Predictions, Run, Signals, Spec, Stop, Trace};
 use crate::error::Error;
 use crate::idle;
 use crate::policy::{NAMES, dispatch};
@@ -256,12 +256,13 @@ fn drive(
 }
 
 /// Serves the jobs of a trace to the end, with their sizes as estimates unless others are given. `user` and `priority` are for
-/// policies that use them; otherwise each class is a user. `groups` of each job, a row each, hold it back while one of them has
-/// as many jobs waiting or in service as its limit. `progress(completions)` is called now and then, `debug` asks for checks at
-/// every event. Returns start and end of each job (seconds), the jobs in order of their start, and the reason of the stop
-/// ("empty" if all were served).
+/// policies that use them; otherwise each class is a user. With `predict`, the users and the requested times of the jobs, see
+/// `engine::Predictions`, predictions take the place of the estimates. `groups` of each job, a row each, hold it back while one
+/// of them has as many jobs waiting or in service as its limit. `progress(completions)` is called now and then, `debug` asks for
+/// checks at every event. Returns start and end of each job (seconds), the jobs in order of their start, and the reason of the
+/// stop ("empty" if all were served).
 #[pyfunction]
-#[pyo3(signature = (spec, arrival, cls, size, policy=None, *, estimate=None, user=None, priority=None, groups=None, limits=None, debug=true, progress=None))]
+#[pyo3(signature = (spec, arrival, cls, size, policy=None, *, estimate=None, predict=None, user=None, priority=None, groups=None, limits=None, debug=true, progress=None))]
 #[allow(clippy::type_complexity, clippy::too_many_arguments, reason = "the signature for Python")]
 fn replay<'py>(
     py: Python<'py>,
@@ -271,6 +272,7 @@ fn replay<'py>(
     size: PyReadonlyArray1<'py, f64>,
     policy: Option<Py<PyAny>>,
     estimate: Option<PyReadonlyArray1<'py, f64>>,
+    predict: Option<(PyReadonlyArray1<'py, u32>, PyReadonlyArray1<'py, f64>)>,
     user: Option<PyReadonlyArray1<'py, u32>>,
     priority: Option<PyReadonlyArray1<'py, f64>>,
     groups: Option<PyReadonlyArray2<'py, u32>>,
@@ -339,6 +341,15 @@ fn replay<'py>(
     };
     let mut builder = spec.run_builder(&system, 0);
     builder.trace = Some(trace);
+    if let Some((users, requested)) = predict {
+        let (users, requested) = (users.as_slice()?.to_vec(), requested.as_slice()?.to_vec());
+        let lengths = [users.len(), requested.len()];
+        if lengths != [jobs; 2] {
+            let allowed = format!("{jobs}, as of arrival");
+            return Err(Error::argument("length of users and requested", lengths, allowed).into());
+        }
+        builder.predictions = Some(Predictions::new(users, requested));
+    }
     let fault = Fault::default();
     let run = match &policy {
         None => dispatch(&spec.policy, &system, builder)?,

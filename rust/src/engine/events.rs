@@ -1,6 +1,6 @@
 //! The loop for any sizes, any arrivals and any policy: a calendar contains the future completions.
 
-use super::{Arrival, EventLoop, LoopState, RunSettings, Source, Stop};
+use super::{Arrival, EventLoop, LoopState, Predictions, RunSettings, Source, Stop};
 use crate::book::{Book, Slot};
 use crate::calendar::Calendar;
 use crate::counters::{Counters, Phases};
@@ -37,11 +37,19 @@ pub struct Events<P> {
     wake: f64,
     last_start: Vec<u64>,
     schedule: Option<Schedule>,
+    predictions: Option<Predictions>,
 }
 
 impl<P: Policy> Events<P> {
-    /// An empty system at time 0; the schedule of the first `kept` jobs is kept.
-    pub fn new(system: &System, mut policy: P, source: Source, settings: RunSettings, kept: Option<usize>) -> Self {
+    /// An empty system at time 0; the schedule of the first `kept` jobs is kept. Predictions take the place of estimates.
+    pub fn new(
+        system: &System,
+        mut policy: P,
+        source: Source,
+        settings: RunSettings,
+        kept: Option<usize>,
+        predictions: Option<Predictions>,
+    ) -> Self {
         let classes = system.classes.len();
         let sight = policy.sight();
         let phases = policy.phases().is_some();
@@ -57,13 +65,15 @@ impl<P: Policy> Events<P> {
             wake: f64::INFINITY,
             last_start: vec![0; classes],
             schedule: kept.map(Schedule::new),
+            predictions,
         }
     }
 
     #[inline]
     fn arrive(&mut self, job: Arrival, now: f64) {
         let number = self.state.counters.arrived();
-        let slot = self.book.queue(job.class, number, now, job.size, job.estimate);
+        let predicted = self.predictions.as_ref().and_then(|known| known.estimate(self.source.number(number)));
+        let slot = self.book.queue(job.class, number, now, job.size, predicted.unwrap_or(job.estimate));
         self.state.station.arrive(job.class, number);
         let work = f64::from(self.state.station.need(job.class)) * job.size;
         self.state.counters.arrive(job.class, now, work);
@@ -80,6 +90,9 @@ impl<P: Policy> Events<P> {
         if P::ENDS {
             self.policy.ended(View { station: &self.state.station, book: &self.book }, class, slot);
         }
+        if let Some(predictions) = &mut self.predictions {
+            predictions.completed(slot, self.source.number(number), job.start + job.expected, size);
+        }
         self.state.station.complete(class);
         self.book.leave(slot);
         self.source.complete(number);
@@ -87,6 +100,20 @@ impl<P: Policy> Events<P> {
             schedule.end[self.source.number(number) as usize] = now;
         }
         self.state.counters.complete(class, now, [now - arrival, start - arrival, size], 0.0);
+    }
+
+    /// Raises the estimates that jobs in service have outlived.
+    #[inline]
+    fn correct(&mut self, now: f64) {
+        let Some(predictions) = &mut self.predictions else { return };
+        while let Some(slot) = predictions.outlived(now) {
+            let job = self.book.job_mut(slot);
+            let (class, old) = (job.class, job.expected);
+            let Some(raised) = predictions.raised(self.source.number(job.number), old) else { continue };
+            job.expected = raised;
+            predictions.started(slot, job.start + raised);
+            self.policy.corrected(View { station: &self.state.station, book: &self.book }, class, slot, old);
+        }
     }
 
     #[inline]
@@ -118,6 +145,9 @@ impl<P: Policy> Events<P> {
         let job = self.book.job_mut(slot);
         job.start = now;
         self.calendar.push(now + job.size, slot);
+        if let Some(predictions) = &mut self.predictions {
+            predictions.started(slot, now + job.expected);
+        }
         let number = job.number;
         let book = &self.book;
         self.state.station.start(class, || book.head_number(class));
@@ -167,6 +197,7 @@ impl<P: Policy + 'static> EventLoop for Events<P> {
                 self.arrive(job, now);
             }
         }
+        self.correct(now);
         if !self.decide(now) {
             return Some(Stop::Fault);
         }

@@ -4,6 +4,7 @@
 mod events;
 mod gate;
 mod jumps;
+mod predictions;
 mod preemptive;
 mod rate_groups;
 mod run;
@@ -14,6 +15,7 @@ mod source;
 pub use events::{Events, Schedule};
 pub use gate::Gate;
 pub use jumps::Jumps;
+pub use predictions::Predictions;
 pub use preemptive::PreemptiveEvents;
 pub use rate_groups::RateGroups;
 use run::{EventLoop, LoopState};
@@ -89,6 +91,8 @@ pub struct RunBuilder<'a> {
     pub settings: RunSettings,
     /// A trace instead of random arrivals; its schedule is kept.
     pub trace: Option<Trace>,
+    /// Predictions of the estimates of its jobs.
+    pub predictions: Option<Predictions>,
 }
 
 impl RunBuilder<'_> {
@@ -122,7 +126,7 @@ impl PolicyVisitor for RunBuilder<'_> {
             Loop::Jumps => Ok(Box::new(Jumps::<P, RateGroups>::new(self.system, policy, self.settings)?)),
             Loop::Events => {
                 let (source, kept) = self.source()?;
-                Ok(Box::new(Events::new(self.system, policy, source, self.settings, kept)))
+                Ok(Box::new(Events::new(self.system, policy, source, self.settings, kept, self.predictions)))
             }
         }
     }
@@ -146,7 +150,7 @@ impl Spec {
             slowdown_bound: self.slowdown_bound,
         };
         let settings = RunSettings { plan, crowd: self.crowd, debug: self.debug, seed: (self.seed, replication) };
-        RunBuilder { system, engine: self.engine, settings, trace: None }
+        RunBuilder { system, engine: self.engine, settings, trace: None, predictions: None }
     }
 }
 

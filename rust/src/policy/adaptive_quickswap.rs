@@ -93,6 +93,10 @@ impl<L: Lines, B: Backfill> Policy for AdaptiveQuickswap<L, B> {
         self.backfill.ended(view, class, slot);
     }
 
+    fn corrected(&mut self, view: View<'_>, class: u32, slot: Slot, old: f64) {
+        self.backfill.corrected(view, class, slot, old);
+    }
+
     fn save(&self) -> Vec<i64> {
         vec![self.draining.into()]
     }

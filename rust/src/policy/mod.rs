@@ -125,6 +125,9 @@ pub trait Policy: Clone + Send + Sync {
     /// A job in service has completed (and is still in the book, if there is one, and counted).
     fn ended(&mut self, _view: View<'_>, _class: u32, _slot: Slot) {}
 
+    /// The estimate of a job in service has been raised from `old` seconds; the book has the new one.
+    fn corrected(&mut self, _view: View<'_>, _class: u32, _slot: Slot, _old: f64) {}
+
     /// The time of its timer, seconds: it is asked then even without an event. Read after every instant.
     fn wake_at(&mut self, _view: View<'_>) -> f64 {
         f64::INFINITY

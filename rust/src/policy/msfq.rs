@@ -189,6 +189,10 @@ impl<B: Backfill> Policy for Msfq<B> {
         self.backfill.ended(view, class, slot);
     }
 
+    fn corrected(&mut self, view: View<'_>, class: u32, slot: Slot, old: f64) {
+        self.backfill.corrected(view, class, slot, old);
+    }
+
     fn phases(&mut self) -> Option<&mut Phases> {
         Some(&mut self.phases)
     }

@@ -225,6 +225,10 @@ impl<L: Lines, B: Backfill> Policy for StaticQuickswap<L, B> {
         self.backfill.ended(view, class, slot);
     }
 
+    fn corrected(&mut self, view: View<'_>, class: u32, slot: Slot, old: f64) {
+        self.backfill.corrected(view, class, slot, old);
+    }
+
     /// The place in the cycle, and whether it is open (0), drains (1) or is idle (2).
     fn save(&self) -> Vec<i64> {
         vec![i64::from(self.place[self.current as usize]), self.stage as i64]

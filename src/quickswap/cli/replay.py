@@ -193,6 +193,10 @@ def _print(comparison: ReplayComparison, note: str) -> None:
         print(
             f"  {counted(ended, 'job', ',')} ended at their time limit, and ran longer in the log"
         )
+    if first.inputs.estimate == "predicted":
+        predicted = [each.predicted for each in comparison.results if each.policy is not None]
+        jobs = counted(len(first.schedule.rows), "job", ",")
+        print(f"  estimates: {min(predicted):,} of {jobs} predicted, the others as logged")
     pieces, piece = first.resampled
     width = f"± is the 95 % half-width over {counted(pieces, piece)} of the log"
     print(

@@ -120,6 +120,7 @@ def replay(
     policy: object | None = None,
     *,
     estimate: NDArray[np.float64] | None = None,
+    predict: tuple[NDArray[np.uint32], NDArray[np.float64]] | None = None,
     user: NDArray[np.uint32] | None = None,
     priority: NDArray[np.float64] | None = None,
     groups: NDArray[np.uint32] | None = None,

@@ -340,9 +340,9 @@ def _share(value: object, argument: str) -> float:
 
 
 def _estimate(value: object, argument: str) -> object:
-    known = isinstance(value, str) and value in ("logged", "exact")
+    known = isinstance(value, str) and value in ("logged", "exact", "predicted")
     if not known and not 0 < (real(value) or 0) < math.inf:
-        allowed = '"logged", "exact", or a positive factor of the sizes'
+        allowed = '"logged", "exact", "predicted", or a positive factor of the sizes'
         raise invalid(argument, value, allowed, QuickswapError)
     return value
 
@@ -414,7 +414,8 @@ class ReplayInputs:
     estimate: float | str = _setting(
         "logged",
         _estimate,
-        "Size estimates for EASY, Conservative, Slurm and backfilling: logged, exact, or a factor.",
+        "Size estimates for EASY, Conservative, Slurm and backfilling: logged, exact, predicted "
+        "(mean of the last two run times of the user), or a factor of the sizes.",
     )
     classes: str = _setting(
         "need",

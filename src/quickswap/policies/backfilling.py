@@ -7,10 +7,17 @@ those of the log.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import ClassVar, final
 
-from quickswap.policies.base import Policy
+from quickswap._check import number, real
+from quickswap.errors import PolicyError, invalid
+from quickswap.model.system import System
+from quickswap.policies.base import Policy, choice
+
+LEAST = 3600.0
+"""Estimates below this value, in seconds, count as this value for the patience of a job."""
 
 
 @final
@@ -23,17 +30,87 @@ class EASY(Policy):
     extra servers are those free then beyond its need. A younger job that fits starts, oldest first,
     if its estimated end is at most the shadow time or it needs at most the extra servers.
 
+    With patience, only a job that has waited long enough is due, and the oldest due job has the
+    reservation. Due jobs that fit start first, in order of arrival. While no job is due, every job
+    that fits may start. The policy also decides at the times at which jobs become due.
+
+    Args:
+        patience: a job is due once it has waited for this multiple of its estimate. With 0 every
+            job is due on its arrival; with `inf` no job ever is.
+        least: smaller estimates count as this value for the patience, in seconds.
+        age: or, in place of `patience`, a job is due once it has waited for this time, in seconds.
+        order: in which jobs start before the one with the reservation, or while no job is due:
+            "oldest", "shortest" (smallest estimate first), "area" (smallest product of estimate and
+            need) or "largest" (largest need); of equals the oldest.
+
+    The defaults are EASY as published. With `patience=inf` and order "oldest" it is `FirstFit`.
+
     In `simulate` the estimates are exact: the size of a job is known when it arrives.
 
     Source: Lifka, "The ANL/IBM SP scheduling system", JSSPP (1995); Mu'alem, Feitelson,
     "Utilization, predictability, workloads, and user runtime estimates in scheduling the IBM SP2
-    with backfilling", IEEE Trans. Parallel Distrib. Syst. 12 (2001).
+    with backfilling", IEEE Trans. Parallel Distrib. Syst. 12 (2001). Patience is from quickswap.
     """
 
     name: ClassVar[str] = "easy"
     title: ClassVar[str] = "EASY"
     estimates: ClassVar[bool] = True
     individual: ClassVar[bool] = True
+    orders: ClassVar[tuple[str, ...]] = ("oldest", "shortest", "area", "largest")
+
+    patience: float = 0.0
+    least: float = LEAST
+    age: float | None = None
+    order: str = "oldest"
+
+    def __post_init__(self) -> None:
+        patience = _up_to_infinity(self.patience, "patience of EASY", "multiples of the estimate")
+        least = number(self.least, "least of EASY", 0.0, PolicyError)
+        choice(self.order, "order of EASY", self.orders)
+        if self.age is not None:
+            age = _up_to_infinity(self.age, "age of EASY", "seconds")
+            object.__setattr__(self, "age", age)
+            if patience:
+                raise PolicyError(
+                    "EASY takes patience or age, not both: patience is a multiple of the estimate, "
+                    "age a number of seconds.",
+                    argument="age of EASY",
+                    given=age,
+                    allowed="not given if patience is",
+                )
+        if least != LEAST and not patience:
+            raise PolicyError(
+                "least of EASY requires patience",
+                argument="least of EASY",
+                given=least,
+                advice="give patience too",
+            )
+        object.__setattr__(self, "patience", patience)
+        object.__setattr__(self, "least", least)
+
+    def _parameters(self, system: System) -> dict[str, object]:
+        least, factor = self.patience * self.least if self.patience else 0.0, self.patience
+        if self.age is not None:
+            least, factor = self.age, 0.0
+        if math.inf in (least, factor):  # never due
+            return {"patience": {"order": self.order, "least": None, "factor": 0.0}}
+        if self.order == "oldest" and not (least or factor):
+            return {}
+        return {"patience": {"order": self.order, "least": least, "factor": factor}}
+
+    def _details(self) -> list[str]:
+        words = [f"patience {self.patience:.12g}"] if self.patience else []
+        words += [f"least {self.least:.12g} s"] if self.least != LEAST else []
+        words += [f"age {self.age:.12g} s"] if self.age is not None else []
+        return words + ([self.order] if self.order != "oldest" else [])
+
+
+def _up_to_infinity(given: object, what: str, unit: str) -> float:
+    """Return a number of at least 0, which may be infinite."""
+    value = real(given)
+    if value is None or not value >= 0:
+        raise invalid(what, given, f"a number of {unit} of at least 0, or inf", PolicyError)
+    return value
 
 
 @final

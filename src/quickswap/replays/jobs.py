@@ -28,6 +28,8 @@ __all__ = ["ReplayJobs"]
 
 MOST_GROUPS = 8
 """Largest number of classes of a result, unless groups are given."""
+NO_USER = 2**32 - 1
+"""The user of a job whose user is not known, in the core."""
 TINY = 1e-9
 """Mean size in seconds of a class whose sizes are 0, as the mean of a distribution is positive."""
 
@@ -77,6 +79,13 @@ class ReplayJobs:
                 inputs.servers,
                 f"at least the smallest need in the log, {min(log.needs)}",
                 QuickswapError,
+            )
+        if inputs.estimate == "predicted" and not log.jobs["user"].count():
+            raise QuickswapError(
+                f"estimate is predicted, and {log.source} does not contain the users of its jobs",
+                argument="estimate",
+                given=inputs.estimate,
+                advice="use logged estimates instead",
             )
         log = log if inputs.load_factor == 1.0 else log.scaled(inputs.load_factor)
         table = log.jobs if len(rows) == len(log) else log.jobs[rows]
@@ -131,6 +140,36 @@ class ReplayJobs:
     def ended_at_limit(self) -> int:
         """The number of jobs that ran longer in the log."""
         return int((self.size < self.log.jobs["size"].to_numpy()[self.rows]).sum())
+
+    @cached_property
+    def users(self) -> NDArray[np.uint32] | None:
+        """The user of each job as a number, if estimates are predicted; `NO_USER` if unknown."""
+        if self.inputs.estimate != "predicted":
+            return None
+        codes = self.log.jobs["user"][self.rows].rank("dense") - 1
+        return codes.fill_null(NO_USER).to_numpy().astype(np.uint32)
+
+    @property
+    def predict(self) -> tuple[NDArray[np.uint32], Floats] | None:
+        """Users and requested times, infinite if unknown, if the core predicts estimates."""
+        if self.users is None:
+            return None
+        # A log has the size as the estimate of a job without one, which no scheduler knows.
+        logged = self.log.jobs["size"].to_numpy()[self.rows]
+        return self.users, np.where(self.estimate == logged, math.inf, self.estimate)
+
+    def predicted(self, start: Floats, end: Floats) -> int:
+        """Return the number of jobs with a predicted estimate in a schedule.
+
+        These are the jobs of users of whom another job had completed. A job that starts and ends
+        when a job arrives has not completed then.
+        """
+        if self.users is None or not (known := self.users != NO_USER).any():
+            return 0
+        users, ended = self.users[known], np.where(end > start, end, np.nextafter(end, math.inf))
+        first = np.full(int(users.max()) + 1, math.inf)
+        np.minimum.at(first, users, ended[known])
+        return int((first[users] <= self.arrival[known]).sum())
 
     @property
     def duration(self) -> float:
@@ -228,8 +267,8 @@ class ReplayJobs:
 
 
 def _estimated(estimate: float | str, jobs: pl.DataFrame, size: Floats) -> Floats:
-    """Return the estimated sizes in seconds, given the sizes."""
-    if estimate == "logged":
+    """Return the estimated sizes in seconds, given the sizes; of the log if none is predicted."""
+    if estimate in ("logged", "predicted"):
         return jobs["estimate"].fill_null(jobs["size"]).to_numpy()
     if estimate == "exact":
         return size

@@ -74,8 +74,11 @@ def replay(
             - `servers`: servers of the machine; by default those of the log. Jobs that need more
               are left out and counted in `too_large`.
             - `estimate`: sizes that EASY, Conservative, Slurm and backfilling use: "logged" (the
-              estimates of the log, or the size of jobs without one), "exact" (the sizes), or a
-              factor of the sizes.
+              estimates of the log, or the size of jobs without one), "exact" (the sizes),
+              "predicted" (the mean run time of the last two jobs of the user that have completed at
+              the submission,
+              at most the estimate of the log; "logged" for the first jobs of a user and for jobs
+              without one), or a factor of the sizes.
             - `classes`: "need" for a class per need, "load" for up to eight groups of needs with
               nearly equal loads, or groups, as in "1,2-4,5-16,17-". Static and Adaptive Quickswap
               serve a group in order of arrival, as a class with its largest need. Other policies
@@ -197,6 +200,7 @@ def _served(
                 jobs.size,
                 policy=native(own),
                 estimate=jobs.estimate,
+                predict=jobs.predict,
                 **jobs.attributes(policy),
                 groups=None if gate is None else gate.groups,
                 limits=None if gate is None else gate.limits,
@@ -385,6 +389,9 @@ def _result(
         load=jobs.load,
         jobs=quantities.overall.jobs,
         too_large=len(jobs.log) - len(jobs.rows) if policy is not None and not jobs.pool else 0,
+        predicted=sum(each.predicted for each in pools.values())
+        if pools or policy is None
+        else jobs.predicted(schedule.start, schedule.end),
         resampled=(len(pieces), pieces.unit),
         longest_wait=float(waits.max(initial=0.0)) if len(waits) else math.nan,
         backlog=Backlog.of(schedule),

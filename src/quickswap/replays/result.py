@@ -62,6 +62,7 @@ class ReplayResult(Value, Quantities):
         load: offered load: sum of need times size over servers times duration.
         jobs: number of jobs measured.
         too_large: number of jobs that need more servers than the machine has; they are left out.
+        predicted: number of jobs with a predicted estimate; 0 unless `estimate` is "predicted".
         resampled: number and unit of the pieces drawn by the bootstrap, such as (48, "week").
         longest_wait: longest wait of a job measured, seconds; nan without jobs.
         backlog: the waiting work over time.
@@ -78,6 +79,7 @@ class ReplayResult(Value, Quantities):
     load: float
     jobs: int
     too_large: int
+    predicted: int
     resampled: tuple[int, str]
     longest_wait: float
     backlog: Backlog

@@ -4,8 +4,8 @@
 //! until its estimated end, a waiting one from its reservation on for its estimated size. In an instant with events, in this
 //! order:
 //!
-//! 1. If a reservation lies in the past it was missed, since a job in service has outlived its estimate. Then all
-//!    reservations are cancelled: step 2 gives new ones, as to jobs that arrive now.
+//! 1. If a reservation lies in the past it was missed, since a job in service has outlived its estimate. Then, or if the
+//!    estimate of a job in service has been raised, all reservations are cancelled: step 2 gives new ones, as to jobs that arrive now.
 //! 2. Each waiting job with a reservation, in order of arrival, releases it and takes the earliest one for which its servers
 //!    are free in the profile for its estimated size, never a later one; this repeats until no reservation changes. (None
 //!    changes unless a job has completed before its estimated end.) Then each other job takes the earliest reservation.
@@ -55,6 +55,8 @@ struct Conservative {
     freed: Vec<(f64, f64)>,
     /// Jobs have arrived or completed since the last decision.
     changed: bool,
+    /// Estimates have been raised since the last decision.
+    corrected: bool,
 }
 
 impl Conservative {
@@ -68,6 +70,7 @@ impl Conservative {
             candidates: BTreeSet::new(),
             freed: Vec::new(),
             changed: false,
+            corrected: false,
         }
     }
 
@@ -167,10 +170,11 @@ impl Policy for Conservative {
     #[inline]
     fn next(&mut self, view: View<'_>) -> Choice {
         let (free, now) = (view.station.free(), view.station.now());
-        if self.changed && self.reservations.first().is_some_and(|&(time, ..)| f64::from_bits(time) < now) {
+        let missed = || self.reservations.first().is_some_and(|&(time, ..)| f64::from_bits(time) < now);
+        if self.corrected || self.changed && missed() {
             self.reset(view);
         }
-        self.changed = false;
+        (self.changed, self.corrected) = (false, false);
         self.compress(view);
         self.profile.forget(now);
         for place in 0..self.unreserved.len() {
@@ -213,6 +217,10 @@ impl Policy for Conservative {
             self.note_freed(now, end, need);
         }
         self.changed = true;
+    }
+
+    fn corrected(&mut self, _: View<'_>, _: u32, _: Slot, _: f64) {
+        self.corrected = true;
     }
 
     /// The next reservation.

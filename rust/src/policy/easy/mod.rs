@@ -1,28 +1,99 @@
-//! EASY backfilling: the oldest waiting job starts as soon as it fits. If it does not, its *shadow* is the first time at
-//! which it would, were all estimates exact, and *extra* is what would be free then beyond its need. The oldest job starts
-//! that fits now and that either is estimated to end no later than the shadow or needs no more than the extra servers. A job
-//! beyond its estimated end is taken to end now.
+//! EASY backfilling, with patience.
+//!
+//! A waiting job is *due* once it has waited long enough; without patience every job is. At each instant:
+//! 1. Due jobs that fit start in order of arrival. The first one that does not fit is the *target*.
+//! 2. Without a target, each waiting job that fits starts, in the order of the policy.
+//! 3. With a target, its *shadow* is the first time at which it would fit, were all estimates exact, and *extra* is what
+//!    would be free then beyond its need. In the order of the policy, each waiting job starts that fits now and that either
+//!    is estimated to end no later than the shadow or needs no more than the extra servers. A job beyond its estimated end
+//!    is taken to end now.
+//!
+//! The policy also decides when a job becomes due. This changes nothing without a target, as no waiting job fits then.
 
+mod due_jobs;
 mod queue_tree;
+mod ranked_queue;
 
 use super::shared::EstimatedEnds;
 use super::{Choice, Parameters, Policy, PolicyVisitor, Sight, View};
 use crate::book::Slot;
 use crate::error::Error;
+use due_jobs::DueJobs;
 use queue_tree::QueueTree;
+use ranked_queue::{RankedQueue, area, largest, shortest};
 
-pub(super) fn build<V: PolicyVisitor>(_: &Parameters<'_>, visitor: V) -> Result<V::Output, Error> {
-    Ok(visitor.visit(Easy { ends: EstimatedEnds::default(), queue: QueueTree::default() }))
+pub(super) fn build<V: PolicyVisitor>(parameters: &Parameters<'_>, visitor: V) -> Result<V::Output, Error> {
+    let Some(patience) = parameters.nested("patience")? else {
+        return Ok(visitor.visit(Easy { ends: EstimatedEnds::default(), queue: QueueTree::default(), due: None }));
+    };
+    let (ends, due) = (EstimatedEnds::default(), DueJobs::new(&patience)?);
+    Ok(match patience.choose("order", ["oldest", "shortest", "area", "largest"])? {
+        0 => visitor.visit(Easy { ends, queue: QueueTree::default(), due }),
+        1 => visitor.visit(Easy { ends, queue: RankedQueue::by(shortest), due }),
+        2 => visitor.visit(Easy { ends, queue: RankedQueue::by(area), due }),
+        _ => visitor.visit(Easy { ends, queue: RankedQueue::by(largest), due }),
+    })
+}
+
+/// What a search looks at: of a job its need (servers) and its estimated size (seconds), of some jobs the smallest of each;
+/// the largest values if there are none.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Minimum {
+    need: u32,
+    expected: f64,
+}
+
+const NONE: Minimum = Minimum { need: u32::MAX, expected: f64::INFINITY };
+
+impl Default for Minimum {
+    fn default() -> Self {
+        NONE
+    }
+}
+
+impl Minimum {
+    fn of(self, other: Self) -> Self {
+        Self { need: self.need.min(other.need), expected: self.expected.min(other.expected) }
+    }
+}
+
+/// A waiting job.
+#[derive(Clone, Copy, Debug)]
+struct WaitingJob {
+    slot: Slot,
+    /// Number in order of arrival.
+    number: u64,
+    size: Minimum,
+}
+
+impl WaitingJob {
+    fn of(view: View<'_>, class: u32, slot: Slot) -> Self {
+        let job = view.book.job(slot);
+        Self { slot, number: job.number, size: Minimum { need: view.station.need(class), expected: job.expected } }
+    }
+}
+
+/// The waiting jobs in an order.
+trait Queue: Clone + Send + Sync {
+    /// A job arrives.
+    fn insert(&mut self, job: WaitingJob);
+    /// A job starts.
+    fn remove(&mut self, job: WaitingJob);
+    /// The first job for which `small` is true. If true, it must be true of any smaller need or estimate as well.
+    fn first(&self, small: impl Fn(Minimum) -> bool) -> Option<Slot>;
 }
 
 /// EASY.
 #[derive(Clone)]
-struct Easy {
+struct Easy<Q> {
     ends: EstimatedEnds,
-    queue: QueueTree,
+    queue: Q,
+    /// None if every job is due.
+    due: Option<DueJobs>,
 }
 
-impl Policy for Easy {
+impl<Q: Queue + 'static> Policy for Easy<Q> {
+    const TIMERS: bool = true;
     const HOOKS: bool = true;
     const ENDS: bool = true;
 
@@ -33,17 +104,23 @@ impl Policy for Easy {
     #[inline]
     fn next(&mut self, view: View<'_>) -> Choice {
         let (free, now) = (view.station.free(), view.station.now());
-        let Some(head) = view.book.order().first() else { return Choice::Wait };
-        let need = view.station.need(view.book.job(head).class);
+        let oldest = match &mut self.due {
+            None => view.book.order().first(),
+            Some(due) => due.oldest(now),
+        };
+        let Some(target) = oldest else {
+            return self.queue.first(|job| job.need <= free).map_or(Choice::Wait, Choice::Job);
+        };
+        let need = view.station.need(view.book.job(target).class);
         if need <= free {
-            return Choice::Job(head);
+            return Choice::Job(target);
         }
         if free == 0 {
             return Choice::Wait;
         }
         let (shadow, then) = self.ends.shadow(now, free, need);
         let extra = then.saturating_sub(u64::from(need));
-        // the head itself does not fit
+        // the target itself does not fit
         self.queue
             .first(|job| job.need <= free && (now + job.expected <= shadow || u64::from(job.need) <= extra))
             .map_or(Choice::Wait, Choice::Job)
@@ -51,19 +128,36 @@ impl Policy for Easy {
 
     #[inline]
     fn arrived(&mut self, view: View<'_>, class: u32, slot: Slot) {
-        self.queue.push(slot, view.station.need(class), view.book.job(slot).expected);
+        self.queue.insert(WaitingJob::of(view, class, slot));
+        if let Some(due) = &mut self.due {
+            due.insert(view.book.job(slot), slot);
+        }
     }
 
     #[inline]
     fn starting(&mut self, view: View<'_>, class: u32, slot: Slot) {
-        self.queue.remove(slot);
-        self.ends.insert(view.station.now() + view.book.job(slot).expected, slot, view.station.need(class));
+        self.queue.remove(WaitingJob::of(view, class, slot));
+        let job = view.book.job(slot);
+        if let Some(due) = &mut self.due {
+            due.remove(job, slot);
+        }
+        self.ends.insert(view.station.now() + job.expected, slot, view.station.need(class));
     }
 
     #[inline]
     fn ended(&mut self, view: View<'_>, class: u32, slot: Slot) {
         let job = view.book.job(slot);
         self.ends.remove(job.start + job.expected, slot, view.station.need(class));
+    }
+
+    fn corrected(&mut self, view: View<'_>, class: u32, slot: Slot, old: f64) {
+        self.ends.correct(view.book.job(slot), old, slot, view.station.need(class));
+    }
+
+    #[inline]
+    fn wake_at(&mut self, view: View<'_>) -> f64 {
+        let due = self.due.as_ref().filter(|_| view.station.free() > 0);
+        due.map_or(f64::INFINITY, DueJobs::next_time)
     }
 
     fn restore(&mut self, _: &[i64], _: View<'_>) -> Result<(), Error> {

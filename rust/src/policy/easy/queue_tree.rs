@@ -1,24 +1,10 @@
 //! The waiting jobs in order of arrival, searched for the first one that is small enough.
 
+use super::{Minimum, NONE, Queue, WaitingJob};
 use crate::book::{NO_JOB, Slot};
 
 /// Places to begin with.
 const PLACES: usize = 64;
-
-/// The smallest need (servers) and the least estimated size (seconds) among some jobs; the largest values if there are none.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Minimum {
-    pub need: u32,
-    pub expected: f64,
-}
-
-const NONE: Minimum = Minimum { need: u32::MAX, expected: f64::INFINITY };
-
-impl Minimum {
-    fn of(self, other: Self) -> Self {
-        Self { need: self.need.min(other.need), expected: self.expected.min(other.expected) }
-    }
-}
 
 /// A binary tree over places in order of arrival, with the smallest need and estimate below each node.
 #[derive(Clone, Debug)]
@@ -38,9 +24,9 @@ impl Default for QueueTree {
     }
 }
 
-impl QueueTree {
-    /// A job arrives.
-    pub fn push(&mut self, slot: Slot, need: u32, expected: f64) {
+impl Queue for QueueTree {
+    fn insert(&mut self, job: WaitingJob) {
+        let slot = job.slot;
         if self.next == self.slots.len() {
             self.compact();
         }
@@ -50,22 +36,22 @@ impl QueueTree {
         let place = self.next;
         self.slots[place] = slot;
         self.places[slot as usize] = place as u32;
-        self.set(place, Minimum { need, expected });
+        self.set(place, job.size);
         self.next += 1;
     }
 
-    /// A job leaves the line.
-    pub fn remove(&mut self, slot: Slot) {
-        let place = self.places[slot as usize] as usize;
+    fn remove(&mut self, job: WaitingJob) {
+        let place = self.places[job.slot as usize] as usize;
         self.slots[place] = NO_JOB;
         self.set(place, NONE);
     }
 
-    /// The oldest job for which `small` is true. If true, it must be true of any smaller need or estimate as well.
-    pub fn first(&self, small: impl Fn(Minimum) -> bool) -> Option<Slot> {
+    fn first(&self, small: impl Fn(Minimum) -> bool) -> Option<Slot> {
         self.search(1, &small)
     }
+}
 
+impl QueueTree {
     fn search(&self, node: usize, small: &impl Fn(Minimum) -> bool) -> Option<Slot> {
         if !small(self.tree[node]) {
             return None;
@@ -124,15 +110,15 @@ mod tests {
         ) {
             let (mut line, mut list) = (QueueTree::default(), Vec::new());
             for (slot, &(need, expected, leaving)) in (0..).zip(&moves) {
-                let job = Minimum { need, expected: f64::from(expected) };
-                line.push(slot, job.need, job.expected);
-                list.push((slot, job));
+                let job = WaitingJob { slot, number: 0, size: Minimum { need, expected: f64::from(expected) } };
+                line.insert(job);
+                list.push(job);
                 if leaving > 3 && leaving < list.len() {
-                    line.remove(list.remove(leaving).0);
+                    line.remove(list.remove(leaving));
                 }
             }
             let small = |job: Minimum| job.need <= need || job.expected <= f64::from(expected) && job.need <= need + 3;
-            prop_assert_eq!(line.first(small), list.iter().find(|(_, job)| small(*job)).map(|job| job.0));
+            prop_assert_eq!(line.first(small), list.iter().find(|job| small(job.size)).map(|job| job.slot));
         }
     }
 }

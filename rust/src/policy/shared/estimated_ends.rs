@@ -1,57 +1,48 @@
 //! The jobs in service in the order of their estimated ends.
 
-use crate::book::Slot;
-
-/// Entries of a block, at most.
-const BLOCK: usize = 256;
+use super::sorted_blocks::{SortedBlocks, Summary};
+use crate::book::{Job, Slot};
 
 /// Estimated end, slot and need of a job. Times are never negative, so their bits are in the order of their values.
 type Entry = (u64, Slot, u32);
 
-/// Some jobs that follow one another, and the servers they hold.
+/// The servers that some jobs hold.
 #[derive(Clone, Debug, Default)]
-struct Block {
-    entries: Vec<Entry>,
-    held: u64,
+struct Held(u64);
+
+impl Summary<Entry> for Held {
+    #[inline]
+    fn add(&mut self, entry: &Entry) {
+        self.0 += u64::from(entry.2);
+    }
+
+    #[inline]
+    fn remove(&mut self, entry: &Entry, _: &[Entry]) {
+        self.0 -= u64::from(entry.2);
+    }
 }
 
-/// Sorted blocks with their sums: a change moves one block, a search skips whole blocks.
+/// The jobs in service, with the servers that each block holds.
 #[derive(Clone, Debug, Default)]
 pub struct EstimatedEnds {
-    blocks: Vec<Block>,
+    jobs: SortedBlocks<Entry, Held>,
 }
 
 impl EstimatedEnds {
     /// A job that is estimated to end at `end`, seconds, holds `need` servers.
     pub fn insert(&mut self, end: f64, slot: Slot, need: u32) {
-        let entry = (end.to_bits(), slot, need);
-        if self.blocks.is_empty() {
-            self.blocks.push(Block::default());
-        }
-        let place = self.block(&entry).min(self.blocks.len() - 1);
-        let block = &mut self.blocks[place];
-        let at = block.entries.partition_point(|other| *other < entry);
-        block.entries.insert(at, entry);
-        block.held += u64::from(need);
-        if block.entries.len() > BLOCK {
-            let entries = block.entries.split_off(BLOCK / 2);
-            let held = entries.iter().map(|entry| u64::from(entry.2)).sum();
-            block.held -= held;
-            self.blocks.insert(place + 1, Block { entries, held });
-        }
+        self.jobs.insert((end.to_bits(), slot, need));
     }
 
     /// Removes a job, with the values it was added with.
     pub fn remove(&mut self, end: f64, slot: Slot, need: u32) {
-        let entry = (end.to_bits(), slot, need);
-        let place = self.block(&entry);
-        let Some(block) = self.blocks.get_mut(place) else { return };
-        let Ok(at) = block.entries.binary_search(&entry) else { return };
-        block.entries.remove(at);
-        block.held -= u64::from(need);
-        if block.entries.is_empty() {
-            self.blocks.remove(place);
-        }
+        self.jobs.remove(&(end.to_bits(), slot, need));
+    }
+
+    /// The estimate of a job has been raised from `old` seconds.
+    pub fn correct(&mut self, job: &Job, old: f64, slot: Slot, need: u32) {
+        self.remove(job.start + old, slot, need);
+        self.insert(job.start + job.expected, slot, need);
     }
 
     /// The first time from `now` on at which `need` servers are free, `free` of them now, and how many are free then. A job
@@ -59,9 +50,11 @@ impl EstimatedEnds {
     pub fn shadow(&self, now: f64, free: u32, need: u32) -> (f64, u64) {
         let (need, mut sum) = (u64::from(need), u64::from(free));
         let mut time = now;
-        let mut place = 0;
-        while let Some(block) = self.blocks.get(place).filter(|_| sum < need) {
-            if sum + block.held >= need {
+        for block in self.jobs.blocks() {
+            if sum >= need {
+                break;
+            }
+            if sum + block.summary.0 >= need {
                 for entry in &block.entries {
                     sum += u64::from(entry.2);
                     if sum >= need {
@@ -71,8 +64,7 @@ impl EstimatedEnds {
                 }
                 break;
             }
-            sum += block.held;
-            place += 1;
+            sum += block.summary.0;
         }
         (time, u64::from(free) + self.freed_by(time))
     }
@@ -81,18 +73,13 @@ impl EstimatedEnds {
     fn freed_by(&self, time: f64) -> u64 {
         let time = time.to_bits();
         let mut sum = 0;
-        for block in &self.blocks {
+        for block in self.jobs.blocks() {
             if block.entries.last().is_none_or(|last| last.0 > time) {
                 return sum + block.entries.iter().take_while(|e| e.0 <= time).map(|e| u64::from(e.2)).sum::<u64>();
             }
-            sum += block.held;
+            sum += block.summary.0;
         }
         sum
-    }
-
-    /// The block in which an entry belongs; one too many if it is the last of all.
-    fn block(&self, entry: &Entry) -> usize {
-        self.blocks.partition_point(|block| block.entries.last().is_some_and(|last| last < entry))
     }
 }
 

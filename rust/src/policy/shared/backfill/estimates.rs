@@ -88,6 +88,10 @@ impl Backfill for ByEstimates {
         self.ends.remove(job.start + job.expected, slot, view.station.need(class));
     }
 
+    fn corrected(&mut self, view: View<'_>, class: u32, slot: Slot, old: f64) {
+        self.ends.correct(view.book.job(slot), old, slot, view.station.need(class));
+    }
+
     fn restore(&mut self, _: View<'_>) -> Result<(), Error> {
         Err(Error::Unsupported(
             "policy with backfilling by estimates uses estimated sizes, which a state does not contain",

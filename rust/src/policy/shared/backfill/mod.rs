@@ -71,6 +71,9 @@ pub trait Backfill: Clone + Send + Sync {
     /// A job in service has ended, and is still counted.
     fn ended(&mut self, view: View<'_>, class: u32, slot: Slot);
 
+    /// The estimate of a job in service has been raised from `old` seconds.
+    fn corrected(&mut self, _view: View<'_>, _class: u32, _slot: Slot, _old: f64) {}
+
     /// Restores a state; `view` shows its counts.
     fn restore(&mut self, _view: View<'_>) -> Result<(), Error> {
         Ok(())
