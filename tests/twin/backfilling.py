@@ -20,7 +20,7 @@ def until(start: float, estimate: float) -> float:
 
 
 class EASY:
-    """A job is due once it has waited `least` seconds (None: for ever) and `factor` times its
+    """A job is due once it has waited `least` seconds (None: however long) and `factor` times its
     estimate. The oldest due job starts if it fits. If no job is due, the first job in the order
     starts that fits. Else the oldest due job is the target: its shadow is the first time at which
     it fits by the estimated ends of the jobs in service, and extra is what is free then beyond its

@@ -78,7 +78,7 @@ impl<P: Policy> Events<P> {
         let work = f64::from(self.state.station.need(job.class)) * job.size;
         self.state.counters.arrive(job.class, now, work);
         if P::HOOKS {
-            self.policy.enters(self.source.number(number));
+            self.policy.place(self.source.number(number));
             self.policy.arrived(View { station: &self.state.station, book: &self.book }, job.class, slot);
         }
     }

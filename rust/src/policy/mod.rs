@@ -80,8 +80,8 @@ pub trait Policy: Clone + Send + Sync {
     /// if unknown. Called once, before the run.
     fn attributes(&mut self, _users: &[u32], _priorities: &[f64]) {}
 
-    /// The number in the trace of the job that arrives next: limits may hold jobs back, so that others overtake them.
-    fn enters(&mut self, _number: u64) {}
+    /// The place in the trace of the job that arrives next, as limits may hold back the jobs before it.
+    fn place(&mut self, _place: u64) {}
 
     /// What it uses of the state. Called once, before the run.
     fn sight(&self) -> Sight {

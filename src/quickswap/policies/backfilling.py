@@ -38,7 +38,7 @@ class EASY(Policy):
         patience: a job is due once it has waited for this multiple of its estimate. With 0 every
             job is due on its arrival; with `inf` no job ever is.
         least: smaller estimates count as this value for the patience, in seconds.
-        age: or, in place of `patience`, a job is due once it has waited for this time, in seconds.
+        age: or, instead of `patience`, a job is due once it has waited for this time, in seconds.
         order: in which jobs start before the one with the reservation, or while no job is due:
             "oldest", "shortest" (smallest estimate first), "area" (smallest product of estimate and
             need) or "largest" (largest need); of equals the oldest.

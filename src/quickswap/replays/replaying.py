@@ -76,8 +76,8 @@ def replay(
             - `estimate`: sizes that EASY, Conservative, Slurm and backfilling use: "logged" (the
               estimates of the log, or the size of jobs without one), "exact" (the sizes),
               "predicted" (the mean run time of the last two jobs of the user that have completed at
-              the submission,
-              at most the estimate of the log; "logged" for the first jobs of a user and for jobs
+              the submission, at most
+              the estimate of the log; "logged" for the first jobs of a user and for jobs
               without one), or a factor of the sizes.
             - `classes`: "need" for a class per need, "load" for up to eight groups of needs with
               nearly equal loads, or groups, as in "1,2-4,5-16,17-". Static and Adaptive Quickswap

@@ -224,8 +224,8 @@ impl Policy for Slurm {
         self.priorities.attributes(users, priorities);
     }
 
-    fn enters(&mut self, number: u64) {
-        self.priorities.enters(number);
+    fn place(&mut self, place: u64) {
+        self.priorities.place(place);
     }
 
     fn sight(&self) -> Sight {

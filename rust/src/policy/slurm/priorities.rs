@@ -39,8 +39,8 @@ pub struct Priorities {
     /// User of each job of a trace, and the constant part of its priority; empty if unknown.
     users: Vec<u32>,
     constants: Vec<f64>,
-    /// Number in the trace of each job, in order of arrival.
-    entered: Vec<u64>,
+    /// Place in the trace of each job that has arrived.
+    places: Vec<u64>,
     usage: Vec<Usage>,
     total: f64,
     /// Time of the last recalculation, seconds.
@@ -55,7 +55,7 @@ impl Priorities {
             servers: f64::from(servers),
             users: Vec::new(),
             constants: Vec::new(),
-            entered: Vec::new(),
+            places: Vec::new(),
             usage: vec![Usage::default(); classes],
             total: 0.0,
             calculated: 0.0,
@@ -76,22 +76,20 @@ impl Priorities {
         self.usage.len()
     }
 
-    /// The job of this number in the trace arrives.
-    pub fn enters(&mut self, number: u64) {
-        if !self.users.is_empty() {
-            self.entered.push(number);
+    /// The user of a job.
+    pub fn user(&self, job: &Job) -> u32 {
+        self.attribute(&self.users, job).unwrap_or(job.class)
+    }
+
+    /// The place in the trace of a job that arrives; jobs arrive in order of their numbers.
+    pub fn place(&mut self, place: u64) {
+        if !self.users.is_empty() || !self.constants.is_empty() {
+            self.places.push(place);
         }
     }
 
-    /// The attribute of a job, if it is known.
-    fn known<T: Copy>(&self, values: &[T], job: &Job) -> Option<T> {
-        let number = self.entered.get(job.number as usize)?;
-        values.get(*number as usize).copied()
-    }
-
-    /// The user of a job.
-    pub fn user(&self, job: &Job) -> u32 {
-        self.known(&self.users, job).unwrap_or(job.class)
+    fn attribute<T: Copy>(&self, attributes: &[T], job: &Job) -> Option<T> {
+        self.places.get(job.number as usize).and_then(|&place| attributes.get(place as usize)).copied()
     }
 
     /// The priority of a waiting job, a whole number of at least 1.
@@ -103,7 +101,7 @@ impl Priorities {
         let sum = weights.priority_weight_age * age
             + weights.priority_weight_fairshare * self.fair_share(self.user(job))
             + weights.priority_weight_job_size * size
-            + self.known(&self.constants, job).unwrap_or(0.0);
+            + self.attribute(&self.constants, job).unwrap_or(0.0);
         (sum as u64).max(1)
     }
 
