@@ -15,7 +15,7 @@ from cli_helpers import run
 from quickswap.paper.claims import CLAIMS, judge
 from quickswap.paper.experiment import Effort, Experiment, Saved, Series
 from quickswap.paper.figures import FOUR_CLASSES, ONE_OR_ALL, TRAJECTORIES
-from quickswap.paper.judging import Curve, Judgement, contrasts, ratio
+from quickswap.paper.judging import Curve, Judgement, contrasts
 from quickswap.paper.run import EXPERIMENTS
 from quickswap.statistics.paired import Outcome
 
@@ -211,12 +211,6 @@ def test_a_contrast_is_decided_only_by_intervals_that_keep_apart(tmp_path: Path)
         assert high.ratio.value > 1
     same = contrasts(rows, adaptive, adaptive)
     assert {each.outcome for each in same} == {Outcome.ALIKE}
-
-
-def test_the_ratio_of_estimates_has_their_relative_errors_together() -> None:
-    found = ratio(qs.Estimate(20.0, 0.6), qs.Estimate(10.0, 0.4))
-    assert found.value == 2.0
-    assert found.half_width == pytest.approx(2.0 * math.hypot(0.03, 0.04))
 
 
 def test_trajectories_are_drawn_of_one_replication() -> None:

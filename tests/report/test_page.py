@@ -50,7 +50,7 @@ def test_all_loads_and_policies_are_shown(compared: ReplayComparison, page: Page
         assert all(len(row) == len(head) for row in body)
         used = head.index("utilisation [%]")
         for row, each in zip(body, results, strict=True):
-            assert row[used] == str(each.utilisation.over(0.01))
+            assert row[used] == str(100 * each.utilisation)
             lagging = row[-1] in ("falls behind", "persistent backlog")
             assert lagging == (each.policy_label != "as logged" and each.verdict != "keeps up")
     assert len(page.source) < 600_000

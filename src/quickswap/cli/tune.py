@@ -160,7 +160,6 @@ def _print(model: str, found: Tuning) -> None:
 
 def _headline(found: Tuning) -> list[str]:
     """Return the lines above the table."""
-    from quickswap.statistics.estimates import Estimate
     from quickswap.theory import lower_bound
 
     if found.winner is None:
@@ -169,8 +168,7 @@ def _headline(found: Tuning) -> list[str]:
     lines = [("best", f"{found.winner_label}: {found.value}{kind}"), ("write it as", found.winner)]
     if found.metric == "weighted":
         bound = lower_bound(found.system, found.winner)
-        waste = Estimate(found.value.value - bound, found.value.half_width)
-        lines.append(("waste", f"{waste} above the lower bound {bound:.6g}"))
+        lines.append(("waste", f"{found.value - bound} above the lower bound {bound:.6g}"))
     if found.alike:
         lines.append(("no different", ", ".join(_few(found.alike))))
     if found.inconclusive:
@@ -185,7 +183,7 @@ def _headline(found: Tuning) -> list[str]:
     else:
         cost = "unstable, or not measured"
         if not math.isnan(found.default_cost.value):
-            share = found.default_excess.over(0.01)
+            share = 100 * found.default_excess
             cost = f"{_signed(found.default_cost)}, or {_signed(share)} %"
         lines.append(("simple default", f"{found.default_label}: {cost}"))
     width = max(len(name) for name, _ in lines)

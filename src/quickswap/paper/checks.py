@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from quickswap.paper.experiment import MEAN
-from quickswap.paper.judging import Judgement, Measured, ratio
+from quickswap.paper.judging import Judgement, Measured
 from quickswap.paper.rows import Rows
 from quickswap.simulation.result import Result
 
@@ -121,7 +121,7 @@ def equitable(rows: Rows) -> Measured:
     for series in (*ours, *rivals):
         index[series] = rows.of(series, "jain_index")[x].estimate
         light, heavy = (rows.of(series, MEAN, cls)[x] for cls in ("need 1", "need 2000"))
-        unfairness = ratio(heavy.estimate, light.estimate)
+        unfairness = heavy.estimate / light.estimate
         parts.append(f"{series}: index {index[series]}, heaviest over lightest {unfairness}")
     fair = min(index[each].low for each in ours) > max(index[each].high for each in rivals)
     return (

@@ -12,7 +12,7 @@ from quickswap._words import counted
 from quickswap.paper.experiment import WEIGHTED
 from quickswap.paper.rows import Row, Rows
 from quickswap.statistics.estimates import Estimate
-from quickswap.statistics.paired import Outcome, independent_difference, outcome_of
+from quickswap.statistics.paired import Outcome, outcome_of
 from quickswap.theory import stability
 
 __all__ = [
@@ -29,7 +29,6 @@ __all__ = [
     "Times",
     "contrasts",
     "judgement",
-    "ratio",
     "summary",
 ]
 
@@ -61,13 +60,6 @@ class Contrast:
     ratio: Estimate
 
 
-def ratio(above: Estimate, below: Estimate) -> Estimate:
-    """Divide two independent estimates; the half-width is that of a first-order expansion."""
-    relative = math.hypot(*(each.half_width / abs(each.value) for each in (above, below)))
-    value = above.value / below.value
-    return Estimate(value, value * relative)
-
-
 def contrasts(rows: Rows, first: Curve, second: Curve) -> list[Contrast]:
     """Compare two curves of a figure wherever both have been simulated.
 
@@ -95,10 +87,10 @@ def _contrast(x: float, first: Row, second: Row) -> Contrast:
     elif statuses == ("unstable", "stable"):
         quotient = Estimate(0.0, 0.0)
     elif statuses == ("stable", "stable") and first.value and second.value:
-        quotient = ratio(second.estimate, first.estimate)
+        quotient = second.estimate / first.estimate
     else:
         return Contrast(x, Outcome.INCONCLUSIVE, Estimate(math.nan, math.nan))
-    difference = independent_difference(first.estimate, second.estimate)
+    difference = first.estimate - second.estimate
     return Contrast(x, outcome_of(difference, *statuses), quotient)
 
 

@@ -41,7 +41,7 @@ class Unit:
 
     def convert(self, estimate: Estimate) -> Estimate:
         """Return an estimate of seconds in this unit."""
-        return estimate.over(self.seconds)
+        return estimate / self.seconds
 
     def number(self, estimate: Estimate) -> str:
         """Return an estimate of seconds without the unit: "3.2 ± 0.4"."""
@@ -54,7 +54,7 @@ class Unit:
 
     def size(self, difference: Estimate) -> str:
         """Return the size of a difference, without its sign: "3.2 ± 0.4 h"."""
-        return self.text(Estimate(abs(difference.value), difference.half_width))
+        return self.text(abs(difference))
 
     def signed(self, difference: Estimate) -> str:
         """Return a difference with its sign and without the unit: "+3.2 ± 0.4"."""
@@ -105,7 +105,7 @@ def number(estimate: Estimate) -> str:
 
 def percent(estimate: Estimate) -> str:
     """Return a share in percent, without the sign: "12.3 ± 1.5"."""
-    return number(estimate.over(0.01))
+    return number(100 * estimate)
 
 
 def share(part: float) -> str:

@@ -30,7 +30,6 @@ from quickswap.statistics.control import estimated
 from quickswap.statistics.estimates import Estimate, Floats
 from quickswap.statistics.paired import (
     best_of,
-    independent_difference,
     outcome_of,
 )
 from quickswap.statistics.quantities import QUANTITIES, batch_values
@@ -278,7 +277,7 @@ def gap_of(first: Result, second: Result, quantity: str) -> Estimate:
     try:
         return difference(first, second, quantity)
     except QuickswapError:
-        return independent_difference(_value(first, quantity), _value(second, quantity))
+        return _value(first, quantity) - _value(second, quantity)
 
 
 def _systems(

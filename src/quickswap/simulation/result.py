@@ -141,8 +141,7 @@ class Result(ModelQuantities):
         """
         if not self.stable:
             return Estimate(math.nan, math.nan)
-        weighted = self.weighted_mean_response_time
-        return Estimate(weighted.value - self.lower_bound, weighted.half_width)
+        return self.weighted_mean_response_time - self.lower_bound
 
     @property
     def _split(self) -> Split:

@@ -17,11 +17,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
+from typing import ClassVar
 
 import numpy as np
 from msgspec import Struct
 from numpy.typing import NDArray
 
+from quickswap._check import real
 from quickswap.engine import _core
 from quickswap.engine._core import BLOCK_COLUMNS, Simulation
 from quickswap.engine.columns import Columns
@@ -37,12 +39,25 @@ QUANTILES = (0.5, 0.9, 0.99, 0.999)
 
 
 class Estimate(Struct, frozen=True, array_like=True, eq=False, gc=False):
-    """An estimate and the half-width of its 95 % confidence interval, in the unit of the value.
+    """An estimate and the half-width of its confidence interval, in the unit of the value.
 
     `half_width` is 0 for a value that is exact and nan where it cannot be trusted. A
     `value` of nan means that there is nothing to estimate: no job of the class completed, or the
     system is unstable.
+
+    `float(e)` is the value, and `e < 5` compares the value with a number, whatever the interval:
+    `e.high < 5` takes it into account. Two estimates are not ordered, and `==` compares both
+    fields.
+
+    Sums, differences, products and quotients propagate the half-widths, to first order, of
+    estimates that are assumed to be independent. Estimates of one run, or of runs on the same jobs,
+    are not: `quickswap.difference` pairs them.
+
+    A format that ends in a type of numbers (`e`, `f`, `g`, `%`) applies to the value and to the
+    half-width, as in `f"{e:.3f}"`; any other applies to the text.
     """
+
+    __array_ufunc__: ClassVar[None] = None  # a NumPy number leaves arithmetic to the estimate
 
     value: float
     half_width: float
@@ -56,6 +71,69 @@ class Estimate(Struct, frozen=True, array_like=True, eq=False, gc=False):
 
     def __hash__(self) -> int:
         return hash(tuple(self._numbers()))
+
+    def __float__(self) -> float:
+        return self.value
+
+    def __lt__(self, other: float) -> bool:
+        return NotImplemented if (x := _comparable(other)) is None else self.value < x
+
+    def __le__(self, other: float) -> bool:
+        return NotImplemented if (x := _comparable(other)) is None else self.value <= x
+
+    def __gt__(self, other: float) -> bool:
+        return NotImplemented if (x := _comparable(other)) is None else self.value > x
+
+    def __ge__(self, other: float) -> bool:
+        return NotImplemented if (x := _comparable(other)) is None else self.value >= x
+
+    def __neg__(self) -> Estimate:
+        return Estimate(-self.value, self.half_width)
+
+    def __pos__(self) -> Estimate:
+        return self
+
+    def __abs__(self) -> Estimate:
+        return Estimate(abs(self.value), self.half_width)
+
+    def __add__(self, other: Estimate | float) -> Estimate:
+        if (b := _operand(other)) is None:
+            return NotImplemented
+        return Estimate(self.value + b.value, math.hypot(self.half_width, b.half_width))
+
+    def __sub__(self, other: Estimate | float) -> Estimate:
+        return NotImplemented if (b := _operand(other)) is None else self + -b
+
+    def __mul__(self, other: Estimate | float) -> Estimate:
+        if (b := _operand(other)) is None:
+            return NotImplemented
+        parts = _scaled(self.half_width, b.value), _scaled(b.half_width, self.value)
+        return Estimate(self.value * b.value, math.hypot(*parts))
+
+    def __truediv__(self, other: Estimate | float) -> Estimate:
+        if (b := _operand(other)) is None:
+            return NotImplemented
+        ratio = self.value / b.value
+        parts = self.half_width / b.value, _scaled(b.half_width, ratio) / b.value
+        return Estimate(ratio, math.hypot(*parts))
+
+    __radd__, __rmul__ = __add__, __mul__
+
+    def __rsub__(self, other: float) -> Estimate:
+        return -self + other
+
+    def __rtruediv__(self, other: float) -> Estimate:
+        return NotImplemented if (a := _operand(other)) is None else a / self
+
+    def __format__(self, spec: str) -> str:
+        if not spec.endswith(("e", "E", "f", "F", "g", "G", "%")):
+            return format(str(self), spec)
+        if not math.isfinite(self.value):
+            return str(self)
+        value = format(self.value, spec)
+        if math.isnan(self.half_width):
+            return f"{value} ± ?"
+        return f"{value} ± {self.half_width:{spec}}" if self.half_width else value
 
     @property
     def low(self) -> float:
@@ -74,9 +152,9 @@ class Estimate(Struct, frozen=True, array_like=True, eq=False, gc=False):
             return math.inf
         return abs(self.half_width / self.value)
 
-    def over(self, unit: float) -> Estimate:
-        """Return the estimate in another unit, which is `unit` of the present ones."""
-        return Estimate(self.value / unit, self.half_width / unit)
+    def contains(self, x: float) -> bool:
+        """Whether the interval contains a number; false where the interval is not known."""
+        return self.low <= x <= self.high
 
     def __str__(self) -> str:
         if math.isnan(self.value):
@@ -93,6 +171,23 @@ class Estimate(Struct, frozen=True, array_like=True, eq=False, gc=False):
         more = int(0 < abs(self.value) < 10 ** (1 - decimals))  # else one digit or none is left
         value = _number(self.value, decimals + more)
         return f"{value} ± {_number(self.half_width, decimals)}"
+
+
+def _comparable(other: object) -> float | None:
+    """Return a number with which an estimate is compared, or None for anything else."""
+    return None if isinstance(other, Estimate) else real(other)
+
+
+def _operand(other: object) -> Estimate | None:
+    """Return the other operand as an estimate, a number as an exact one."""
+    if isinstance(other, Estimate):
+        return other
+    return None if (number := real(other)) is None else Estimate(number, 0.0)
+
+
+def _scaled(half_width: float, factor: float) -> float:
+    """Return a half-width times a factor; an exact value stays exact, even if it is infinite."""
+    return half_width * factor if half_width else 0.0
 
 
 def _decimals(size: float) -> int:

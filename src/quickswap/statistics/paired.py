@@ -12,7 +12,7 @@ from enum import Enum
 
 from quickswap.statistics.estimates import Estimate
 
-__all__ = ["Outcome", "best_of", "independent_difference", "outcome_of"]
+__all__ = ["Outcome", "best_of", "outcome_of"]
 
 
 class Outcome(Enum):
@@ -22,12 +22,6 @@ class Outcome(Enum):
     WORSE = "significantly worse"
     ALIKE = "not significantly different"
     INCONCLUSIVE = "inconclusive: a run is too short"
-
-
-def independent_difference(first: Estimate, second: Estimate) -> Estimate:
-    """Return the difference of two independent estimates."""
-    half_width = math.hypot(first.half_width, second.half_width)
-    return Estimate(first.value - second.value, half_width)
 
 
 def outcome_of(

@@ -285,6 +285,22 @@ class Quantities:
         """Mean waiting time of all jobs, seconds."""
         return self.overall.waiting_time.mean
 
+    @property
+    def response_time(self) -> Summary:
+        """Response time of all jobs, seconds."""
+        return self.overall.response_time
+
+    def __getitem__(self, cls: str) -> ClassResult:
+        """Return the estimates for a class, or for all jobs together ("all").
+
+        Raises:
+            QuickswapError: an unknown name.
+        """
+        found = {each.name: each for each in (*self.classes, self.overall)}
+        if not isinstance(cls, str) or cls not in found:
+            unknown("class", cls, found, QuickswapError, argument="cls")
+        return found[cls]
+
     def quantities(self) -> Iterator[tuple[str, str, Estimate]]:
         """Yield class (or "all"), quantity and estimate, in the order of the tables."""
         for name in OVERALL:

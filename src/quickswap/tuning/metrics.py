@@ -25,7 +25,6 @@ from quickswap.statistics.control import estimated
 from quickswap.statistics.estimates import CONFIDENCE, Estimate, Floats
 from quickswap.statistics.paired import (
     Outcome,
-    independent_difference,
     outcome_of,
 )
 from quickswap.statistics.quantities import SHORT_NAMES
@@ -115,7 +114,7 @@ def gap(first: Known, second: Known, metric: str, confidence: float = CONFIDENCE
         if first.pairs_with(second):
             values = _values(first, metric) - _values(second, metric)
             return _of_batches(values, [first, second], confidence)
-    return independent_difference(*(measured(each, metric, confidence) for each in (first, second)))
+    return measured(first, metric, confidence) - measured(second, metric, confidence)
 
 
 def excess(first: Known, second: Known, metric: str, confidence: float = CONFIDENCE) -> Estimate:
@@ -129,7 +128,7 @@ def excess(first: Known, second: Known, metric: str, confidence: float = CONFIDE
         if first.pairs_with(second):
             quotient = _values(first, metric) / _values(second, metric) - 1
             return _of_batches(quotient, [first, second], confidence)
-    return Estimate(ratio - 1, math.hypot(a.half_width, ratio * b.half_width) / b.value)
+    return a / b - 1
 
 
 def _values(runs: Runs, metric: str) -> Floats:

@@ -325,7 +325,7 @@ def tables(found: Goodness) -> list[TextTable]:
             ("jobs", lambda each: f"{each.jobs:,}"),
             ("of jobs", lambda each: f"{100 * each.job_share:.4g}%"),
             ("of load", lambda each: f"{100 * each.load_share:.4g}%"),
-            ("jobs per hour", lambda each: str(each.rate.log.over(1 / HOUR))),
+            ("jobs per hour", lambda each: str(each.rate.log * HOUR)),
             ("model", lambda each: f"{HOUR * each.rate.model:.4g}"),
             ("dispersion", lambda each: str(each.dispersion)),
         ),
