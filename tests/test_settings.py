@@ -49,6 +49,8 @@ SIMULATION: dict[str, tuple[Any, Any]] = {
     "warmup": (0.5, 1.0),
     "slowdown_bound": (1.0, 0.0),
     "plain_estimates": (True, "yes"),
+    "confidence": (0.99, 1.0),
+    "percentiles": ("95", "0"),
     "trajectory": (10, -1),
     "max_in_system": (3, 0),
     "allow_unstable": (True, "yes"),

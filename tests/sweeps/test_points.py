@@ -22,6 +22,8 @@ CHANGES: dict[str, Any] = {
     "warmup": "mser5",
     "slowdown_bound": 1.0,
     "plain_estimates": True,
+    "confidence": 0.9,
+    "percentiles": "95",
     "trajectory": 5,
     "max_in_system": 500,
     "allow_unstable": True,

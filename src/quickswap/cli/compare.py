@@ -47,7 +47,7 @@ def compare(
     json: Output = None,
     parquet: File = None,
 ) -> None:
-    """Compare policies on a model; print a table with 95 % intervals, the best marked.
+    """Compare policies on a model; print a table with intervals, the best marked.
 
     Parameters
     ----------
@@ -117,7 +117,15 @@ def _points(
 
 def _print(comparison: Comparison) -> None:
     from quickswap._words import counted
-    from quickswap.cli.output import explain_unknown, extremes, mark, overview, print_table, where
+    from quickswap.cli.output import (
+        explain_unknown,
+        extremes,
+        half_width,
+        mark,
+        overview,
+        print_table,
+        where,
+    )
     from quickswap.statistics.quantities import value_of
 
     system = comparison.results[0].system
@@ -133,7 +141,7 @@ def _print(comparison: Comparison) -> None:
             rows.append([*where(each.system), label, mark(label, best), *values, status])
         rows.append([""] * len(columns))
     servers = counted(system.servers, "server")
-    print(f"response times on {servers}, seconds, ± is the 95 % half-width\n")
+    print(f"response times on {servers}, seconds, {half_width(comparison.results)}\n")
     print_table(columns, rows[:-1], text=4)
     print("\nbest: smallest weighted mean response time; tied: not significantly different")
     print("waste: weighted mean minus the lower bound on it")

@@ -15,10 +15,20 @@ from quickswap.errors import QuickswapError
 
 if TYPE_CHECKING:
     from quickswap.model.system import System
+    from quickswap.simulation.result import Result
     from quickswap.statistics.estimates import Estimate
 
 __all__ = [
-    *("emit", "explain_unknown", "extremes", "heading", "mark", "overview", "print_json"),
+    *(
+        "emit",
+        "explain_unknown",
+        "extremes",
+        "half_width",
+        "heading",
+        "mark",
+        "overview",
+        "print_json",
+    ),
     *("print_table", "say", "where", "writing_files"),
 ]
 
@@ -61,6 +71,12 @@ def explain_unknown(cells: Iterable[str]) -> None:
     """Print an explanation of intervals of unknown width if there are any."""
     if any("± ?" in cell for cell in cells):
         print("± ?: no reliable interval: the run is too short, or sizes are heavy-tailed")
+
+
+def half_width(results: Iterable[Result]) -> str:
+    """Return the meaning of the half-widths of results in words."""
+    levels = {f"{100 * each.inputs.confidence:.6g} %" for each in results}
+    return f"± is the {' or '.join(sorted(levels)) or '95 %'} half-width"
 
 
 def heading(model: str, system: System) -> str:

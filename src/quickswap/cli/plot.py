@@ -34,7 +34,7 @@ def plot(
     title: str | None = None,
     linear: bool = False,
 ) -> None:
-    """Draw the results of sweeps: a line for each policy, with 95 % intervals.
+    """Draw the results of sweeps: a line for each policy, with intervals.
 
     Parameters
     ----------

@@ -41,7 +41,7 @@ def simulate(
     csv: Quantities = None,
     trajectory: Output = None,
 ) -> None:
-    """Simulate one policy on a model; print means and percentiles with 95 % intervals.
+    """Simulate one policy on a model; print means and percentiles with intervals.
 
     Parameters
     ----------
@@ -73,7 +73,7 @@ def simulate(
 
 def _print(result: Result) -> None:
     from quickswap._words import counted, load_words
-    from quickswap.cli.output import explain_unknown, print_table
+    from quickswap.cli.output import explain_unknown, half_width, print_table
     from quickswap.statistics.quantities import OF_LOGS, OVERALL
 
     system = result.system
@@ -83,8 +83,9 @@ def _print(result: Result) -> None:
         f"{result.verdict.status}"
     )
     print(f"({result.verdict.reason})\n")
-    columns = ["class", "need", "jobs", "mean response", "P50", "P90", "P99", "P99.9", "mean wait"]
-    columns += ["P99 slowdown", "in system"]
+    columns = ["class", "need", "jobs", "mean response", "P50", "P90", "P99", "P99.9"]
+    columns += [f"P{level:.10g}" for level in result.inputs.more_percentiles]
+    columns += ["mean wait", "P99 slowdown", "in system"]
     rows = [_row(each) for each in (*result.classes, result.overall)]
     print_table(columns, rows)
     words = {name: each.label.removesuffix(" [s]") for name, each in OVERALL.items()}
@@ -115,7 +116,7 @@ def _print(result: Result) -> None:
     rate = result.events / result.seconds / 1e6
     jobs = counted(result.completed, "job", ",")
     print(f"\n{jobs} in {result.seconds:.2f} s ({rate:.3g} million events/s)")
-    print(f"{result.stop.explanation}; times in seconds, ± is the 95 % half-width")
+    print(f"{result.stop.explanation}; times in seconds, {half_width([result])}")
     explain_unknown(chain(lines, *rows))
 
 
@@ -123,6 +124,7 @@ def _row(each: ClassResult) -> list[str]:
     response, slowdown = each.response_time, each.slowdown
     estimates = (
         *(response.mean, response.p50, response.p90, response.p99, response.p999),
+        *response.percentiles.values(),
         *(each.waiting_time.mean, slowdown.p99, each.number_in_system),
     )
     return [each.name, str(each.need or ""), f"{each.jobs:,}", *map(str, estimates)]

@@ -221,12 +221,12 @@ def _print(found: Sweep, baseline: str | None, *, interrupted: bool) -> None:
         interrupted: whether Ctrl-C ended it.
     """
     from quickswap._words import counted
-    from quickswap.cli.output import explain_unknown, print_table
+    from quickswap.cli.output import explain_unknown, half_width, print_table
     from quickswap.simulation.result import Stop
 
     cells = found.cells
     models = len({cell.model for cell in cells}) > 1
-    print("response times, seconds, ± is the 95 % half-width\n")
+    print(f"response times, seconds, {half_width(found.outcomes.results)}\n")
     every = sum(len(cell.policies) + len(cell.failures) for cell in cells) <= MOST
     where = _where_columns(cells[0], models) if cells else []
     table = _long if every else _short

@@ -11,12 +11,12 @@ from __future__ import annotations
 import json
 import math
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import MISSING, dataclass, field, fields
 from functools import lru_cache
 from typing import Any, Self, TypedDict, Unpack
 
-from quickswap._check import between, factor, flag, real, whole
+from quickswap._check import between, factor, flag, items, real, whole
 from quickswap.engine._core import VERSION
 from quickswap.engine.compiled import is_compiled
 from quickswap.engine.custom import CustomPolicy
@@ -28,13 +28,17 @@ from quickswap.policies import Policy, parse, spell
 from quickswap.policies.custom import Custom, described
 
 __all__ = [
-    *("MOST_JOBS", "SETTINGS", "Inputs", "MeasureSettings", "PointSettings"),
+    *("MOST_JOBS", "PERCENTILES", "SETTINGS", "Inputs", "MeasureSettings", "PointSettings"),
     *("ReplayInputs", "ReplaySettings", "Settings", "SimulationSettings"),
     *("check_progress", "check_settings", "check_threads"),
 ]
 
 MOST_JOBS = 10**15
 """Jobs of a run: a year at thirty million a second."""
+PERCENTILES = (50.0, 90.0, 99.0, 99.9)
+"""Percentiles of every result."""
+MOST_PERCENTILES = 1000
+"""Further percentiles of a result."""
 SYSTEMS = 256
 """Systems kept as objects while many results of a store are read."""
 
@@ -111,6 +115,32 @@ def _setting(
     return field(default=default, metadata=meaning)
 
 
+def _confidence(value: object, argument: str) -> float:
+    level = real(value)
+    if level is None or not 0.5 <= level <= 0.999:
+        raise invalid(argument, value, "from 0.5 to 0.999, as in 0.99", QuickswapError)
+    return level
+
+
+def _percentiles(value: object, argument: str) -> str:
+    """Return percentiles as text, in order, without those that every result has."""
+    given = value.split(",") if isinstance(value, str) else items(value) or [value]
+    levels = [_level(each) for each in given if each != ""]
+    if None in levels or len(levels) > MOST_PERCENTILES:
+        allowed = f"up to {MOST_PERCENTILES} numbers above 0 and below 100, as in (95, 97.5)"
+        raise invalid(argument, value, allowed, QuickswapError)
+    distinct = {each for each in levels if each is not None} - set(PERCENTILES)
+    return ",".join(f"{each:.10g}" for each in sorted(distinct))
+
+
+def _level(given: object) -> float | None:
+    try:
+        level = float(given) if isinstance(given, str) else real(given)
+    except ValueError:
+        return None
+    return level if level is not None and 0 < level < 100 else None
+
+
 def _slowdown_bound() -> Any:
     """Return the field that simulations and replays have in common."""
     text = "Smaller sizes count as this value in the bounded slowdown, in seconds."
@@ -171,6 +201,13 @@ class Settings:
     plain_estimates: bool = _setting(
         False, flag, "Estimate without control variates, which makes intervals wider."
     )
+    confidence: float = _setting(0.95, _confidence, "Confidence level of the intervals.")
+    percentiles: str | Sequence[float] = _setting(
+        "",
+        _percentiles,
+        "Percentiles of all times and slowdowns besides P50, P90, P99 and P99.9, as in 95,97.5.",
+        unset="no others",
+    )
     trajectory: int = _setting(
         0,
         _whole(0, 1_000_000),
@@ -213,6 +250,7 @@ class Inputs(Settings):
     """Everything that determines a result; equal inputs give equal results, byte by byte.
 
     The defaults that depend on others are worked out: `jobs` is a number, and `engine` not "auto".
+    The `percentiles` are text, as in "95,97.5".
 
     Attributes:
         system: servers and classes.
@@ -222,6 +260,7 @@ class Inputs(Settings):
     """
 
     jobs: int = _setting(None, _whole(1), "")
+    percentiles: str = _setting("", _percentiles, "")
     system: System
     policy: Policy
     version: str = VERSION
@@ -236,6 +275,11 @@ class Inputs(Settings):
             ("spelling", spell(policy)),
         ):
             object.__setattr__(self, name, value)
+
+    @property
+    def more_percentiles(self) -> list[float]:
+        """The percentiles as numbers."""
+        return [float(each) for each in self.percentiles.split(",") if each]
 
     @classmethod
     def of(
@@ -319,6 +363,8 @@ class PointSettings(TypedDict, total=False):
     warmup: float | str
     slowdown_bound: float
     plain_estimates: bool
+    confidence: float
+    percentiles: str | Sequence[float]
     trajectory: int
     max_in_system: int
     allow_unstable: bool

@@ -49,7 +49,7 @@ def plot_store(
     title: str | None = None,
     linear: bool = False,
 ) -> Figure:
-    """Draw the results in stores: a line for each policy, with 95 % intervals.
+    """Draw the results in stores: a line for each policy, with intervals.
 
     The estimates of several seeds are averaged. A mark without a bar has an unknown interval. A
     hollow mark is a run that is too short, a ringed one did not reach its precision, and a cross at

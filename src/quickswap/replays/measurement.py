@@ -167,7 +167,7 @@ def _summaries(cell: Ints, table: MomentTable, values: Floats, metric: int) -> l
     out = []
     for g, levels in enumerate(exact):
         jobs = sums[0, g, 0]
-        percentiles = [
+        percentiles: list[Any] = [
             _percentile(Estimate(float(v), float(w)), level, jobs)
             for v, w, level in zip(levels, widths[g], QUANTILES, strict=True)
         ]

@@ -213,8 +213,9 @@ def difference(
     of the two results suggest, the more so the more alike the policies are.
 
     Args:
-        first, second: of the same system, seed, engine, jobs, replications and warm-up share, and
-            not read from a file of JSON (their batches are needed, which a `Store` keeps).
+        first, second: of the same system, seed, engine, jobs, replications, warm-up share and
+            confidence, and not read from a file of JSON (their batches are needed, which a `Store`
+            keeps).
         quantity: "mean_response_time", "weighted_mean_response_time" or "jain_index".
         cls: name of the class whose mean response time is meant; default: all jobs.
 
@@ -229,11 +230,12 @@ def difference(
         return Estimate(math.nan, math.nan)
     if a.shape != b.shape or not _alike(first, second):
         allowed = (
-            "they need the same system, seed, engine, jobs, replications and warm-up, and both "
-            "must have run to the end"
+            "they need the same system, seed, engine, jobs, replications, warm-up and confidence, "
+            "and both must have run to the end"
         )
         raise QuickswapError(f"these results cannot be paired: {allowed}.", allowed=allowed)
-    (gap,) = estimated(a - b, [first._controls, second._controls], first._split)
+    controls = [first._controls, second._controls]
+    (gap,) = estimated(a - b, controls, first._split, first.inputs.confidence)
     return Estimate(gap.value, math.nan) if heavy(first.system) else gap
 
 
@@ -255,7 +257,16 @@ def values_of_batches(result: Result, quantity: str, cls: str | None = None) -> 
 
 
 def _alike(first: Result, second: Result) -> bool:
-    names = ("system", "engine", "jobs", "precision", "seed", "replications", "warmup")
+    names = (
+        "system",
+        "engine",
+        "jobs",
+        "precision",
+        "seed",
+        "replications",
+        "warmup",
+        "confidence",
+    )
     same = all(getattr(first.inputs, name) == getattr(second.inputs, name) for name in names)
     as_long = first.completed == second.completed
     if {first.stop, second.stop} <= {Stop.COMPLETED, Stop.PRECISE, Stop.BUDGET}:

@@ -82,7 +82,7 @@ class Trajectory:
 
 @dataclass(frozen=True)
 class Result(ModelQuantities):
-    """The result of a simulation. Estimates have 95 % intervals.
+    """The result of a simulation. Estimates have intervals of the confidence of the inputs.
 
     Attributes:
         inputs: all that determines it.

@@ -61,7 +61,7 @@ def simulate(
     progress: Callable[[int, int], object] | None = None,
     **settings: Unpack[SimulationSettings],
 ) -> Result:
-    """Simulate a system, empty at first, under a policy; return estimates with 95 % intervals.
+    """Simulate a system, empty at first, under a policy; return estimates with intervals.
 
     Args:
         system: servers and classes, or the name of a preset or model file.
@@ -272,11 +272,23 @@ class _Session:
                 for cls in range(len(self.system.needs))
             ]
         values = np.concatenate(means, axis=1)
-        found = estimated(values, [totals.controls()], totals.split, reciprocal=True)
+        found = estimated(
+            values,
+            [totals.controls()],
+            totals.split,
+            self.inputs.confidence,
+            reciprocal=True,
+        )
         return all(each.relative <= (self.inputs.precision or 0) for each in found)
 
     def _result(self, core: Simulation, stop: Stop, verdict: Verdict, evidence: Evidence) -> Result:
-        measured = measure(self.system, evidence, verdict.status)
+        measured = measure(
+            self.system,
+            evidence,
+            verdict.status,
+            confidence=self.inputs.confidence,
+            percentiles=self.inputs.more_percentiles,
+        )
         step, points = core.trajectory()
         completed, events = core.totals()
         result = Result(

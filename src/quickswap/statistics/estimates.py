@@ -27,6 +27,7 @@ from quickswap._check import real
 from quickswap.engine import _core
 from quickswap.engine._core import BLOCK_COLUMNS, Simulation
 from quickswap.engine.columns import Columns
+from quickswap.engine.settings import PERCENTILES
 
 __all__ = ["QUANTILES", "Batches", "Estimate", "Split", "estimates", "half_widths", "jackknife"]
 
@@ -35,7 +36,8 @@ Floats = NDArray[np.float64]
 CONFIDENCE = 0.95
 BATCHES = 16
 """Batches aimed at over all replications: enough for Student's t, few enough to be long."""
-QUANTILES = (0.5, 0.9, 0.99, 0.999)
+QUANTILES = tuple(round(each / 100, 12) for each in PERCENTILES)
+"""Levels of the percentiles of every result."""
 
 
 class Estimate(Struct, frozen=True, array_like=True, eq=False, gc=False):
@@ -379,14 +381,14 @@ class Batches:
         """The sum of all batches, then sums with one left out: 1 + batches rows."""
         return Columns(self.spread.rows[: 1 + len(self.split.parts)], self.classes)
 
-    def quantiles(self) -> tuple[Floats, Floats, list[int]]:
-        """Return QUANTILES of METRICS, and how far off each may be inside its bucket.
+    def quantiles(self, levels: Sequence[float]) -> tuple[Floats, Floats, list[int]]:
+        """Return quantiles of METRICS, and how far off each may be inside its bucket.
 
         Percentiles use whole segments of blocks so that they have batches of their own.
 
         Returns:
-            Quantiles (1 + batches, classes + 1, METRICS, QUANTILES), the last class being all of
-            them together; distances (classes + 1, METRICS, QUANTILES); batches of each replication.
+            Quantiles (1 + batches, classes + 1, METRICS, levels), the last class being all of them
+            together; distances (classes + 1, METRICS, levels); batches of each replication.
         """
         blocks, segments = self.core.segments()
         edges: list[list[int]] = [[] for _ in segments]
@@ -395,7 +397,7 @@ class Batches:
             first = min(-(-run.cut // blocks), count - 1)  # the last one is kept in any case
             edges[run.number] = pieces(first, count, round(BATCHES / len(self.runs)))
         sizes = [len(edges[run.number]) - 1 for run in self.runs]
-        return *self.core.quantiles(edges, QUANTILES), sizes
+        return *self.core.quantiles(edges, levels), sizes
 
 
 def pieces(first: int, end: int, parts: int) -> list[int]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import accumulate, chain, islice, pairwise
 from typing import Any
 
@@ -14,12 +14,13 @@ from quickswap.engine.columns import METRICS
 from quickswap.model.system import System
 from quickswap.model.variability import bursty, heavy
 from quickswap.statistics.control import controlled
-from quickswap.statistics.estimates import QUANTILES, Floats, estimates, half_widths
+from quickswap.statistics.estimates import CONFIDENCE, QUANTILES, Floats, estimates, half_widths
 from quickswap.statistics.quantities import (
     OF_LOGS,
     OVERALL,
     PHASES,
     RATES,
+    STATISTICS,
     ClassResult,
     PhaseResult,
     Responses,
@@ -30,7 +31,7 @@ from quickswap.statistics.verdict import CUBES, Evidence, Status
 __all__ = ["measure"]
 
 ENOUGH = 30
-"""Jobs that must lie above a percentile for its interval to be trusted."""
+"""Jobs that must lie on each side of a percentile for its interval to be trusted."""
 NEAR_ONE = np.array([each.near_one for each in OVERALL.values()])
 OF_RESPONSES = np.array(
     [each.of_responses is not None or each.name not in OF_LOGS for each in OVERALL.values()]
@@ -50,6 +51,8 @@ def measure(
     evidence: Evidence,
     status: Status,
     rarest: float | None = None,
+    confidence: float = CONFIDENCE,
+    percentiles: Sequence[float] = (),
 ) -> dict[str, Any]:
     """Return the measured fields of a `Result`.
 
@@ -61,6 +64,8 @@ def measure(
         status: a run that is too short has no intervals, except for values that are exact.
         rarest: probability of the farthest tail whose percentile has an interval; default: that
             whose percentile has an interval.
+        confidence: of the intervals.
+        percentiles: that are estimated besides `QUANTILES`.
     """
     sums, sizes = evidence.batches.spread, evidence.batches.sizes
     control = evidence.totals.controls() if status is Status.STABLE else None
@@ -97,7 +102,7 @@ def measure(
     rows = plain.copy()
     rows[:, columns] = controlled(table[:, columns], control, evidence.batches.split)
     flags = np.concatenate([each.ravel() for each in reciprocal])
-    half = half_widths(rows, sizes, reciprocal=flags)
+    half = half_widths(rows, sizes, confidence, reciprocal=flags)
     ends = [0, *accumulate(math.prod(shape) for shape in shapes)]
 
     def unpacked(row: Floats) -> list[Floats]:
@@ -110,25 +115,29 @@ def measure(
     if control is not None:
         both = [ends[1] - len(METRICS), ends[3]]  # of all jobs, and the weighted one
         with np.errstate(invalid="ignore", divide="ignore"):
-            wider = half_widths(plain[:, both], sizes, reciprocal=True) / half[both]
+            wider = half_widths(plain[:, both], sizes, confidence, reciprocal=True)
+            wider /= half[both]
         gains = dict(zip(GAINS, np.square(wider).tolist(), strict=True))
     mean, std, rate, overall, phase, phase_std = unpacked(rows[0])
     halves = unpacked(half)
     mean_half, std_half, rate_half, overall_half, phase_half, phase_std_half = halves
-    percentiles, off, batches = evidence.batches.quantiles()
-    widths = half_widths(percentiles.reshape(len(percentiles), -1), batches, reciprocal=True)
+    levels = np.array([*QUANTILES, *(each / 100 for each in percentiles)])
+    quantiles, off, batches = evidence.batches.quantiles(levels.tolist())
+    table = quantiles.reshape(len(quantiles), -1)
+    widths = half_widths(table, batches, confidence, reciprocal=True)
     widths = widths.reshape(off.shape) + off
 
     rarest = evidence.rarest_tail if rarest is None else rarest
     jobs = completions[0]
     counts = counts[0]
-    above = (jobs[:, None] * (1 - np.array(QUANTILES)))[:, None, :]
-    seen = (above >= ENOUGH) & (1 - np.array(QUANTILES) >= rarest)
+    tails = np.minimum(levels, 1 - levels)
+    beyond = (jobs[:, None] * tails)[:, None, :]
+    seen = (beyond >= ENOUGH) & (1 - levels >= rarest)
     values = np.concatenate(
         [
             mean[..., None],
             std[..., None],
-            np.where(above < 1, math.nan, percentiles[0]),
+            np.where(beyond < 1, math.nan, quantiles[0]),
         ],
         axis=2,
     )
@@ -166,11 +175,15 @@ def measure(
         for array in (halved, overall_half, *halves):
             array[array != 0] = math.nan
 
-    cells = iter(estimates(values.ravel(), halved.ravel()))
+    cells: Iterator[Any] = iter(estimates(values.ravel(), halved.ravel()))
     averages = iter(estimates(rate.ravel(), rate_half.ravel()))
     classes = []
     for name, need, count in zip((*system.names, "all"), (*system.needs, 0), jobs, strict=True):
-        summaries = (Summary(*islice(cells, values.shape[2])) for _ in METRICS)
+        fields = (
+            [*islice(cells, len(STATISTICS)), dict(zip(percentiles, cells, strict=False))]
+            for _ in METRICS
+        )
+        summaries = (Summary(*each) for each in fields)
         estimated: Iterator[Any] = chain(summaries, islice(averages, len(RATES)))
         classes.append(ClassResult(name, need, round(float(count)), *estimated))
     phases = map(

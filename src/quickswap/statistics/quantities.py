@@ -14,7 +14,8 @@ import numpy as np
 from msgspec import Struct
 from numpy.typing import NDArray
 
-from quickswap.errors import QuickswapError, unknown
+from quickswap.engine.settings import PERCENTILES
+from quickswap.errors import QuickswapError, invalid, unknown
 from quickswap.model.system import System
 from quickswap.statistics.estimates import Estimate, Floats
 
@@ -149,8 +150,12 @@ class Quantity:
         return self.of_areas(areas)
 
 
-class Summary(Struct, frozen=True, forbid_unknown_fields=True):
-    """Mean, standard deviation and percentiles of a quantity of a job."""
+class Summary(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
+    """Mean, standard deviation and percentiles of a quantity of a job.
+
+    `percentiles` contains those requested besides P50, P90, P99 and P99.9, as in
+    `percentiles[97.5]`.
+    """
 
     mean: Estimate
     std: Estimate
@@ -158,6 +163,52 @@ class Summary(Struct, frozen=True, forbid_unknown_fields=True):
     p90: Estimate
     p99: Estimate
     p999: Estimate
+    percentiles: dict[float, Estimate] = {}
+
+    def statistics(self) -> Iterator[tuple[str, Estimate]]:
+        """Yield name and estimate of each statistic: mean, std, p50, ..., p97.5."""
+        for name in STATISTICS:
+            yield name, getattr(self, name)
+        for level, estimate in self.percentiles.items():
+            yield f"p{level:.10g}", estimate
+
+    def percentile(self, level: float) -> Estimate:
+        """Return the percentile at a level between 0 and 100.
+
+        Raises:
+            QuickswapError: it is not estimated.
+        """
+        found = self._by_level()
+        if level not in found:
+            raise invalid(
+                "percentile",
+                level,
+                ", ".join(f"{each:.10g}" for each in found),
+                QuickswapError,
+                advice=f"for others give {{percentiles:}}({level},) to the simulation",
+            )
+        return found[level]
+
+    def cdf(self) -> polars.DataFrame:
+        """Return the distribution function at the percentiles estimated, as a polars frame.
+
+        Columns: value, probability (that the quantity is at most this value), half_width (of the
+        value). `percentiles=range(1, 100)` in the simulation makes it fine.
+        """
+        import polars as pl
+
+        rows = [(e.value, level / 100, e.half_width) for level, e in self._by_level().items()]
+        schema = dict.fromkeys(("value", "probability", "half_width"), pl.Float64)
+        return pl.DataFrame(rows, schema, orient="row")
+
+    def _by_level(self) -> dict[float, Estimate]:
+        """Return the percentiles by level, in ascending order."""
+        usual = zip(PERCENTILES, (self.p50, self.p90, self.p99, self.p999), strict=True)
+        return dict(sorted({**dict(usual), **self.percentiles}.items()))
+
+
+STATISTICS = Summary.__struct_fields__[:-1]
+"""Statistics of every summary."""
 
 
 class ClassResult(Struct, frozen=True, forbid_unknown_fields=True):
@@ -221,7 +272,7 @@ def _waste(reason: int, words: str) -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class Quantities:
-    """Estimates of a simulation or a replay. Estimates have 95 % intervals.
+    """Estimates of a simulation or a replay, with intervals.
 
     The metadata of a field define a quantity of the whole system: see `Quantity`.
 
@@ -309,8 +360,8 @@ class Quantities:
         for each in (self.overall, *self.classes):
             for metric in SUMMARIES:
                 summary = getattr(each, metric)
-                for statistic in Summary.__struct_fields__:
-                    yield each.name, f"{statistic}_{metric}", getattr(summary, statistic)
+                for statistic, estimate in summary.statistics():
+                    yield each.name, f"{statistic}_{metric}", estimate
             for name in RATES:
                 yield each.name, name, getattr(each, name)
 
