@@ -129,6 +129,10 @@ class PolicyError(QuickswapError):
     """An unknown policy, a parameter out of range, or a policy that cannot serve the system."""
 
 
+class NoClassError(QuickswapError, LookupError):
+    """A name in brackets that is not a class of a result."""
+
+
 class LogError(QuickswapError):
     """A log that cannot be read or contains no jobs; the message contains the file and the line."""
 

@@ -120,7 +120,7 @@ class TestCommand:
     def test_many_points_have_a_line_for_each_cell(
         self, grid: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr("quickswap.cli.sweep.MOST", 3)
+        monkeypatch.setattr("quickswap.display.sweeps.MOST", 3)
         options = ("--loads", ".4,.6,1.2", "--against", "static-quickswap:threshold=2")
         code, out, _ = run(capsys, "sweep", str(grid), *options)
         assert code == 0

@@ -16,7 +16,8 @@ import quickswap as qs
 from cli_helpers import run, struck
 from quickswap import tuning
 from quickswap._words import load_words
-from quickswap.cli.tune import _progress_words, _short
+from quickswap.cli.tune import _progress_words
+from quickswap.display.tuning import _short
 from quickswap.tuning import TuningProgress
 
 FEW = ("--policies", "msf adaptive-quickswap; static-quickswap:threshold=[0,15]", "--jobs", "4e5")

@@ -127,5 +127,6 @@ def test_a_class_of_a_result_by_its_name() -> None:
     for wrong in ("lite", 0, None):
         with pytest.raises(qs.QuickswapError, match="unknown class") as error:
             result[wrong]  # type: ignore[index]  # a mistake of the user
+        assert isinstance(error.value, LookupError)
         assert error.value.argument == "cls"
         assert first.name in error.value.allowed

@@ -167,7 +167,7 @@ class TestInterrupted:
 
         three_seeds(tmp_path / "s.db")
         monkeypatch.setattr("quickswap.cli.sweep.bar", struck)
-        monkeypatch.setattr("quickswap.cli.sweep.MOST", most)
+        monkeypatch.setattr("quickswap.display.sweeps.MOST", most)
         words = ["--policies", "msf first-fit lsf", "--seeds", "1,2,3"]
         words += ["--store", str(tmp_path / "s.db"), "--against", "msf"]
         code, out, _ = run(capsys, "sweep", str(grid), *words)

@@ -10,7 +10,8 @@ import pytest
 from scipy.stats import t as student
 
 import quickswap as qs
-from quickswap.cli.tune import _print
+from quickswap.cli.output import print_page
+from quickswap.display.tuning import tuning_page
 from quickswap.sweeps import Failure, run_points
 from quickswap.tuning.candidates import between, default_policies, distinct, key_of
 from quickswap.tuning.checking import _rival, tuning_of
@@ -258,7 +259,7 @@ def test_fresh_jobs_decide_what_the_race_did_not(
     assert [each.standing for each in after.rows] == [Standing.BEST, standing]
     assert after.rows[1].fresh
     assert after.rows[1].above == before.rows[1].above
-    _print("four-class:rate=4", after)
+    print_page(tuning_page(after, "four-class:rate=4"))
     out = capsys.readouterr().out
     assert f"\n{after.next} is {standing} on the fresh jobs" in out
     assert (", not significantly different\n" in out) == (standing is Standing.ALIKE)

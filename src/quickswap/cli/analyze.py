@@ -200,7 +200,8 @@ def _thresholds(scans: Sequence[Thresholds], level: int) -> dict[str, Any]:
 
 
 def _print(model: str, system: System, data: dict[str, Any]) -> None:
-    from quickswap.cli.output import heading, print_table
+    from quickswap.cli.output import print_table
+    from quickswap.display.systems import heading
     from quickswap.theory.conditions import markovian
 
     print(f"{heading(model, system)}, capacity {data['capacity']:.6g}\n")

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from functools import partial
-from itertools import chain
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from quickswap.cli.options import (
     Debug,
@@ -21,9 +19,6 @@ from quickswap.cli.options import (
     chosen,
 )
 from quickswap.cli.running import progress, until_interrupted
-
-if TYPE_CHECKING:
-    from quickswap.simulation.comparison import Comparison
 
 __all__ = ["compare"]
 
@@ -65,7 +60,8 @@ def compare(
     parquet
         Write all quantities to this file.
     """
-    from quickswap.cli.output import emit, writing_files
+    from quickswap.cli.output import emit, print_page, writing_files
+    from quickswap.display.simulations import comparison_page
     from quickswap.files import write_with
     from quickswap.plotting import check_format, plot_comparison
     from quickswap.simulation.comparison import DEFAULT_POLICIES
@@ -91,7 +87,8 @@ def compare(
         if plot is not None:
             attempt(lambda: plot_comparison(comparison, plot))
         if "-" not in {str(csv), str(json)}:
-            _print(comparison)  # after the files, which must be written even if printing fails
+            # after the files, which must be written even if printing fails
+            print_page(comparison_page(comparison))
             if interruption is not None:
                 print("interrupted: the last row is incomplete")
 
@@ -113,38 +110,3 @@ def _points(
     if loads is rates is None and not single and not named & {"load", "rate"}:
         loads = LOADS
     return {"loads": loads, "rates": rates}
-
-
-def _print(comparison: Comparison) -> None:
-    from quickswap._words import counted
-    from quickswap.cli.output import (
-        explain_unknown,
-        extremes,
-        half_width,
-        mark,
-        overview,
-        print_table,
-        where,
-    )
-    from quickswap.statistics.quantities import value_of
-
-    system = comparison.results[0].system
-    light, heavy = (system.names[cls] for cls in extremes(system))
-    columns = ["load", "rate", "policy", "", "weighted mean", "waste", "mean"]
-    columns += [f"{light} (lightest)", f"{heavy} (heaviest)", "Jain", "utilisation", "verdict"]
-    rows = []
-    for point, results in enumerate(comparison.points):
-        best = comparison.best(point)
-        for each in results:
-            label, values = each.policy_label, overview(system, partial(value_of, each))
-            status = each.verdict.status
-            rows.append([*where(each.system), label, mark(label, best), *values, status])
-        rows.append([""] * len(columns))
-    servers = counted(system.servers, "server")
-    print(f"response times on {servers}, seconds, {half_width(comparison.results)}\n")
-    print_table(columns, rows[:-1], text=4)
-    print("\nbest: smallest weighted mean response time; tied: not significantly different")
-    print("waste: weighted mean minus the lower bound on it")
-    explain_unknown(chain(*rows))
-    jobs = counted(sum(each.completed for each in comparison.results), "job", ",")
-    print(f"{jobs} in {comparison.seconds:.1f} s")

@@ -2,35 +2,16 @@
 
 from __future__ import annotations
 
-import math
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-from quickswap._words import counted, load_words
+from quickswap._tables import Page, is_number
 from quickswap.cli.streams import as_written
 from quickswap.errors import QuickswapError
 
-if TYPE_CHECKING:
-    from quickswap.model.system import System
-    from quickswap.simulation.result import Result
-    from quickswap.statistics.estimates import Estimate
-
-__all__ = [
-    *(
-        "emit",
-        "explain_unknown",
-        "extremes",
-        "half_width",
-        "heading",
-        "mark",
-        "overview",
-        "print_json",
-    ),
-    *("print_table", "say", "where", "writing_files"),
-]
+__all__ = ["emit", "print_json", "print_page", "print_table", "say", "writing_files"]
 
 PIPE_WIDTH = 1000
 """Columns of a table that does not go to a terminal: wide enough that nothing wraps."""
@@ -62,64 +43,20 @@ def print_table(columns: Sequence[str], rows: Iterable[Sequence[str]], text: int
         _print(columns, table, text, range(len(columns)), None)
 
 
+def print_page(page: Page) -> None:
+    """Print the lines and tables of a page."""
+    for part in page:
+        if isinstance(part, str):
+            print(part)
+            continue
+        if part.title:
+            print(part.title)
+        print_table(part.columns, part.rows, part.text)
+
+
 def say(kind: str, text: str) -> None:
     """Print a sentence on standard error."""
     print(f"quickswap: {kind}: {text}", file=sys.stderr, flush=True)
-
-
-def explain_unknown(cells: Iterable[str]) -> None:
-    """Print an explanation of intervals of unknown width if there are any."""
-    if any("± ?" in cell for cell in cells):
-        print("± ?: no reliable interval: the run is too short, or sizes are heavy-tailed")
-
-
-def half_width(results: Iterable[Result]) -> str:
-    """Return the meaning of the half-widths of results in words."""
-    levels = {f"{100 * each.inputs.confidence:.6g} %" for each in results}
-    return f"± is the {' or '.join(sorted(levels)) or '95 %'} half-width"
-
-
-def heading(model: str, system: System) -> str:
-    """Return a model in words: its servers, classes, rate and load."""
-    return (
-        f"{model}: {counted(system.servers, 'server')}, {counted(len(system.classes), 'class')}, "
-        f"{counted(system.arrival_rate, 'arrival', '.6g')} per second, "
-        f"load {load_words(system.load)}"
-    )
-
-
-def where(system: System) -> list[str]:
-    """Return the cells of the columns "load" and "rate"."""
-    return [load_words(system.load), f"{system.arrival_rate:.4g}"]
-
-
-def mark(label: str, best: tuple[str, ...]) -> str:
-    """Return "best", "tied" or "" for a policy."""
-    if label not in best:
-        return ""
-    return "best" if label == best[0] else "tied"
-
-
-def extremes(system: System) -> tuple[int, int]:
-    """Return the positions of the classes with the smallest and the largest need."""
-    needs = system.needs
-    return needs.index(min(needs)), needs.index(max(needs))
-
-
-def overview(system: System, estimate: Callable[[str, int | None], Estimate | None]) -> list[str]:
-    """Return the cells of a policy: its means and their waste, those of two classes, and shares.
-
-    The two classes are the lightest and the heaviest one.
-    """
-    light, heavy = extremes(system)
-    estimates = (
-        estimate("weighted_mean_response_time", None),
-        estimate("waste", None),
-        *(estimate("mean_response_time", cls) for cls in (None, light, heavy)),
-        estimate("jain_index", None),
-        estimate("utilisation", None),
-    )
-    return ["-" if each is None or math.isnan(each.value) else str(each) for each in estimates]
 
 
 def _print(
@@ -135,7 +72,7 @@ def _print(
 
     table = Table(box=None, pad_edge=False, padding=(0, GAP, 0, 0), header_style="bold")
     for index, position in enumerate(part):
-        words = position < text or not all(_numeric(row[position]) for row in rows)
+        words = position < text or not all(is_number(row[position]) for row in rows)
         table.add_column(
             columns[position],
             justify="left" if words else "right",
@@ -204,14 +141,6 @@ def _print_file(text: str) -> None:
         return
     sys.stdout.flush()
     buffer.write(text.encode("utf-8", "backslashreplace"))
-
-
-def _numeric(text: str) -> bool:
-    try:
-        float(text.rstrip("%"))
-    except ValueError:
-        return not text
-    return True
 
 
 @contextmanager

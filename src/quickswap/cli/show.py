@@ -98,33 +98,10 @@ def _policies(system: System) -> list[Policy]:
 
 
 def _print(model: str, system: System, data: dict[str, Any]) -> None:
-    from quickswap._words import counted, load_words
-    from quickswap.cli.output import print_table
+    from quickswap.cli.output import print_page, print_table
+    from quickswap.display.systems import system_page
 
-    servers, classes = counted(system.servers, "server"), counted(len(system.classes), "class")
-    print(f"{model}: {servers}, {classes}\n")
-    columns = ["class", "need", "rate", "size", "mean size", "scv", "jobs", "load"]
-    rows = [
-        [
-            each["name"],
-            str(each["need"]),
-            f"{each['arrival_rate']:.6g}",
-            each["size"],
-            f"{each['mean_size']:.6g}",
-            f"{each['scv']:.4g}",
-            f"{100 * each['job_share']:.4g}%",
-            f"{100 * each['load_share']:.4g}%",
-        ]
-        for each in data["classes"]
-    ]
-    print_table(
-        columns, [*rows, ["all", "", f"{data['arrival_rate']:.6g}", "", "", "", "100%", "100%"]]
-    )
-    load = load_words(data["load"], 6)
-    print(f"\nload      {load}   share of the servers that the jobs occupy")
-    print(
-        f"capacity  {data['capacity']:.6g}   arrivals per second; some policy is stable below it\n"
-    )
+    print_page([*system_page(system, model), ""])
     columns = [
         "policy",
         "stable below",

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
-from functools import partial
-from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -32,14 +29,9 @@ from quickswap.errors import invalid
 if TYPE_CHECKING:
     from polars import DataFrame
 
-    from quickswap.sweeps.cells import Cell
     from quickswap.sweeps.grid import Grid, GridPoint
-    from quickswap.sweeps.run import Sweep
 
 __all__ = ["sweep"]
-
-MOST = 200
-"""Lines of a table of all policies; beyond it, there is one line per cell."""
 
 
 @Parameter(name="*", group=GRID)
@@ -116,7 +108,8 @@ def sweep(
         Write all quantities of the grid's points to this file; without a grid, as --csv.
     """
     from quickswap._words import counted
-    from quickswap.cli.output import emit, writing_files
+    from quickswap.cli.output import emit, print_page, writing_files
+    from quickswap.display.sweeps import sweep_page
     from quickswap.errors import QuickswapError
     from quickswap.files import write_with
     from quickswap.sweeps.database import check_store
@@ -177,7 +170,9 @@ def sweep(
         with writing_files(interruption) as attempt:
             attempt(lambda: write(lambda: frame_of(found.outcomes.results)))
             if str(csv) != "-":
-                _print(found, baseline, interrupted=interruption is not None)
+                print_page(sweep_page(found, baseline, option))
+                if interruption is not None:
+                    print("interrupted: with --store, repeat the command to continue")
 
 
 def _planned(
@@ -210,128 +205,3 @@ def _planned(
             raise
         prefix = f"{file}: " if error.argument and not error.prefix else ""
         raise QuickswapError(f"{prefix}{error}") from None
-
-
-def _print(found: Sweep, baseline: str | None, *, interrupted: bool) -> None:
-    """Print all policies of each cell, or in a long table the best.
-
-    Args:
-        found: the sweep.
-        baseline: label of the policy with which the others are compared.
-        interrupted: whether Ctrl-C ended it.
-    """
-    from quickswap._words import counted
-    from quickswap.cli.output import explain_unknown, half_width, print_table
-    from quickswap.simulation.result import Stop
-
-    cells = found.cells
-    models = len({cell.model for cell in cells}) > 1
-    print(f"response times, seconds, {half_width(found.outcomes.results)}\n")
-    every = sum(len(cell.policies) + len(cell.failures) for cell in cells) <= MOST
-    where = _where_columns(cells[0], models) if cells else []
-    table = _long if every else _short
-    columns, rows = table(cells, models, baseline)
-    columns = [*where, *columns]
-    if baseline is not None:
-        columns += [f"difference from {baseline}", f"compared with {baseline}"]
-    print_table(columns, rows, text=len(where) + 2 if cells else 1)
-    print("\nbest: smallest weighted mean response time; tied: not significantly different")
-    explain_unknown(chain(*rows))
-    points, ran, failed = len(found.grid_points), found.outcomes.ran, found.outcomes.failures
-    wide = sum(each.stop is Stop.BUDGET for each in found.outcomes.results)
-    if wide:
-        print(
-            f"wide: {counted(wide, 'point', ',')} of {points:,} used all jobs "
-            "allowed before the precision was reached; allow more with --budget or --jobs"
-        )
-    reasons = Counter(
-        (each.model, failure.calling(option))
-        for each in found.grid_points
-        if (failure := failed.get(each.point.key)) and not failure.not_run
-    )
-    for (model, message), number in reasons.items():
-        prefix = f"{model}: " if models else ""
-        print(f"{counted(number, 'point')} without a result: {prefix}{message}")
-    others = ", the others were in the store" if ran < points and not interrupted else ""
-    print(f"{ran:,} of {counted(points, 'point', ',')} run now{others}")
-    if waiting := sum(each.not_run for each in failed.values()):
-        print(
-            f"not run: {counted(waiting, 'point', ',')}; without one of the policies none is best"
-        )
-    if interrupted:
-        print("interrupted: with --store, repeat the command to continue")
-
-
-def _where_columns(cell: Cell, models: bool) -> list[str]:
-    precise = any(each.inputs.precision is not None for each in chain(*cell.results.values()))
-    settings = ("jobs at most" if precise and each == "jobs" else each for each in cell.settings)
-    return [*(["model"] if models else []), "load", "rate", *settings]
-
-
-def _where(cell: Cell, models: bool) -> list[str]:
-    from quickswap.cli.output import where
-
-    model = [cell.model] if models else []
-    return [*model, *where(cell.system), *map(str, cell.settings.values())]
-
-
-def _long(
-    cells: Sequence[Cell], models: bool, baseline: str | None
-) -> tuple[list[str], list[list[str]]]:
-    """Return columns and rows of a table with a line for each policy of each cell."""
-    from quickswap._words import counted
-    from quickswap.cli.output import mark
-
-    columns = ["policy", "", "weighted mean", "waste", "mean", "lightest", "heaviest"]
-    columns += ["Jain", "utilisation", "verdict"]
-    rows: list[list[str]] = []
-    for cell in cells:
-        best = cell.best()
-        for policy in (*cell.policies, *cell.failures):
-            verdict = cell.verdict(policy) + ("" if cell.reached(policy) else ", wide")
-            ran, waiting = len(cell.results.get(policy, ())), cell.not_run.get(policy, 0)
-            if ran and waiting:
-                verdict += f", {ran} of {counted(ran + waiting, 'seed')}"
-            row = [*_where(cell, models), policy, mark(policy, best), *_values(cell, policy)]
-            rows.append([*row, verdict, *_against(cell, policy, baseline)])
-        rows.append([""] * len(rows[-1]))
-    return columns, rows[:-1]
-
-
-def _values(cell: Cell, policy: str) -> list[str]:
-    from quickswap.cli.output import overview
-
-    if policy in cell.failures:
-        return ["-"] * 7
-    return overview(cell.system, partial(cell.estimate, policy))
-
-
-def _against(cell: Cell, policy: str, baseline: str | None) -> list[str]:
-    """Return the difference of the weighted means from a baseline, and the outcome."""
-    if baseline is None:
-        return []
-    if policy == baseline:
-        return ["", ""]
-    both = {policy, baseline}
-    if not both <= cell.results.keys() | cell.failures.keys():
-        return ["-", "-"]
-    difference = str(cell.difference(policy, baseline)) if both <= cell.results.keys() else "-"
-    return [difference, cell.outcome(policy, baseline).value]
-
-
-def _short(
-    cells: Sequence[Cell], models: bool, baseline: str | None
-) -> tuple[list[str], list[list[str]]]:
-    """Return columns and rows of a table with a line for each cell."""
-    rows = []
-    for cell in cells:
-        row = _where(cell, models)
-        if best := cell.best():
-            row += [best[0], ", ".join(best[1:]), *_values(cell, best[0])[:2]]
-            row += _against(cell, best[0], baseline)
-        else:
-            waiting = sum(each.not_run for each in cell.failures.values())
-            row += [f"- ({waiting} not run)" if waiting else "-", "", "-", "-"]
-            row += [] if baseline is None else ["-", "-"]
-        rows.append(row)
-    return ["best", "tied with", "weighted mean", "mean"], rows

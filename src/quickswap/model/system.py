@@ -15,6 +15,7 @@ from itertools import chain, count
 from typing import Any, Self, final
 
 from quickswap._check import check_keys, items, positive, whole
+from quickswap._shown import Shown
 from quickswap.errors import ModelError, inside, invalid
 from quickswap.model.jobclass import JobClass
 
@@ -27,7 +28,7 @@ MOST_SERVERS = 2**24
 
 @final
 @dataclass(frozen=True, init=False)
-class System:
+class System(Shown):
     """`servers` identical servers and the classes of jobs they serve.
 
     Classes without a name are named after their need, "need 4", and numbered if several share it,

@@ -12,7 +12,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from quickswap._shown import Shown
 from quickswap._values import Value
+from quickswap._words import counted, load_words
 from quickswap.engine.settings import ReplayInputs
 from quickswap.errors import QuickswapError, invalid, unknown
 from quickswap.policies import Slurm
@@ -46,8 +48,8 @@ BASELINE = "EASY"
 FORMAT = 1
 
 
-@dataclass(frozen=True)
-class ReplayResult(Value, Quantities):
+@dataclass(frozen=True, repr=False)
+class ReplayResult(Shown, Value, Quantities):
     """The result of a replay of a log under one policy.
 
     Means and percentiles are exact for the jobs measured. Half-widths (95 %) are from a bootstrap
@@ -87,6 +89,11 @@ class ReplayResult(Value, Quantities):
     table: MomentTable = field(compare=False, repr=False)
     pools: dict[str, ReplayResult] = field(default_factory=dict, compare=False, repr=False)
     ended_at_limit: int = 0
+
+    def __repr__(self) -> str:
+        load, wait = load_words(self.load), self.mean_waiting_time
+        jobs = counted(self.jobs, "job", ",")
+        return f"<ReplayResult {self.policy_label}, load {load}: {jobs}, mean wait {wait} s>"
 
     @property
     def verdict(self) -> ReplayVerdict:
@@ -223,8 +230,8 @@ def baseline_of(policies: Sequence[ReplayResult]) -> ReplayResult:
     return min(policies, key=order)
 
 
-@dataclass(frozen=True)
-class ReplayComparison:
+@dataclass(frozen=True, repr=False)
+class ReplayComparison(Shown):
     """Replays of a log under several policies, at one or several loads.
 
     Attributes:
@@ -243,6 +250,11 @@ class ReplayComparison:
         for each in self.results:
             grouped.setdefault(each.inputs.load_factor, []).append(each)
         return tuple(map(tuple, grouped.values()))
+
+    def __repr__(self) -> str:
+        policies = ", ".join(dict.fromkeys(each.policy_label for each in self.results))
+        factors = ", ".join(f"{each[0].inputs.load_factor:g}" for each in self.points)
+        return f"<ReplayComparison of {policies} at load factor {factors}>"
 
     def best(self, point: int, metric: str = "bounded_slowdown") -> tuple[str, ...]:
         """Return the policy with the smallest mean of a metric at a load, then those tied with it.

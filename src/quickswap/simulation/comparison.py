@@ -12,6 +12,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Self, Unpack
 
 from quickswap._check import flag, integer, items, positive
+from quickswap._shown import Shown
+from quickswap._words import load_words
 from quickswap.engine.custom import CustomPolicy, as_policy, label
 from quickswap.engine.settings import (
     Settings,
@@ -61,8 +63,8 @@ COMPARED = tuple(each.name for each in QUANTITIES.values() if each.of_responses)
 FORMAT = 1
 
 
-@dataclass(frozen=True)
-class Comparison:
+@dataclass(frozen=True, repr=False)
+class Comparison(Shown):
     """Results of several policies at several points.
 
     Attributes:
@@ -115,6 +117,10 @@ class Comparison:
             {name: each.verdict.status for name, each in found.items()},
             lambda one, other: outcome_of(gap_of(found[one], found[other], quantity)),
         )
+
+    def __repr__(self) -> str:
+        loads = ", ".join(load_words(each[0].system.load) for each in self.points)
+        return f"<Comparison of {', '.join(self.policies)} at load {loads}>"
 
     def to_frame(self) -> polars.DataFrame:
         """Return a polars frame with one row for each result, class and quantity."""

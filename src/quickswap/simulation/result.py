@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING, Any, Self, get_type_hints
 
 import msgspec
 
+from quickswap._shown import Shown
+from quickswap._words import load_words
 from quickswap.engine.settings import Inputs
 from quickswap.errors import QuickswapError
 from quickswap.model.system import System
@@ -80,8 +82,8 @@ class Trajectory:
         return tuple(i * self.step for i in range(len(self.counts)))
 
 
-@dataclass(frozen=True)
-class Result(ModelQuantities):
+@dataclass(frozen=True, repr=False)
+class Result(Shown, ModelQuantities):
     """The result of a simulation. Estimates have intervals of the confidence of the inputs.
 
     Attributes:
@@ -157,6 +159,11 @@ class Result(ModelQuantities):
     def notes(self) -> tuple[str, ...]:
         """Notes to read before the estimates are used, a sentence each: heavy tails."""
         return tuple(remarks(self.system))
+
+    def __repr__(self) -> str:
+        load, verdict = load_words(self.system.load), self.verdict.status
+        mean = self.mean_response_time
+        return f"<Result {self.policy_label}, load {load}: {verdict}, mean response time {mean} s>"
 
     def to_json(self) -> str:
         """Return the result as JSON; non-finite numbers become strings."""

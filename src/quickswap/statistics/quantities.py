@@ -15,7 +15,7 @@ from msgspec import Struct
 from numpy.typing import NDArray
 
 from quickswap.engine.settings import PERCENTILES
-from quickswap.errors import QuickswapError, invalid, unknown
+from quickswap.errors import NoClassError, QuickswapError, invalid, unknown
 from quickswap.model.system import System
 from quickswap.statistics.estimates import Estimate, Floats
 
@@ -349,7 +349,7 @@ class Quantities:
         """
         found = {each.name: each for each in (*self.classes, self.overall)}
         if not isinstance(cls, str) or cls not in found:
-            unknown("class", cls, found, QuickswapError, argument="cls")
+            unknown("class", cls, found, NoClassError, argument="cls")
         return found[cls]
 
     def quantities(self) -> Iterator[tuple[str, str, Estimate]]:

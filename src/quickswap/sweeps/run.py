@@ -12,6 +12,7 @@ from queue import Empty, SimpleQueue
 from typing import cast, final, overload
 
 from quickswap._check import items, whole
+from quickswap._shown import Shown
 from quickswap._words import counted
 from quickswap.engine._core import VERSION
 from quickswap.engine.settings import MOST_JOBS, check_progress, check_threads
@@ -99,8 +100,8 @@ class Outcomes(Sequence["Result | Failure"]):
         return [each for each in self if isinstance(each, Result)]
 
 
-@dataclass(frozen=True)
-class Sweep:
+@dataclass(frozen=True, repr=False)
+class Sweep(Shown):
     """The outcome of a sweep.
 
     Attributes:
@@ -115,6 +116,10 @@ class Sweep:
     def cells(self) -> list[Cell]:
         """The policies side by side, at each model, rate and setting of the grid."""
         return cells_of(self.grid_points, self.outcomes)
+
+    def __repr__(self) -> str:
+        points, cells = len(self.grid_points), len(self.cells)
+        return f"<Sweep of {counted(points, 'point', ',')} in {counted(cells, 'cell', ',')}>"
 
 
 def sweep(

@@ -8,6 +8,8 @@ from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from quickswap._shown import Shown
+from quickswap._words import counted
 from quickswap.model.system import System
 from quickswap.simulation.result import plain
 from quickswap.statistics.estimates import Estimate
@@ -67,8 +69,8 @@ class TuningRow:
     fresh: bool = False
 
 
-@dataclass(frozen=True)
-class Tuning:
+@dataclass(frozen=True, repr=False)
+class Tuning(Shown):
     """The best policy found for a workload; see `tune`. Estimates have 95 % intervals.
 
     `value`, `margin`, `default_cost` and `default_excess` come from simulations of fresh jobs. The
@@ -144,6 +146,12 @@ class Tuning:
     def inconclusive(self) -> tuple[str, ...]:
         """Labels of the candidates whose comparison with the winner is inconclusive."""
         return tuple(each.label for each in self.rows if each.standing is Standing.INCONCLUSIVE)
+
+    def __repr__(self) -> str:
+        best = (
+            "undecided" if self.winner is None else f"{self.winner_label} is best: {self.value} s"
+        )
+        return f"<Tuning of {counted(len(self.rows), 'candidate')} for {self.metric}: {best}>"
 
     def to_frame(self) -> polars.DataFrame:
         """Return a polars frame with one row for each candidate, the best first.

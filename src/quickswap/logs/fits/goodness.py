@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from quickswap._tables import TextTable
 from quickswap._words import counted
 from quickswap.errors import LogError, invalid, shown
 from quickswap.logs.fits.arrivals import (
@@ -31,7 +32,7 @@ from quickswap.model.distributions import Distribution
 from quickswap.model.system import System
 from quickswap.statistics.estimates import Estimate
 
-__all__ = ["ClassGoodness", "Goodness", "TextTable", "goodness", "sentences", "tables", "text"]
+__all__ = ["ClassGoodness", "Goodness", "goodness", "sentences", "tables", "text"]
 
 SHARES, TAILS = (0.5, 0.9, 0.99), (0.5, 0.1, 0.01)
 """Levels of the percentiles, and probabilities above them."""
@@ -278,22 +279,13 @@ def _class(jobs: Jobs, index: int, system: System, hours: Hours) -> ClassGoodnes
     )
 
 
-@dataclass(frozen=True)
-class TextTable:
-    """A title, the columns, and rows of text; the first column is left-aligned."""
-
-    title: str
-    columns: list[str]
-    rows: list[list[str]]
-
-
 def tables(found: Goodness) -> list[TextTable]:
     """Return the tables of the classes, of their sizes, and of the fitted distributions."""
 
     def table(title: str, *columns: tuple[str, Callable[[ClassGoodness], str]]) -> TextTable:
         columns = (("class", lambda each: each.name), *columns)
         rows = [[cell(each) for _, cell in columns] for each in found.classes]
-        return TextTable(title, [name for name, _ in columns], rows)
+        return TextTable([name for name, _ in columns], rows, title=title)
 
     def both(name: str, quantity: str) -> list[tuple[str, Callable[[ClassGoodness], str]]]:
         return [
@@ -415,7 +407,7 @@ def text(found: Goodness) -> str:
     return "\n\n".join([head, *parts, "\n".join(sentences(found))])
 
 
-def _aligned(rows: list[list[str]]) -> str:
+def _aligned(rows: Sequence[Sequence[str]]) -> str:
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     lines = (
         "  ".join([row[0].ljust(widths[0]), *map(str.rjust, row[1:], widths[1:])]) for row in rows

@@ -1,0 +1,85 @@
+"""What notebooks and the console show of systems and results."""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+from pathlib import Path
+from tempfile import mkdtemp
+from typing import Any
+from xml.etree import ElementTree
+
+import pytest
+
+import quickswap as qs
+from cli_helpers import run
+from quickswap._tables import TextTable
+from quickswap.display.notebook import html
+from replay_helpers import random_log
+
+JOBS = 2000
+
+
+@cache
+def shown(kind: str) -> Any:
+    system = qs.load("four-class")
+    if kind == "System":
+        return system
+    if kind == "Result":
+        return qs.simulate(system, "msf", jobs=JOBS)
+    if kind == "Comparison":
+        return qs.compare(system, ["msf", "fcfs"], loads=[0.3, 0.5], jobs=JOBS)
+    if kind == "Sweep":
+        return qs.sweep(qs.Grid(system, ["msf", "fcfs"], loads=[0.3, 0.5], jobs=JOBS))
+    if kind == "Tuning":
+        return qs.tune(system.with_load(0.3), ["msf", "fcfs"], jobs=100_000)
+    log = random_log(Path(mkdtemp()), count=300)
+    comparison = qs.replay_all(log, ["easy", "first-fit"])
+    return comparison if kind == "ReplayComparison" else comparison.results[1]
+
+
+KINDS = ("System", "Result", "Comparison", "Sweep", "Tuning", "ReplayComparison", "ReplayResult")
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_notebook_shows_tables(kind: str) -> None:
+    found = shown(kind)
+    tree = ElementTree.fromstring(f"<div>{found._repr_html_()}</div>")
+    table = tree.find("table")
+    assert table is not None
+    rows = [["".join(cell.itertext()) for cell in row] for row in table.iter("tr")]
+    assert len({len(row) for row in rows}) == 1
+    names = qs.load("four-class").names if kind in ("System", "Result") else ()
+    cells = [cell for row in rows for cell in row]
+    assert all(name in cells for name in names)
+
+
+@pytest.mark.parametrize("kind", KINDS[1:])
+def test_the_console_shows_one_line(kind: str) -> None:
+    text = repr(shown(kind))
+    assert re.fullmatch(rf"<{kind} .+>", text)
+    assert len(text) < 200
+
+
+def test_a_notebook_shows_the_numbers_of_the_command_line(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    words = ("four-class", "--policies", "msf fcfs", "--loads", "0.3,0.5", "--jobs", str(JOBS))
+    _, out, _ = run(capsys, "compare", *words)
+    page = shown("Comparison")._repr_html_()
+    numbers = re.findall(r"[\d.]+ ± \S+?(?=\s|<)", out)
+    assert numbers
+    assert re.findall(r"[\d.]+ ± \S+?(?=\s|<)", page) == numbers
+
+
+def test_html_escapes_text() -> None:
+    table = TextTable(["a<b", "n"], [["<i>", "1"]], title="x & y")
+    page = html(["a & b", "", table])
+    assert "<i>" not in page
+    assert page.startswith("<pre>a &amp; b</pre>")
+    assert '<td style="text-align: right">1</td>' in page
+
+
+def test_a_result_of_a_file_is_shown() -> None:
+    page = qs.Result.from_json(shown("Result").to_json())._repr_html_()
+    assert "nan" not in page
