@@ -16,7 +16,7 @@ import pytest
 import quickswap as qs
 from cli_helpers import run, struck
 from conftest import GRID
-from quickswap.cli.running import duration
+from quickswap._progress import duration
 from verification.known import FOUR
 
 

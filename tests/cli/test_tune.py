@@ -16,7 +16,6 @@ import quickswap as qs
 from cli_helpers import run, struck
 from quickswap import tuning
 from quickswap._words import load_words
-from quickswap.cli.tune import _progress_words
 from quickswap.display.tuning import _short
 from quickswap.tuning import TuningProgress
 
@@ -191,7 +190,7 @@ def test_ctrl_c_before_a_round_is_complete(
 
 def test_words() -> None:
     stage = TuningProgress(3, 2, 31, 0.25, 90.0)
-    assert _progress_words(stage) == "round 3, 2 of 31 candidates left, at most 1 min 30 s left"
+    assert str(stage) == "round 3, 2 of 31 candidates left, at most 1 min 30 s left"
     long = "Static Quickswap (512, order " + "+".join(map(str, range(26))) + ", backfill 0.03)"
     assert _short(long) == "Static Quickswap (512, order 0+1+...+25, backfill 0.03)"
     assert _short("Static Quickswap (order 0+1+2+3)") == "Static Quickswap (order 0+1+2+3)"

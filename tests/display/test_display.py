@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import io
 import re
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
 from tempfile import mkdtemp
@@ -83,3 +86,44 @@ def test_html_escapes_text() -> None:
 def test_a_result_of_a_file_is_shown() -> None:
     page = qs.Result.from_json(shown("Result").to_json())._repr_html_()
     assert "nan" not in page
+
+
+VERBS: dict[str, Any] = {
+    "simulate": lambda: qs.simulate("four-class", "msf", jobs=JOBS, progress=True),
+    "compare": lambda: qs.compare("four-class", ["msf"], jobs=JOBS, progress=True),
+    "sweep": lambda: qs.sweep(qs.Grid("four-class", "msf", jobs=JOBS), progress=True),
+    "tune": lambda: qs.tune("four-class:rate=2", ["msf"], jobs=100_000, progress=True),
+    "replay": lambda: qs.replay(shown("ReplayResult").log, "msf", progress=True),
+    "replay_all": lambda: qs.replay_all(shown("ReplayResult").log, "msf", progress=True),
+}
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_progress_true_shows_a_bar(
+    verb: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    shown("ReplayResult")
+    updates: list[dict[str, Any]] = []
+
+    @contextmanager
+    def bar(what: str, total: float | None) -> Iterator[Any]:
+        yield lambda **values: updates.append(values)
+
+    VERBS[verb]()  # standard error is no terminal here
+    assert capsys.readouterr().err == ""
+    monkeypatch.setattr("quickswap._progress._bar", bar)
+    VERBS[verb]()
+    assert updates
+    assert all(each["completed"] >= 0 for each in updates)
+
+
+def test_a_terminal_shows_the_bar(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Terminal(io.StringIO):
+        def isatty(self) -> bool:
+            return True
+
+    terminal = Terminal()
+    monkeypatch.setattr("sys.stderr", terminal)
+    monkeypatch.setenv("TERM", "xterm")
+    VERBS["simulate"]()
+    assert "simulating" in terminal.getvalue()

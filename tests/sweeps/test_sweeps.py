@@ -166,7 +166,7 @@ class TestInterrupted:
             yield interrupt
 
         three_seeds(tmp_path / "s.db")
-        monkeypatch.setattr("quickswap.cli.sweep.bar", struck)
+        monkeypatch.setattr("quickswap.cli.sweep.work_bar", struck)
         monkeypatch.setattr("quickswap.display.sweeps.MOST", most)
         words = ["--policies", "msf first-fit lsf", "--seeds", "1,2,3"]
         words += ["--store", str(tmp_path / "s.db"), "--against", "msf"]

@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from quickswap._progress import jobs_bar
 from quickswap.cli.options import File, Model, Scale, Whole, check_writable, chosen, option
-from quickswap.cli.running import progress
 
 if TYPE_CHECKING:
     from quickswap.model.system import System
@@ -70,7 +70,7 @@ def analyze(
                 f"--plot requires a load below 1 and at most {MOST_SLOTS} servers; the load is "
                 f"{load_words(system.load)} on {counted(system.servers, 'server')}."
             )
-    with progress("solving"):
+    with jobs_bar("solving"):
         data = analyzed(system, threshold)
     if plot is not None and not data.get("curves"):
         raise ModelError(f"--plot has no curve to draw: {data['results'][0]['reason']}")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from quickswap._progress import jobs_bar
 from quickswap.cli.options import (
     Debug,
     File,
@@ -18,7 +19,7 @@ from quickswap.cli.options import (
     check_writable,
     chosen,
 )
-from quickswap.cli.running import progress, until_interrupted
+from quickswap.cli.running import until_interrupted
 
 __all__ = ["compare"]
 
@@ -75,7 +76,7 @@ def compare(
     if how["jobs"] is None and how["precision"] is None:
         how["jobs"] = JOBS
     how |= _points(model, scale, loads, rates)
-    with progress("comparing") as report:
+    with jobs_bar("comparing") as report:
         comparison, interruption = until_interrupted(
             lambda: run(system, policies or DEFAULT_POLICIES, progress=report, **how)
         )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any, cast
 
+from quickswap._progress import jobs_bar
 from quickswap.cli.options import (
     Debug,
     File,
@@ -16,7 +17,7 @@ from quickswap.cli.options import (
     given,
 )
 from quickswap.cli.reading import Reading, read_log
-from quickswap.cli.running import progress, until_interrupted
+from quickswap.cli.running import until_interrupted
 
 __all__ = ["replay"]
 
@@ -98,7 +99,7 @@ def replay(
         chosen = [Slurm.from_conf(slurm_conf), *(each for each in chosen if each != "slurm")]
     check_filled(read.jobs, groups)
     settings = vars(serving or cast("Any", ReplayOptions)()) | {"debug": debug}
-    with progress("replaying") as shown:
+    with jobs_bar("replaying") as shown:
         comparison, ended = until_interrupted(
             lambda: replay_all(read, chosen, load_factors=factors, progress=shown, **settings)
         )

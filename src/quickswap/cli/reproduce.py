@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import Parameter
 
+from quickswap._progress import work_bar
 from quickswap.cli.options import Whole
-from quickswap.cli.running import bar, executor
+from quickswap.cli.running import executor
 
 if TYPE_CHECKING:
     from quickswap.paper.run import Reproduction
@@ -63,7 +64,7 @@ def reproduce(
             "no figures are given: name them, as in quickswap reproduce fig3; --list names all."
         )
     try:
-        with executor(dask) as chosen, bar("reproducing") as report:
+        with executor(dask) as chosen, work_bar("reproducing") as report:
             found = run(
                 figures,
                 output,

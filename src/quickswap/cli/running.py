@@ -1,8 +1,7 @@
-"""The running of a command: progress bars, executors, and partial results after Ctrl-C."""
+"""The running of a command: executors, and partial results after Ctrl-C."""
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, TypeVar, cast
@@ -12,9 +11,7 @@ from quickswap.errors import Interrupted
 if TYPE_CHECKING:
     from concurrent.futures import Executor
 
-    from quickswap.sweeps.run import SweepProgress
-
-__all__ = ["bar", "duration", "executor", "points_done", "progress", "until_interrupted"]
+__all__ = ["executor", "until_interrupted"]
 
 Found = TypeVar("Found")
 
@@ -58,65 +55,3 @@ def executor(address: str | None) -> Iterator[Executor | None]:
         ) from None
     with client:
         yield client.get_executor()
-
-
-@contextmanager
-def progress(what: str) -> Iterator[Callable[[int, int], None] | None]:
-    """Show a progress bar with the time left, for jobs done of a total."""
-    with _bar(what, total=None) as update:
-        yield update and (lambda done, total: update(completed=done, total=total))
-
-
-def points_done(progress: SweepProgress) -> str:
-    """Return the text of the progress of a sweep."""
-    from quickswap._words import counted
-
-    left = duration(progress.seconds_left)
-    return f"{progress.done:,} of {counted(progress.points, 'point', ',')}, {left}"
-
-
-@contextmanager
-def bar(
-    what: str, words: Callable[[Any], str] = points_done
-) -> Iterator[Callable[[Any], None] | None]:
-    """Show a progress bar for a `SweepProgress` or `TuningProgress`.
-
-    Args:
-        what: title of the bar.
-        words: returns the text next to the bar.
-    """
-    with _bar(what, total=1.0) as update:
-        yield update and (lambda each: update(completed=each.share, words=words(each)))
-
-
-@contextmanager
-def _bar(what: str, total: float | None) -> Iterator[Callable[..., None] | None]:
-    """Show a bar on standard error, if that is a terminal; without a total, with the time left."""
-    if not sys.stderr.isatty():
-        yield None
-        return
-    from functools import partial
-
-    from rich.console import Console
-    from rich.progress import (
-        BarColumn,
-        Progress,
-        TaskProgressColumn,
-        TextColumn,
-        TimeRemainingColumn,
-    )
-
-    last = TimeRemainingColumn() if total is None else TextColumn("{task.fields[words]}")
-    columns = (TextColumn("{task.description}"), BarColumn(), TaskProgressColumn(), last)
-    with Progress(*columns, console=Console(stderr=True), transient=True) as shown:
-        yield partial(shown.update, shown.add_task(what, total=total, words=""))
-
-
-def duration(seconds: float) -> str:
-    """Return the text of the time left."""
-    if not seconds >= 0:
-        return "time left unknown"
-    minutes, rest = divmod(round(seconds), 60)
-    if minutes >= 60:
-        return f"{minutes // 60} h {minutes % 60:02} min left"
-    return f"{minutes} min {rest:02} s left" if minutes else f"{rest} s left"

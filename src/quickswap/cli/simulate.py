@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from quickswap._progress import jobs_bar
 from quickswap.cli.options import (
     Debug,
     Model,
@@ -15,7 +16,7 @@ from quickswap.cli.options import (
     check_writable,
     chosen,
 )
-from quickswap.cli.running import progress, until_interrupted
+from quickswap.cli.running import until_interrupted
 
 if TYPE_CHECKING:
     from quickswap.simulation.result import Result
@@ -58,7 +59,7 @@ def simulate(
     system = chosen(model, scale)
     how = vars(settings or SettingOptions()) | {"threads": threads, "debug": debug}
     how["trajectory"] = 0 if trajectory is None else POINTS
-    with progress("simulating") as report:
+    with jobs_bar("simulating") as report:
         result, interruption = until_interrupted(
             lambda: run(system, policy, progress=report, **how)
         )

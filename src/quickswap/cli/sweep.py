@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import Parameter
 
+from quickswap._progress import work_bar
 from quickswap.cli.options import (
     GRID,
     File,
@@ -23,7 +24,7 @@ from quickswap.cli.options import (
     files_of_stores,
     option,
 )
-from quickswap.cli.running import bar, executor, until_interrupted
+from quickswap.cli.running import executor, until_interrupted
 from quickswap.errors import invalid
 
 if TYPE_CHECKING:
@@ -161,7 +162,7 @@ def sweep(
         if grid is None:
             write(kept.to_frame)
             return
-        with bar("sweeping") as report:
+        with work_bar("sweeping") as report:
             found, interruption = until_interrupted(
                 lambda: run_grid_points(
                     grid_points, kept, executor=chosen, threads=threads, progress=report

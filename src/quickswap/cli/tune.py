@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import Parameter
 
+from quickswap._progress import work_bar
 from quickswap.cli.options import (
     Model,
     Output,
@@ -18,10 +19,10 @@ from quickswap.cli.options import (
     chosen,
     files_of_stores,
 )
-from quickswap.cli.running import bar, duration, executor, until_interrupted
+from quickswap.cli.running import executor, until_interrupted
 
 if TYPE_CHECKING:
-    from quickswap.tuning import TuningProgress
+    pass
 
 __all__ = ["tune"]
 
@@ -85,7 +86,7 @@ def tune(
     check_writable(csv, json, sources=[model, *files_of_stores(how.store)])
     system = chosen(model, scale)
     settings = vars(how) | {"metric": metric}
-    with executor(settings.pop("dask")) as where, bar("tuning", _progress_words) as report:
+    with executor(settings.pop("dask")) as where, work_bar("tuning") as report:
         found, interruption = until_interrupted(
             lambda: search(system, policies, executor=where, progress=report, **settings)
         )
@@ -96,9 +97,3 @@ def tune(
             print_page(tuning_page(found, model))
             if interruption is not None:
                 print("interrupted: with --store, repeat the command to continue")
-
-
-def _progress_words(progress: TuningProgress) -> str:
-    """Return the text next to the progress bar."""
-    left = f"round {progress.round}, {progress.left} of {progress.candidates} candidates left"
-    return f"{left}, at most {duration(progress.seconds_left)}"

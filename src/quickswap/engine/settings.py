@@ -14,7 +14,7 @@ import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import MISSING, dataclass, field, fields
 from functools import lru_cache
-from typing import Any, Self, TypedDict, Unpack
+from typing import Any, Self, TypedDict, TypeVar, Unpack
 
 from quickswap._check import between, factor, flag, items, real, whole
 from quickswap.engine._core import VERSION
@@ -43,11 +43,21 @@ SYSTEMS = 256
 """Systems kept as objects while many results of a store are read."""
 
 
-def check_progress(progress: object) -> None:
-    """Reject an object that cannot be called."""
-    if progress is not None and not callable(progress):
-        allowed = "a function of the completions so far and those intended"
+Report = TypeVar("Report", bound=Callable[..., object])
+"""A function that is called with the progress."""
+
+
+def check_progress(progress: Report | bool | None) -> Report | None:
+    """Return a function that is called with the progress, or None; reject other objects.
+
+    `True` is replaced by a bar before: see `quickswap._progress.shows`.
+    """
+    if progress is None or progress is False:
+        return None
+    if not callable(progress):
+        allowed = "True for a bar, or a function that is called with the progress"
         raise invalid("progress", progress, allowed, QuickswapError)
+    return progress
 
 
 def check_threads(threads: object) -> int | None:

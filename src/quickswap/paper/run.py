@@ -12,6 +12,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from quickswap._check import between, flag, whole
+from quickswap._progress import shows, work_bar
 from quickswap.engine._core import VERSION
 from quickswap.engine.settings import MOST_JOBS, check_progress
 from quickswap.errors import Interrupted, QuickswapError, invalid, unknown
@@ -54,6 +55,7 @@ class Reproduction:
     not_drawn: dict[str, str]
 
 
+@shows(work_bar, "reproducing")
 def reproduce(
     figures: Iterable[str] | str = "all",
     folder: str | Path = "reproduction",
@@ -63,7 +65,7 @@ def reproduce(
     jobs: int | None = None,
     executor: Executor | None = None,
     threads: int | None = None,
-    progress: Callable[[SweepProgress], object] | None = None,
+    progress: Callable[[SweepProgress], object] | bool | None = None,
 ) -> Reproduction:
     """Reproduce the paper's figures: write data, figures and findings into a folder.
 
@@ -93,7 +95,7 @@ def reproduce(
         effort = record.quick if quick else saved.effort or record.full
         plan[record.name] = record, _limited(effort, precision, jobs)
     threads = check_where(executor, threads)
-    check_progress(progress)
+    progress = check_progress(progress)
     folder = checked_path(folder)
     outputs = [folder / f"{name}.json" for name in (*plan, "claims")]
     for name in names:

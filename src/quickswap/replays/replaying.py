@@ -13,6 +13,7 @@ from itertools import pairwise
 from typing import Any, Unpack
 
 from quickswap._check import factor, flag, items
+from quickswap._progress import jobs_bar, shows
 from quickswap._words import counted
 from quickswap.engine._core import replay as serve
 from quickswap.engine.compiled import native
@@ -50,12 +51,13 @@ Policies = tuple[Policy | CustomPolicy, list[Policy | CustomPolicy]]
 """The policy of a replay, and that of each pool."""
 
 
+@shows(jobs_bar, "replaying")
 def replay(
     log: JobLog,
     policy: Policy | CustomPolicy | str,
     *,
     load_factor: float = 1.0,
-    progress: Callable[[int, int], object] | None = None,
+    progress: Callable[[int, int], object] | bool | None = None,
     **settings: Unpack[ReplaySettings],
 ) -> ReplayResult:
     """Replay a log under a policy: the same jobs are served at other times.
@@ -68,7 +70,8 @@ def replay(
             class, unless `classes` groups them. MSFQ requires a log whose needs are 1 and the
             number of servers.
         load_factor: factor of the load; interarrival times are divided by it.
-        progress: called from time to time with the numbers of completed and of all jobs.
+        progress: True for a bar, or a function that is called several times a second, with the
+            completions so far and in total.
         settings: as follows; `ReplayInputs` contains the defaults.
 
             - `servers`: servers of the machine; by default those of the log. Jobs that need more
@@ -106,7 +109,7 @@ def replay(
     """
     begun = time.perf_counter()
     check_settings(settings, ReplaySettings, "replay")
-    check_progress(progress)
+    progress = check_progress(progress)
     debug = flag(settings.pop("debug", False), "debug", QuickswapError)
     jobs = ReplayJobs.of(log, _inputs(log, load_factor=load_factor, **settings))
     return _replayed(jobs, _policies(policy, jobs), debug, progress, begun)
@@ -227,12 +230,13 @@ def default_policies(log: JobLog) -> tuple[str, ...]:
     return ("slurm", *DEFAULT_POLICIES) if log.format == "sacct" else DEFAULT_POLICIES
 
 
+@shows(jobs_bar, "replaying")
 def replay_all(
     log: JobLog,
     policies: Iterable[Policy | CustomPolicy | str] | Policy | str | None = None,
     *,
     load_factors: Sequence[float] = (1.0,),
-    progress: Callable[[int, int], object] | None = None,
+    progress: Callable[[int, int], object] | bool | None = None,
     **settings: Unpack[ReplaySettings],
 ) -> ReplayComparison:
     """Replay a log under several policies, at one or several loads.
@@ -242,7 +246,8 @@ def replay_all(
         policies: policies, their texts, or custom policies; by default EASY, Conservative,
             First-Fit, Static Quickswap and Adaptive Quickswap, and for a log of Slurm also Slurm.
         load_factors: factors of the load; there is one result per factor and policy.
-        progress: called from time to time with the numbers of completed and of all jobs.
+        progress: True for a bar, or a function that is called several times a second, with the
+            completions so far and in total.
         settings: other arguments of `replay`.
 
     Raises:
@@ -250,7 +255,7 @@ def replay_all(
         Interrupted: Ctrl-C; its `result` contains the completed replays.
     """
     check_settings(settings, ReplaySettings, "replay_all")
-    check_progress(progress)
+    progress = check_progress(progress)
     if policies is None:
         check_log(log)
         policies = default_policies(log)

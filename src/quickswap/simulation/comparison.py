@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Self, Unpack
 
 from quickswap._check import flag, integer, items, positive
+from quickswap._progress import jobs_bar, shows
 from quickswap._shown import Shown
 from quickswap._words import load_words
 from quickswap.engine.custom import CustomPolicy, as_policy, label
@@ -152,13 +153,14 @@ class Comparison(Shown):
         write_text(path, self.to_json() + "\n")
 
 
+@shows(jobs_bar, "comparing")
 def compare(
     system: System | str | Path,
     policies: Iterable[Policy | CustomPolicy | str] | Policy | str = DEFAULT_POLICIES,
     *,
     rates: Sequence[float] | None = None,
     loads: Sequence[float] | None = None,
-    progress: Callable[[int, int], object] | None = None,
+    progress: Callable[[int, int], object] | bool | None = None,
     **settings: Unpack[SimulationSettings],
 ) -> Comparison:
     """Simulate several policies on one system, at several rates, with the same seed.
@@ -171,7 +173,8 @@ def compare(
         policies: policies, spellings, or custom policies.
         rates: total arrival rates, jobs per second.
         loads: loads, instead of rates; if neither is given, the system as it is.
-        progress: called now and then with the completions so far and those intended.
+        progress: True for a bar, or a function that is called several times a second, with the
+            completions so far and in total.
         settings: all else that `simulate` takes; each result has its `jobs`.
 
     Raises:
@@ -185,7 +188,7 @@ def compare(
     systems = _systems(system, rates, loads)
     if not flag(settings.get("allow_unstable", False), "allow_unstable", QuickswapError):
         refuse_unstable(systems)  # before anything is simulated
-    check_progress(progress)
+    progress = check_progress(progress)
     results: list[Result] = []
     expected = Settings(jobs=settings.get("jobs"), precision=settings.get("precision")).most_jobs
     whole = expected * len(systems) * len(chosen)

@@ -13,6 +13,7 @@ import msgspec
 import numpy as np
 
 from quickswap._check import flag
+from quickswap._progress import jobs_bar, shows
 from quickswap._words import counted, load_words
 from quickswap.engine._core import NativePolicy, Simulation
 from quickswap.engine.compiled import native
@@ -54,11 +55,12 @@ FIRST_ROUND = 100_000
 """Jobs of the first round of a run to a given precision; each further round doubles them."""
 
 
+@shows(jobs_bar, "simulating")
 def simulate(
     system: System | str | Path,
     policy: Policy | CustomPolicy | str,
     *,
-    progress: Callable[[int, int], object] | None = None,
+    progress: Callable[[int, int], object] | bool | None = None,
     **settings: Unpack[SimulationSettings],
 ) -> Result:
     """Simulate a system, empty at first, under a policy; return estimates with intervals.
@@ -66,7 +68,8 @@ def simulate(
     Args:
         system: servers and classes, or the name of a preset or model file.
         policy: a policy, its spelling on the command line, or a custom policy (`CustomPolicy`).
-        progress: called several times a second, with the completions so far and in total.
+        progress: True for a bar, or a function that is called several times a second, with the
+            completions so far and in total.
         settings: those of `Settings` (jobs, precision, seed, engine, ...); `threads`, the maximum
             number of threads (default: the cores of the machine); and `debug`, which checks every
             event: no server is used twice, no job is lost, each class is FIFO, and Little's law
@@ -82,7 +85,7 @@ def simulate(
     check_settings(settings, SimulationSettings, "simulate")
     system = as_system(system)
     policy = as_policy(policy, system)
-    check_progress(progress)
+    progress = check_progress(progress)
     threads = check_threads(settings.pop("threads", None)) or cores()
     debug = flag(settings.pop("debug", False), "debug", QuickswapError)
     determining: PointSettings = settings
@@ -121,7 +124,7 @@ def simulate_inputs(
     progress: Callable[[int, int], object] | None = None,
 ) -> Result:
     """Run the simulation of inputs that are already checked, under their policy."""
-    check_progress(progress)
+    progress = check_progress(progress)
     threads = check_threads(threads) or cores()
     return _Session(inputs.system, policy, inputs, threads, False, progress).run()
 

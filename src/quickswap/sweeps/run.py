@@ -12,6 +12,7 @@ from queue import Empty, SimpleQueue
 from typing import cast, final, overload
 
 from quickswap._check import items, whole
+from quickswap._progress import duration, shows, work_bar
 from quickswap._shown import Shown
 from quickswap._words import counted
 from quickswap.engine._core import VERSION
@@ -61,6 +62,10 @@ class SweepProgress:
     points: int
     share: float
     seconds_left: float
+
+    def __str__(self) -> str:
+        left = duration(self.seconds_left)
+        return f"{self.done:,} of {counted(self.points, 'point', ',')}, {left}"
 
 
 @final
@@ -122,6 +127,7 @@ class Sweep(Shown):
         return f"<Sweep of {counted(points, 'point', ',')} in {counted(cells, 'cell', ',')}>"
 
 
+@shows(work_bar, "sweeping")
 def sweep(
     grid: Grid | str | Path | Iterable[Grid],
     store: Store | str | Path | None = None,
@@ -130,7 +136,7 @@ def sweep(
     threads: int | None = None,
     shard: str | None = None,
     budget: int | None = None,
-    progress: Callable[[SweepProgress], object] | None = None,
+    progress: Callable[[SweepProgress], object] | bool | None = None,
 ) -> Sweep:
     """Run all points of a grid that a store does not contain yet, and compare the policies.
 
@@ -146,15 +152,16 @@ def sweep(
         shard: "3/10" for the third of ten parts that take about equally long.
         budget: jobs of all points together, for grids with a `precision`: each point may use a part
             of it, in proportion to the jobs that it is expected to need.
-        progress: called several times a second with a `SweepProgress`: the points done, all points,
-            the share of the work done, and the seconds left.
+        progress: True for a bar, or a function that is called several times a second with a
+            `SweepProgress`: the points done, all points, the share of the work done, and the
+            seconds left.
 
     Raises:
         QuickswapError: the grid is not valid, the file is not a store, or the disk is full.
         Interrupted: Ctrl-C; its `result` is the `Sweep` so far.
     """
     grid_points = grid_points_of(grid, budget, shard)
-    check_progress(progress)
+    progress = check_progress(progress)
     threads = check_where(executor, threads)
     opened = store if isinstance(store, Store) else Store(store)
     return run_grid_points(
@@ -277,7 +284,7 @@ def run_points(
     if listed is None or not all(isinstance(each, Point) for each in listed):
         allowed = "a list of points, each built with Point.of"
         raise invalid("points", points, allowed, QuickswapError)
-    check_progress(progress)
+    progress = check_progress(progress)
     if store is None:
         store = Store()
     elif not isinstance(store, Store):

@@ -11,6 +11,7 @@ from functools import partial
 from pathlib import Path
 
 from quickswap._check import between, flag, whole
+from quickswap._progress import duration, shows, work_bar
 from quickswap._words import counted, load_words
 from quickswap.engine.custom import CustomPolicy
 from quickswap.engine.settings import MOST_JOBS, check_progress
@@ -60,7 +61,12 @@ class TuningProgress:
     share: float
     seconds_left: float
 
+    def __str__(self) -> str:
+        left = f"round {self.round}, {self.left} of {self.candidates} candidates left"
+        return f"{left}, at most {duration(self.seconds_left)}"
 
+
+@shows(work_bar, "tuning")
 def tune(
     system: System | str | Path,
     policies: Iterable[Policy | CustomPolicy | type[CustomPolicy] | str]
@@ -76,7 +82,7 @@ def tune(
     executor: Executor | None = None,
     threads: int | None = None,
     store: Store | str | Path | None = None,
-    progress: Callable[[TuningProgress], object] | None = None,
+    progress: Callable[[TuningProgress], object] | bool | None = None,
 ) -> Tuning:
     """Find the policy, and its parameters, that serves a workload best.
 
@@ -106,7 +112,8 @@ def tune(
         executor, threads: where simulations run, as in `sweep`. The result is the same.
         store: a `Store` or its file; simulations in it are not run again, so tuning can be
             continued. None for a store in memory.
-        progress: called several times a second with a `TuningProgress`.
+        progress: True for a bar, or a function that is called several times a second with a
+            `TuningProgress`.
 
     Raises:
         PolicyError: a policy does not suit the system.
@@ -121,7 +128,7 @@ def tune(
     seed = whole(seed, "seed", 0, 2**63, QuickswapError)
     budget = whole(jobs, "jobs", 1, MOST_JOBS, QuickswapError)
     refine = flag(refine, "refine", QuickswapError)
-    check_progress(progress)
+    progress = check_progress(progress)
     given = None if policies is None else chosen(policies)
     if given is not None:
         check_suits(given, system)
