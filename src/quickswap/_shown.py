@@ -1,12 +1,17 @@
 """Objects that show themselves in notebooks.
 
-The display is built on everything else, and an object imports it when it is shown: this is the only
-import against the order of the layers.
+The display and the figures are built on everything else, and an object imports them when it is
+shown: these are the only imports against the order of the layers.
 """
 
 from __future__ import annotations
 
-__all__ = ["Shown"]
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes as Axes
+
+__all__ = ["Shown", "plotted"]
 
 
 class Shown:
@@ -18,3 +23,16 @@ class Shown:
         from quickswap.display.notebook import html, page_of
 
         return html(page_of(self))
+
+
+def plotted(
+    found: object,
+    ax: Axes | None,
+    metric: str = "weighted",
+    x: str | None = None,
+    model: Any = None,
+) -> Axes:
+    """Draw an object on axes, by default new ones, and return them."""
+    from quickswap.plotting.objects import draw_object
+
+    return draw_object(found, ax, metric, x, model)

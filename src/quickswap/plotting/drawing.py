@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-__all__ = ["draw", "draw_legend"]
+__all__ = ["draw", "draw_legend", "draw_on"]
 
 WIDTH, HEIGHT = 7.0, 2.6
 """Inches: the width of a text column of a page, and the height of a row of panels."""
@@ -89,6 +89,25 @@ def draw(chart: Chart, paths: Sequence[str | Path] = ()) -> Figure:
     return figure
 
 
+def draw_on(chart: Chart, ax: Axes | None = None) -> Axes:
+    """Draw the only panel of a chart on axes, by default those of a new figure, and return them.
+
+    Raises:
+        QuickswapError: the plotting library fails.
+    """
+    with own_settings({}):
+        if ax is None:
+            from matplotlib import pyplot
+
+            ax = pyplot.subplots()[1]
+        _draw_panel(ax, chart, 0)
+        labels = list(dict.fromkeys(line.label for line in chart.lines))
+        if explanations := list(_explanations(chart)):
+            ax.set_title("; ".join(explanations), fontsize=7)
+        _add_legend(ax, [ax], labels)
+    return ax
+
+
 def draw_legend(
     figure: Figure,
     panels: Iterable[Axes],
@@ -97,7 +116,14 @@ def draw_legend(
     title: str | None = None,
     place: Literal["outside upper center", "outside upper left"] = "outside upper center",
 ) -> None:
-    """Draw a legend above the panels, with one entry for each label.
+    """Draw a legend above the panels, with one entry for each label."""
+    _add_legend(figure, panels, labels, loc=place, ncols=columns, title=title, title_fontsize=9)
+
+
+def _add_legend(
+    owner: Figure | Axes, panels: Iterable[Axes], labels: Sequence[str], **how: Any
+) -> None:
+    """Add a legend to a figure or to axes.
 
     Matplotlib drops labels with a leading underscore, which the name of a policy may have;
     therefore the texts are set afterwards.
@@ -107,13 +133,8 @@ def draw_legend(
         drawn: list[Any] = [*axes.lines, *axes.containers]
         artists |= {str(each.get_label()): each for each in drawn}
     known = [label for label in labels if label in artists]
-    legend = figure.legend(
-        [artists[label] for label in known],
-        ["x" * len(label) for label in known],
-        loc=place,
-        ncols=columns,
-        title=title,
-        title_fontsize=9,
+    legend = owner.legend(
+        [artists[label] for label in known], ["x" * len(label) for label in known], **how
     )
     for text, label in zip(legend.get_texts(), known, strict=True):
         text.set_text(label)

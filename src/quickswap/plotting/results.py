@@ -6,14 +6,16 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from quickswap.errors import QuickswapError
 from quickswap.plotting.chart import Axis, Chart, Line, Mark, Panel
 from quickswap.plotting.drawing import draw
 from quickswap.statistics.estimates import Estimate
 
 if TYPE_CHECKING:
     from quickswap.simulation.comparison import Comparison
+    from quickswap.simulation.result import Result
 
-__all__ = ["plot_comparison", "plot_thresholds"]
+__all__ = ["comparison_chart", "plot_comparison", "plot_thresholds", "trajectory_chart"]
 
 PANELS = (Panel("", "weighted_mean_response_time"), Panel("", "mean_response_time"))
 
@@ -25,12 +27,45 @@ def plot_comparison(comparison: Comparison, path: str | Path) -> None:
         comparison: the comparison.
         path: file, whose ending decides the format.
     """
+    draw(comparison_chart(comparison, PANELS), [path])
+
+
+def comparison_chart(comparison: Comparison, panels: tuple[Panel, ...]) -> Chart:
+    """Return the chart of quantities against the load, with a line for each policy."""
     marks: dict[str, list[Mark]] = {policy: [] for policy in comparison.policies}
     for each in comparison.results:
-        marks[each.policy_label].append(Mark.of(each.system.load, each, PANELS))
+        marks[each.policy_label].append(Mark.of(each.system.load, each, panels))
     loads = sorted({each.system.load for each in comparison.results})
     lines = tuple(Line(policy, tuple(found)) for policy, found in marks.items())
-    draw(Chart(Axis.of("load", loads), PANELS, lines, limit=1.0), [path])
+    return Chart(Axis.of("load", loads), panels, lines, limit=1.0)
+
+
+def trajectory_chart(result: Result) -> Chart:
+    """Return the chart of the number in system of each class against time.
+
+    Raises:
+        QuickswapError: the result has no trajectory.
+    """
+    path = result.trajectory
+    if path is None:
+        raise QuickswapError(
+            "the result has no trajectory",
+            argument="trajectory",
+            advice="simulate with {trajectory:}1000",
+        )
+    lines = tuple(
+        Line(
+            name,
+            tuple(
+                Mark(time, (Estimate(float(counts[position]), 0.0),))
+                for time, counts in zip(path.times, path.counts, strict=True)
+            ),
+            look="path",
+        )
+        for position, name in enumerate(result.system.names)
+    )
+    panel = Panel("", "trajectory", label="number in system", log=False)
+    return Chart(Axis("time [s]"), (panel,), lines)
 
 
 def plot_thresholds(curves: Sequence[Mapping[str, Any]], path: str | Path) -> None:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Self, Unpack
 
 from quickswap._check import flag, integer, items, positive
 from quickswap._progress import jobs_bar, shows
-from quickswap._shown import Shown
+from quickswap._shown import Shown, plotted
 from quickswap._words import load_words
 from quickswap.engine.custom import CustomPolicy, as_policy, label
 from quickswap.engine.settings import (
@@ -40,6 +40,8 @@ from quickswap.statistics.verdict import Status
 
 if TYPE_CHECKING:
     import polars
+
+    from quickswap._shown import Axes
 
 __all__ = [
     "DEFAULT_POLICIES",
@@ -122,6 +124,18 @@ class Comparison(Shown):
     def __repr__(self) -> str:
         loads = ", ".join(load_words(each[0].system.load) for each in self.points)
         return f"<Comparison of {', '.join(self.policies)} at load {loads}>"
+
+    def plot(self, ax: Axes | None = None, *, metric: str = "weighted") -> Axes:
+        """Draw a metric of each policy against the load on Matplotlib axes; return them.
+
+        Args:
+            ax: by default new axes.
+            metric: a short name such as weighted, mean, p99 or jain, or a name of `quantities`.
+
+        Raises:
+            QuickswapError: an unknown metric.
+        """
+        return plotted(self, ax, metric)
 
     def to_frame(self) -> polars.DataFrame:
         """Return a polars frame with one row for each result, class and quantity."""

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Self, get_type_hints
 
 import msgspec
 
-from quickswap._shown import Shown
+from quickswap._shown import Shown, plotted
 from quickswap._words import load_words
 from quickswap.engine.settings import Inputs
 from quickswap.errors import QuickswapError
@@ -29,6 +29,8 @@ from quickswap.theory.work import lower_bound, weighted_mean_size
 
 if TYPE_CHECKING:
     import polars
+
+    from quickswap._shown import Axes
 
 __all__ = ["Result", "Stop", "Trajectory"]
 
@@ -164,6 +166,14 @@ class Result(Shown, ModelQuantities):
         load, verdict = load_words(self.system.load), self.verdict.status
         mean = self.mean_response_time
         return f"<Result {self.policy_label}, load {load}: {verdict}, mean response time {mean} s>"
+
+    def plot(self, ax: Axes | None = None) -> Axes:
+        """Draw the trajectory on Matplotlib axes, by default new ones; return them.
+
+        Raises:
+            QuickswapError: the result has no trajectory.
+        """
+        return plotted(self, ax)
 
     def to_json(self) -> str:
         """Return the result as JSON; non-finite numbers become strings."""

@@ -9,11 +9,11 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from pathlib import Path
 from queue import Empty, SimpleQueue
-from typing import cast, final, overload
+from typing import TYPE_CHECKING, Any, cast, final, overload
 
 from quickswap._check import items, whole
 from quickswap._progress import duration, shows, work_bar
-from quickswap._shown import Shown
+from quickswap._shown import Shown, plotted
 from quickswap._words import counted
 from quickswap.engine._core import VERSION
 from quickswap.engine.settings import MOST_JOBS, check_progress, check_threads
@@ -26,6 +26,9 @@ from quickswap.sweeps.grid import Grid, GridPoint, read_grids
 from quickswap.sweeps.point import Point
 from quickswap.sweeps.record import Failure, Record
 from quickswap.sweeps.store import Store
+
+if TYPE_CHECKING:
+    from quickswap._shown import Axes
 
 __all__ = [
     "Outcomes",
@@ -121,6 +124,23 @@ class Sweep(Shown):
     def cells(self) -> list[Cell]:
         """The policies side by side, at each model, rate and setting of the grid."""
         return cells_of(self.grid_points, self.outcomes)
+
+    def plot(
+        self,
+        ax: Axes | None = None,
+        *,
+        metric: str = "weighted",
+        x: str | None = None,
+        model: Any = None,
+    ) -> Axes:
+        """Draw a metric of each policy on Matplotlib axes, by default new ones; return them.
+
+        `plotting.plot_store` describes `metric`, `x` and `model`, and draws several panels.
+
+        Raises:
+            QuickswapError: a name is unknown, there are several models, or nothing to draw.
+        """
+        return plotted(self, ax, metric, x, model)
 
     def __repr__(self) -> str:
         points, cells = len(self.grid_points), len(self.cells)

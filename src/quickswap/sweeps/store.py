@@ -10,6 +10,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self, cast, final
 
+from quickswap._shown import plotted
 from quickswap._words import counted
 from quickswap.engine.settings import Settings
 from quickswap.errors import QuickswapError, shown
@@ -20,6 +21,8 @@ from quickswap.sweeps.record import Failure, Record
 
 if TYPE_CHECKING:
     import polars
+
+    from quickswap._shown import Axes
 
 if TYPE_CHECKING:
     import polars
@@ -214,6 +217,23 @@ class Store:
         completed, the fields of `Settings` except trajectory, and version.
         """
         return frame_of(self)
+
+    def plot(
+        self,
+        ax: Axes | None = None,
+        *,
+        metric: str = "weighted",
+        x: str | None = None,
+        model: Any = None,
+    ) -> Axes:
+        """Draw a metric of each policy on Matplotlib axes, by default new ones; return them.
+
+        `plotting.plot_store` describes `metric`, `x` and `model`, and draws several panels.
+
+        Raises:
+            QuickswapError: a name is unknown, there are several models, or nothing to draw.
+        """
+        return plotted(self, ax, metric, x, model)
 
     def close(self) -> None:
         """Close the file; the store can no longer be used."""

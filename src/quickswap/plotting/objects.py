@@ -1,0 +1,48 @@
+"""Results, comparisons, sweeps and stores on one pair of axes."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from quickswap.errors import QuickswapError
+from quickswap.plotting.chart import Chart, Panel
+from quickswap.plotting.drawing import draw_on
+from quickswap.plotting.results import comparison_chart, trajectory_chart
+from quickswap.plotting.stores import chart_of
+from quickswap.simulation.comparison import Comparison
+from quickswap.simulation.result import Result
+from quickswap.statistics.quantities import quantity_of
+from quickswap.sweeps.run import Sweep
+from quickswap.sweeps.store import Store
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+__all__ = ["draw_object"]
+
+
+def draw_object(found: object, ax: Axes | None, metric: str, x: str | None, model: Any) -> Axes:
+    """Draw an object that has a figure on axes, by default new ones, and return them."""
+    return draw_on(_chart(found, metric, x, model), ax)
+
+
+def _chart(found: object, metric: str, x: str | None, model: Any) -> Chart:
+    if isinstance(found, Result):
+        return trajectory_chart(found)
+    if isinstance(found, Comparison):
+        quantity = quantity_of(metric)
+        return comparison_chart(found, (Panel("", quantity.name, log=not quantity.share),))
+    if isinstance(found, Sweep):
+        found = _stored(found)
+    if isinstance(found, Store):
+        return chart_of(found, metrics=metric, x=x, model=model)
+    raise QuickswapError(f"{type(found).__name__} has no figure.")
+
+
+def _stored(found: Sweep) -> Store:
+    """Return a store of the points of a sweep, as its own may contain others."""
+    store = Store()
+    for each, outcome in zip(found.grid_points, found.outcomes, strict=True):
+        if isinstance(outcome, Result):
+            store.put(each.point, outcome)
+    return store
