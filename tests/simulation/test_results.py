@@ -147,10 +147,10 @@ class TestFrame:
         frame = plain().to_frame()
         assert frame.columns == [
             *("policy", "arrival_rate", "load", "class", "quantity", "value", "half_width"),
-            "verdict",
+            *("verdict", "servers"),
         ]
         # 8 of the whole; for each class and all: 4 metrics x 6, 3 rates
-        assert frame.shape == (8 + 5 * (4 * 6 + 3), 8)
+        assert frame.shape == (8 + 5 * (4 * 6 + 3), 9)
 
     def test_values_are_those_of_the_result(self) -> None:
         result = plain()

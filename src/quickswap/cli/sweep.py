@@ -115,7 +115,7 @@ def sweep(
     from quickswap.files import write_with
     from quickswap.sweeps.database import check_store
     from quickswap.sweeps.run import check_where, run_grid_points
-    from quickswap.sweeps.store import Store, frame_of
+    from quickswap.sweeps.store import Store
 
     def write(frame: Callable[[], DataFrame]) -> None:
         emit(csv, lambda: frame().write_csv())
@@ -169,7 +169,7 @@ def sweep(
                 )
             )
         with writing_files(interruption) as attempt:
-            attempt(lambda: write(lambda: frame_of(found.outcomes.results)))
+            attempt(lambda: write(found.to_frame))
             if str(csv) != "-":
                 print_page(sweep_page(found, baseline, option))
                 if interruption is not None:

@@ -61,6 +61,23 @@ class Policy(ABC):
         """Whether the sizes of jobs decide in a simulation, where estimates are exact."""
         return self.estimates
 
+    def parameters(self, system: System | None = None) -> dict[str, bool | float | str]:
+        """Return the parameters as cells of a table, a list as text; on a system in full.
+
+        Raises:
+            PolicyError: as `resolve`.
+        """
+        full = {} if system is None else self.resolve(system)
+        cells: dict[str, bool | float | str] = {}
+        names = [each.name for each in fields(self)] if is_dataclass(self) else []
+        for name in names:
+            value = full.get(name, getattr(self, name))
+            if isinstance(value, list | tuple):
+                value = "+".join(map(str, value))
+            if isinstance(value, bool | int | float | str):
+                cells[name] = value
+        return cells
+
     def _parameters(self, system: System) -> dict[str, object]:
         """Return the parameters in full; raise PolicyError if they do not suit the system."""
         return {}

@@ -59,6 +59,9 @@ class Custom(Policy):
         """The name."""
         return self.called
 
+    def parameters(self, system: System | None = None) -> dict[str, bool | float | str]:
+        return {}
+
     def _parameters(self, system: System) -> dict[str, object]:
         return {"called": self.called, "source": self.source}
 

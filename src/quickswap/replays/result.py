@@ -17,7 +17,7 @@ from quickswap._values import Value
 from quickswap._words import counted, load_words
 from quickswap.engine.settings import ReplayInputs
 from quickswap.errors import QuickswapError, invalid, unknown
-from quickswap.policies import Slurm
+from quickswap.policies import Policy, Slurm
 from quickswap.replays.backlog import (
     SEVERITY,
     Backlog,
@@ -38,7 +38,6 @@ if TYPE_CHECKING:
 
     from quickswap.engine.custom import CustomPolicy
     from quickswap.logs import JobLog
-    from quickswap.policies import Policy
 
 __all__ = ["AS_LOGGED", "ReplayComparison", "ReplayResult"]
 
@@ -163,19 +162,23 @@ class ReplayResult(Shown, Value, Quantities):
         frame = self.schedule.to_frame(self.log, self.inputs.slowdown_bound)
         return frame.with_columns(pl.Series("measured", self.measured))
 
-    def to_frame(self) -> polars.DataFrame:
+    def to_frame(self, *, wide: bool = False) -> polars.DataFrame:
         """Return a Polars frame with one row per class and quantity.
 
-        Columns: policy, pool, load_factor, load, class, quantity, value, half_width, verdict. The
-        rows of the whole log, whose pool is null, are followed by those of each pool.
+        Columns: policy, pool, load_factor, load, class, quantity, value, half_width, verdict,
+        servers, and the parameters of the policy that are given. The rows of the whole log, whose
+        pool is null, are followed by those of each pool. If it is `wide`, there is one row for each
+        class, and each quantity is a column, followed by that of its half-width.
         """
         import polars as pl
 
+        given = self.policy.parameters() if isinstance(self.policy, Policy) else {}
         frames = []
         for pool, each in ((None, self), *self.pools.items()):
             front = {"pool": pool, "load_factor": self.inputs.load_factor, "load": each.load}
-            frames.append(each._framed(front, each.verdict).cast({"pool": pl.String}))
-        return pl.concat(frames)
+            back = {"servers": each.inputs.servers, **given}
+            frames.append(each._framed(front, each.verdict, back, wide).cast({"pool": pl.String}))
+        return pl.concat(frames, how="diagonal_relaxed")
 
     def difference(
         self, other: ReplayResult, metric: str = "waiting_time", cls: str | None = None
@@ -274,11 +277,15 @@ class ReplayComparison(Shown):
 
         return best_of(means, dict.fromkeys(known, "stable"), outcome)
 
-    def to_frame(self) -> polars.DataFrame:
-        """Return a Polars frame with one row per result, class and quantity."""
+    def to_frame(self, *, wide: bool = False) -> polars.DataFrame:
+        """Return a Polars frame with one row per result, class and quantity.
+
+        The columns, also those of a `wide` frame, are those of `ReplayResult.to_frame`.
+        """
         import polars as pl
 
-        return pl.concat([each.to_frame() for each in self.results])
+        frames = [each.to_frame(wide=wide) for each in self.results]
+        return pl.concat(frames, how="diagonal_relaxed")
 
     def outcomes(self) -> polars.DataFrame:
         """Return the outcomes of all replays: policy, load_factor, and the columns of

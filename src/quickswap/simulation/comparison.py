@@ -137,11 +137,16 @@ class Comparison(Shown):
         """
         return plotted(self, ax, metric)
 
-    def to_frame(self) -> polars.DataFrame:
-        """Return a polars frame with one row for each result, class and quantity."""
+    def to_frame(self, *, wide: bool = False) -> polars.DataFrame:
+        """Return a polars frame with one row for each result, class and quantity.
+
+        The columns, also those of a `wide` frame, are those of `Result.to_frame`. A parameter that
+        a policy does not have is null.
+        """
         import polars as pl
 
-        return pl.concat([each.to_frame() for each in self.results])
+        frames = [each.to_frame(wide=wide) for each in self.results]
+        return pl.concat(frames, how="diagonal_relaxed")
 
     def to_json(self) -> str:
         """Return the comparison as JSON."""

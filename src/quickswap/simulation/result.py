@@ -230,14 +230,22 @@ class Result(Shown, ModelQuantities):
         system = self.system
         return float(f"{system.arrival_rate:.12g}"), float(f"{system.load:.12g}")
 
-    def to_frame(self) -> polars.DataFrame:
+    def to_frame(self, *, wide: bool = False) -> polars.DataFrame:
         """Return a polars frame with one row for each class and quantity.
 
         Columns: policy, arrival_rate (per second), load, class, quantity, value, half_width,
-        verdict.
+        verdict, servers, and the parameters of the policy. If it is `wide`, there is one row for
+        each class, and each quantity is a column, followed by that of its half-width.
         """
         rate, load = self.rate_and_load()
-        return self._framed({"arrival_rate": rate, "load": load}, self.verdict.status)
+        front = {"arrival_rate": rate, "load": load}
+        back = {"servers": self.system.servers, **self.parameters}
+        return self._framed(front, self.verdict.status, back, wide)
+
+    @property
+    def parameters(self) -> dict[str, bool | float | str]:
+        """The parameters of the policy in full, a list as text; of a custom policy none."""
+        return self.policy.parameters(self.system)
 
 
 @cache

@@ -33,9 +33,10 @@ __all__ = [
         "Responses",
         "Summary",
     ),
-    *("batch_values", "quantity_of", "value_of"),
+    *("batch_values", "quantity_of", "value_of", "widened"),
 ]
 
+Cell = bool | float | str
 SUMMARIES = ("response_time", "waiting_time", "slowdown", "bounded_slowdown")
 """Quantities of a job; each class has a `Summary` of each."""
 PHASES = ("idle", "1", "2", "3", "4")
@@ -365,15 +366,57 @@ class Quantities:
             for name in RATES:
                 yield each.name, name, getattr(each, name)
 
-    def _framed(self, front: Mapping[str, float | str | None], verdict: str) -> polars.DataFrame:
-        """Return one row for each class and quantity; `front` contains columns of its own."""
+    def _framed(
+        self,
+        front: Mapping[str, Cell | None],
+        verdict: str,
+        back: Mapping[str, Cell],
+        wide: bool,
+    ) -> polars.DataFrame:
+        """Return one row for each class and quantity, or if wide for each class.
+
+        Args:
+            front: columns of its own.
+            verdict: the last column of those that all frames have.
+            back: columns after it.
+            wide: whether each quantity is a column.
+        """
         import polars as pl
 
         rows = [(who, what, each.value, each.half_width) for who, what, each in self.quantities()]
         frame = pl.DataFrame(rows, ["class", "quantity", "value", "half_width"], orient="row")
-        constants = {"policy": self.policy_label, **front}
-        columns = [pl.lit(value).alias(name) for name, value in constants.items()]
-        return frame.select(*columns, pl.all(), pl.lit(str(verdict)).alias("verdict"))
+        before = {"policy": self.policy_label, **front}
+        after = {"verdict": str(verdict), **back}
+        found = frame.select(*_constants(before), pl.all(), *_constants(after))
+        return widened(found) if wide else found
+
+
+def _constants(values: Mapping[str, Cell | None]) -> list[polars.Expr]:
+    import polars as pl
+
+    return [
+        pl.lit(value, pl.Int64 if type(value) is int else None).alias(name)
+        for name, value in values.items()
+    ]
+
+
+def widened(frame: polars.DataFrame) -> polars.DataFrame:
+    """Return a frame with a row for each result and class, and two columns for each quantity.
+
+    The column `p99_response_time` is followed by `p99_response_time_half_width`. A quantity that a
+    class does not have is null.
+    """
+    pair = ("value", "half_width")
+    keys = [name for name in frame.columns if name not in ("quantity", *pair)]
+    names = frame["quantity"].unique(maintain_order=True).to_list()
+    wide = frame.pivot("quantity", index=keys, values=pair, maintain_order=True)
+    wide = wide.rename(
+        {f"value_{name}": name for name in names}
+        | {f"half_width_{name}": f"{name}_half_width" for name in names}
+    )
+    return wide.select(
+        *keys, *(column for name in names for column in (name, f"{name}_half_width"))
+    )
 
 
 @dataclass(frozen=True)

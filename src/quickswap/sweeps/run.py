@@ -25,9 +25,11 @@ from quickswap.sweeps.costs import Clock, Costs, expected_work, shard_of
 from quickswap.sweeps.grid import Grid, GridPoint, read_grids
 from quickswap.sweeps.point import Point
 from quickswap.sweeps.record import Failure, Record
-from quickswap.sweeps.store import Store
+from quickswap.sweeps.store import Store, frame_of
 
 if TYPE_CHECKING:
+    import polars
+
     from quickswap._shown import Axes
 
 __all__ = [
@@ -124,6 +126,10 @@ class Sweep(Shown):
     def cells(self) -> list[Cell]:
         """The policies side by side, at each model, rate and setting of the grid."""
         return cells_of(self.grid_points, self.outcomes)
+
+    def to_frame(self, *, wide: bool = False) -> polars.DataFrame:
+        """Return the results of the grid's points as `Store.to_frame`."""
+        return frame_of(self.outcomes.results, wide=wide)
 
     def plot(
         self,

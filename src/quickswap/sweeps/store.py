@@ -15,6 +15,7 @@ from quickswap._words import counted
 from quickswap.engine.settings import Settings
 from quickswap.errors import QuickswapError, shown
 from quickswap.simulation.result import Result
+from quickswap.statistics.quantities import widened
 from quickswap.sweeps.database import DamageError, Database, readable
 from quickswap.sweeps.point import Point
 from quickswap.sweeps.record import Failure, Record
@@ -210,13 +211,14 @@ class Store:
         for row in sorted([*self._rows.values(), *self._failed.values()]):
             yield self._database.read(row)
 
-    def to_frame(self) -> polars.DataFrame:
+    def to_frame(self, *, wide: bool = False) -> polars.DataFrame:
         """Return a polars frame with one row for each result, class and quantity.
 
-        Columns: those of `Result.to_frame`, then key, servers, spelling (of the policy), stop,
-        completed, the fields of `Settings` except trajectory, and version.
+        Columns: those of `Result.to_frame`, with key, spelling (of the policy), stop, completed,
+        the fields of `Settings` except trajectory, and version before the parameters of policies.
+        If it is `wide`, there is one row for each result and class.
         """
-        return frame_of(self)
+        return frame_of(self, wide=wide)
 
     def plot(
         self,
@@ -310,19 +312,31 @@ POINT = {
 QUANTITY = {"class": "String", "quantity": "String", "value": "Float64", "half_width": "Float64"}
 
 
-def frame_of(results: Iterable[Result]) -> polars.DataFrame:
+def frame_of(results: Iterable[Result], *, wide: bool = False) -> polars.DataFrame:
     """Return one row for each result, class and quantity; see `Store.to_frame`."""
+    import polars as pl
+
+    parameters: list[dict[str, Any]] = []
     points: list[tuple[Any, ...]] = []
     rows: list[tuple[Any, ...]] = []
     for number, each in enumerate(results):
         points.append((number, *_point(each)))
+        parameters.append({"number": number, **each.parameters})
         rows += [
             (number, cls, quantity, e.value, e.half_width) for cls, quantity, e in each.quantities()
         ]
     by_point, by_row = (_table(points, POINT), _table(rows, QUANTITY))
     rest = [name for name in POINT if name not in FRONT]
     joined = by_row.join(by_point, on="number", how="left", maintain_order="left")
-    return joined.select(*FRONT, *QUANTITY, *rest)
+    found = joined.select("number", *FRONT, *QUANTITY, *rest)
+    if parameters:
+        schema = {"number": pl.UInt32}
+        of_policies = pl.DataFrame(
+            parameters, schema_overrides=schema, infer_schema_length=None, strict=False
+        )
+        found = found.join(of_policies, on="number", how="left", maintain_order="left")
+    found = found.drop("number")
+    return widened(found) if wide else found
 
 
 def _table(rows: list[tuple[Any, ...]], kinds: dict[str, str]) -> polars.DataFrame:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from quickswap._shown import Shown
 from quickswap._words import counted
 from quickswap.model.system import System
+from quickswap.policies import parse
 from quickswap.simulation.result import plain
 from quickswap.statistics.estimates import Estimate
 
@@ -157,7 +158,8 @@ class Tuning(Shown):
         """Return a polars frame with one row for each candidate, the best first.
 
         Columns: policy (label), spelling, standing, exact, value, half_width, above,
-        above_half_width (seconds), jobs, reason.
+        above_half_width (seconds), jobs, reason; then metric, servers, arrival_rate (per second)
+        and load of the workload, and the parameters of the policies.
         """
         import polars as pl
 
@@ -173,7 +175,21 @@ class Tuning(Shown):
             )
             for each in self.rows
         ]
-        return pl.DataFrame(rows, schema=schema, orient="row")
+        system = self.system
+        workload = {
+            "metric": self.metric,
+            "servers": system.servers,
+            "arrival_rate": system.arrival_rate,
+            "load": system.load,
+        }
+        frame = pl.DataFrame(rows, schema=schema, orient="row").with_columns(
+            **{name: pl.lit(value) for name, value in workload.items()}
+        )
+        parameters = [parse(each.policy).parameters(system) for each in self.rows]
+        if not any(parameters):
+            return frame
+        cells = pl.DataFrame(parameters, infer_schema_length=None, strict=False)
+        return pl.concat([frame, cells], how="horizontal")
 
     def to_dict(self) -> dict[str, Any]:
         """Return the data of `to_json`; an estimate is a value and a half-width."""
