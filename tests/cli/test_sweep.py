@@ -101,7 +101,8 @@ class TestCommand:
         frame = pl.read_csv(io.StringIO(out), infer_schema_length=None)
         assert frame.shape == pl.read_parquet(parquet).shape
         assert frame["key"].n_unique() == 8
-        assert frame.columns == qs.Store().to_frame().columns
+        known = qs.Store().to_frame().columns  # the parameters of policies follow
+        assert frame.columns[: len(known)] == known
 
     def test_shards_and_merge(
         self, grid: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]

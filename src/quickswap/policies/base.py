@@ -69,8 +69,7 @@ class Policy(ABC):
         """
         full = {} if system is None else self.resolve(system)
         cells: dict[str, bool | float | str] = {}
-        names = [each.name for each in fields(self)] if is_dataclass(self) else []
-        for name in names:
+        for name in (each.name for each in fields(self)):  # type: ignore[arg-type]  # all are dataclasses
             value = full.get(name, getattr(self, name))
             if isinstance(value, list | tuple):
                 value = "+".join(map(str, value))

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, fields
 from functools import cached_property
+from itertools import chain
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -414,9 +415,8 @@ def widened(frame: polars.DataFrame) -> polars.DataFrame:
         {f"value_{name}": name for name in names}
         | {f"half_width_{name}": f"{name}_half_width" for name in names}
     )
-    return wide.select(
-        *keys, *(column for name in names for column in (name, f"{name}_half_width"))
-    )
+    pairs = ((name, f"{name}_half_width") for name in names)
+    return wide.select(*keys, *chain.from_iterable(pairs))
 
 
 @dataclass(frozen=True)
