@@ -425,3 +425,28 @@ def test_every_setting_is_an_option_and_a_column() -> None:
         assert names - options <= {"trajectory", "seed" if command == "sweep" else ""}
     store = qs.sweep(qs.Grid(FOUR, "msf", **BASE)).outcomes.store
     assert names - set(store.to_frame().columns) == {"trajectory"}  # it is an output
+
+
+MISTYPED: dict[str, tuple[Callable[..., Any], str, str]] = {
+    "simulate": (lambda **wrong: qs.simulate(FOUR, "msf", **wrong), "progres", "progress"),
+    "compare": (lambda **wrong: qs.compare(FOUR, **wrong), "load", "loads"),
+    "sweep": (lambda **wrong: qs.sweep("grid.toml", **wrong), "thread", "threads"),
+    "tune": (lambda **wrong: qs.tune(FOUR, **wrong), "indiference", "indifference"),
+    "replay": (lambda **wrong: qs.replay(log(), "fcfs", **wrong), "load_facto", "load_factor"),
+    "replay_all": (lambda **wrong: qs.replay_all(log(), **wrong), "serverz", "servers"),
+    "reproduce": (lambda **wrong: qs.reproduce("fig1", **wrong), "quik", "quick"),
+    "rerun": (lambda **wrong: qs.rerun(results()[0], **wrong), "polici", "policy"),
+    "difference": (lambda **wrong: qs.difference(*results(), **wrong), "quantiti", "quantity"),
+    "write_report": (lambda **wrong: qs.write_report(None, "r.html", **wrong), "group", "groups"),  # type: ignore[arg-type]  # it is not used
+    "stability": (lambda **wrong: qs.stability(FOUR, **wrong), "polcy", "policy"),
+    "fit": (lambda **wrong: logs.fit(log(), **wrong), "clases", "classes"),
+    "goodness": (lambda **wrong: logs.goodness(log(), FOUR, **wrong), "clases", "classes"),
+    "read": (lambda **wrong: logs.read("x.csv", **wrong), "time_zone", "timezone"),
+}
+
+
+@pytest.mark.parametrize("verb", MISTYPED)
+def test_a_mistyped_keyword_is_answered_with_the_right_one(verb: str) -> None:
+    call, wrong, right = MISTYPED[verb]
+    with pytest.raises(qs.QuickswapError, match=f"of {verb}: '{wrong}'.*did you mean '{right}'"):
+        call(**{wrong: 1})

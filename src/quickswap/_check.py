@@ -5,9 +5,11 @@
 
 from __future__ import annotations
 
+import inspect
 import math
-from collections.abc import Collection, Iterable, Mapping
-from typing import SupportsFloat
+from collections.abc import Callable, Collection, Iterable, Mapping
+from functools import wraps
+from typing import ParamSpec, SupportsFloat, TypeVar
 
 from quickswap.errors import ModelError, QuickswapError, invalid, unknown
 
@@ -15,6 +17,7 @@ __all__ = [
     "between",
     "boolean",
     "check_keys",
+    "checks_keywords",
     "factor",
     "flag",
     "integer",
@@ -25,6 +28,24 @@ __all__ = [
     "real",
     "whole",
 ]
+
+Arguments = ParamSpec("Arguments")
+Found = TypeVar("Found")
+
+
+def checks_keywords(function: Callable[Arguments, Found]) -> Callable[Arguments, Found]:
+    """Decorate a function so that for an unknown keyword the error contains the nearest known."""
+    known = inspect.signature(function).parameters
+
+    @wraps(function)
+    def checked(*args: Arguments.args, **kwargs: Arguments.kwargs) -> Found:
+        for name in kwargs:
+            if name not in known:
+                what = f"argument of {function.__name__}"
+                unknown(what, name, known, QuickswapError, argument=name)
+        return function(*args, **kwargs)
+
+    return checked
 
 
 def number(

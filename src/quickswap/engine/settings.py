@@ -65,9 +65,12 @@ def check_threads(threads: object) -> int | None:
     return None if threads is None else whole(threads, "threads", 1, 10_000, QuickswapError)
 
 
-def check_settings(given: Mapping[str, Any], known: type, verb: str) -> None:
-    """Reject a name that a typed dictionary of settings does not have."""
-    names = known.__annotations__
+def check_settings(given: Mapping[str, Any], known: type, verb: str, *others: str) -> None:
+    """Reject a name that a typed dictionary of settings does not have.
+
+    The message also contains the `others`, the keywords that the verb takes besides settings.
+    """
+    names = [*known.__annotations__, *others]
     for name in given:
         if name not in names:
             unknown(f"setting of {verb}", name, names, QuickswapError)

@@ -11,7 +11,7 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
-from quickswap._check import between, flag, whole
+from quickswap._check import between, checks_keywords, flag, whole
 from quickswap._progress import shows, work_bar
 from quickswap.engine._core import VERSION
 from quickswap.engine.settings import MOST_JOBS, check_progress
@@ -55,6 +55,7 @@ class Reproduction:
     not_drawn: dict[str, str]
 
 
+@checks_keywords
 @shows(work_bar, "reproducing")
 def reproduce(
     figures: Iterable[str] | str = "all",

@@ -108,7 +108,7 @@ def replay(
         KeyboardInterrupt: Ctrl-C.
     """
     begun = time.perf_counter()
-    check_settings(settings, ReplaySettings, "replay")
+    check_settings(settings, ReplaySettings, "replay", "load_factor", "progress")
     progress = check_progress(progress)
     debug = flag(settings.pop("debug", False), "debug", QuickswapError)
     jobs = ReplayJobs.of(log, _inputs(log, load_factor=load_factor, **settings))
@@ -254,7 +254,7 @@ def replay_all(
         PolicyError, QuickswapError: as in `replay`, or a policy or factor is given twice.
         Interrupted: Ctrl-C; its `result` contains the completed replays.
     """
-    check_settings(settings, ReplaySettings, "replay_all")
+    check_settings(settings, ReplaySettings, "replay_all", "load_factors", "progress")
     progress = check_progress(progress)
     if policies is None:
         check_log(log)

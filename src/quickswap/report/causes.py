@@ -33,7 +33,7 @@ def idle_sentence(waits: LoggedWaits) -> str:
     if math.isnan(waits.all.idle.value):
         return "No job of the log waited."
     sentence = (
-        f"During {waits.all.idle / 0.01} % of the logged waiting time, enough servers for the "
+        f"During {100 * waits.all.idle} % of the logged waiting time, enough servers for the "
         "job that waited were free"
     )
     if math.isnan(waits.idle_in_replay):  # preemptive, or no job waits

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from markupsafe import Markup
 
+from quickswap._check import checks_keywords
 from quickswap._words import counted, plural
 from quickswap.files import write_text
 from quickswap.replays import ReplayComparison
@@ -38,6 +39,7 @@ UNIT_SPACE = re.compile(r"(?<=\d) (?=±|%|(?:s|min|h|days)\b)|(?<=±) (?=[\d?])"
 """Spaces at which a line must not break: those before units, and around ±."""
 
 
+@checks_keywords
 def write_report(
     comparison: ReplayComparison,
     path: str | Path,

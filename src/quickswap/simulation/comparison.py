@@ -11,7 +11,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Self, Unpack
 
-from quickswap._check import flag, integer, items, positive
+from quickswap._check import checks_keywords, flag, integer, items, positive
 from quickswap._progress import jobs_bar, shows
 from quickswap._shown import Shown, plotted
 from quickswap._words import load_words
@@ -201,7 +201,7 @@ def compare(
             and for a policy, a rate or a load given twice.
         Interrupted: Ctrl-C; its `result` is the comparison as far as it had come.
     """
-    check_settings(settings, SimulationSettings, "compare")
+    check_settings(settings, SimulationSettings, "compare", "rates", "loads", "progress")
     system = as_system(system)
     chosen = _chosen(policies, system)
     systems = _systems(system, rates, loads)
@@ -229,6 +229,7 @@ def compare(
     return Comparison.of(results)
 
 
+@checks_keywords
 def difference(
     first: Result, second: Result, quantity: str = "mean_response_time", cls: str | None = None
 ) -> Estimate:

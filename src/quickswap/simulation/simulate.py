@@ -12,7 +12,7 @@ from typing import Unpack
 import msgspec
 import numpy as np
 
-from quickswap._check import flag
+from quickswap._check import checks_keywords, flag
 from quickswap._progress import jobs_bar, shows
 from quickswap._words import counted, load_words
 from quickswap.engine._core import NativePolicy, Simulation
@@ -82,7 +82,7 @@ def simulate(
         QuickswapError: an unknown setting, or one out of range.
         Interrupted: Ctrl-C; the exception contains the results so far.
     """
-    check_settings(settings, SimulationSettings, "simulate")
+    check_settings(settings, SimulationSettings, "simulate", "progress")
     system = as_system(system)
     policy = as_policy(policy, system)
     progress = check_progress(progress)
@@ -93,6 +93,7 @@ def simulate(
     return _Session(system, policy, inputs, threads, debug, progress).run()
 
 
+@checks_keywords
 def rerun(
     result: Result, policy: Policy | CustomPolicy | None = None, threads: int | None = None
 ) -> Result:

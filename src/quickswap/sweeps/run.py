@@ -11,7 +11,7 @@ from pathlib import Path
 from queue import Empty, SimpleQueue
 from typing import TYPE_CHECKING, Any, cast, final, overload
 
-from quickswap._check import items, whole
+from quickswap._check import checks_keywords, items, whole
 from quickswap._progress import duration, shows, work_bar
 from quickswap._shown import Shown, plotted
 from quickswap._words import counted
@@ -153,6 +153,7 @@ class Sweep(Shown):
         return f"<Sweep of {counted(points, 'point', ',')} in {counted(cells, 'cell', ',')}>"
 
 
+@checks_keywords
 @shows(work_bar, "sweeping")
 def sweep(
     grid: Grid | str | Path | Iterable[Grid],

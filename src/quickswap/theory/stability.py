@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
+from quickswap._check import checks_keywords
 from quickswap.model.files import as_system
 from quickswap.model.system import System
 from quickswap.policies import (
@@ -71,6 +72,7 @@ class Stability:
         return self.limit is not None and self.limit >= self.necessary_limit * (1 - 1e-9)
 
 
+@checks_keywords
 def stability(system: System | str | Path, policy: object) -> Stability:
     """Return what is known about the stability of a policy, or its spelling, on a system.
 

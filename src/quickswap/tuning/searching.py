@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-from quickswap._check import between, flag, whole
+from quickswap._check import between, checks_keywords, flag, whole
 from quickswap._progress import duration, shows, work_bar
 from quickswap._words import counted, load_words
 from quickswap.engine.custom import CustomPolicy
@@ -66,6 +66,7 @@ class TuningProgress:
         return f"{left}, at most {duration(self.seconds_left)}"
 
 
+@checks_keywords
 @shows(work_bar, "tuning")
 def tune(
     system: System | str | Path,

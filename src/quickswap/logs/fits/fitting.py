@@ -8,7 +8,7 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
-from quickswap._check import items
+from quickswap._check import checks_keywords, items
 from quickswap.errors import LogError, invalid
 from quickswap.logs.fits.distributions import fitted
 from quickswap.logs.fits.sample import Floats, Sample
@@ -29,6 +29,7 @@ __all__ = ["Jobs", "as_groups", "fit", "need_factor"]
 Size = Literal["best", "exponential", "gamma", "hyperexponential", "lognormal", "empirical"]
 
 
+@checks_keywords
 def fit(
     log: JobLog,
     classes: str | Sequence[Group] = "load",

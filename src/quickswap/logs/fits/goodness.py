@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from quickswap._check import checks_keywords
 from quickswap._tables import TextTable
 from quickswap._words import counted
 from quickswap.errors import LogError, invalid, shown
@@ -159,6 +160,7 @@ class Goodness:
         return text(self)
 
 
+@checks_keywords
 def goodness(log: JobLog, system: System, classes: Sequence[Group] | None = None) -> Goodness:
     """Compare a system with a log: rates, sizes, and the variation of the arrivals.
 
