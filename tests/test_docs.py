@@ -7,6 +7,8 @@ file name becomes that file. `<!-- skip: next "reason" -->` skips a block.
 
 from __future__ import annotations
 
+import ast
+import json
 import re
 import shlex
 import unittest
@@ -104,6 +106,27 @@ def test_code_runs(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
         except Exception as error:
             error.add_note(f"in {page.name}, the block at line {example.line}")
             raise
+
+
+@pytest.mark.parametrize("file", sorted((ROOT / "examples").glob("*.ipynb")), ids=lambda p: p.name)
+def test_notebook_runs(file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The code cells run in order, and what the last line of each returns can be shown."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("MPLBACKEND", "agg")
+    notebook = json.loads(file.read_text(encoding="utf-8"))
+    namespace: dict[str, object] = {}
+    for number, cell in enumerate(notebook["cells"]):
+        if cell["cell_type"] != "code":
+            continue
+        assert cell["outputs"] == []
+        body = ast.parse("".join(cell["source"]), f"{file.name}, cell {number}").body
+        last = body.pop()
+        exec(compile(ast.Module(body, []), file.name, "exec"), namespace)
+        if not isinstance(last, ast.Expr):
+            exec(compile(ast.Module([last], []), file.name, "exec"), namespace)
+        else:
+            shown = eval(compile(ast.Expression(last.value), file.name, "eval"), namespace)
+            assert getattr(shown, "_repr_html_", shown.__repr__)()
 
 
 def text(page: str) -> str:
