@@ -11,21 +11,22 @@ import ctypes
 import hashlib
 import importlib.util
 import os
+import struct
 import sys
 import tempfile
 import warnings
 from collections.abc import Sequence
 from pathlib import Path
 from types import ModuleType
-from typing import TypeVar
-
-import numpy as np
+from typing import TYPE_CHECKING, TypeVar
 
 from quickswap._check import flag
 from quickswap.engine._core import VERSION, NativePolicy
-from quickswap.engine.source import NotCompiledError, PolicySource
 from quickswap.errors import CompilationWarning, PolicyError, invalid
 from quickswap.files import write_text
+
+if TYPE_CHECKING:
+    from quickswap.engine.source import PolicySource
 
 __all__ = ["HEADER", "LibraryPolicy", "compiled", "is_compiled", "native"]
 
@@ -161,6 +162,8 @@ def native(policy: object) -> object:
         return policy._native()
     if not is_compiled(policy):
         return policy
+    from quickswap.engine.source import NotCompiledError
+
     try:
         return _build(policy)
     except NotCompiledError as error:
@@ -172,6 +175,8 @@ def native(policy: object) -> object:
 
 def _build(policy: object) -> NativePolicy:
     """Return the native code of a policy."""
+    from quickswap.engine.source import NotCompiledError, PolicySource
+
     if importlib.util.find_spec("numba") is None:
         raise NotCompiledError(["Numba is not installed: pip install 'quickswap[numba]'"])
     source = PolicySource(policy)
@@ -197,6 +202,7 @@ def _module(source: PolicySource) -> ModuleType:
     from numba.core.errors import NumbaError
 
     from quickswap.engine import interface
+    from quickswap.engine.source import NotCompiledError
 
     version = hashlib.sha256(Path(interface.__file__).read_bytes()).hexdigest()
     text = f"# quickswap {VERSION}, interface {version}\n{source.text()}"
@@ -240,8 +246,8 @@ def _folder() -> Path:
 
 def _word(value: object) -> bytes:
     """Return a number in eight bytes."""
-    if isinstance(value, bool | int | np.integer) and -(2**63) <= value < 2**63:
-        return np.int64(value).tobytes()
-    if isinstance(value, float | np.floating):
-        return np.float64(value).tobytes()
+    if isinstance(value, int) and -(2**63) <= value < 2**63:
+        return struct.pack("=q", value)
+    if isinstance(value, float):
+        return struct.pack("=d", value)
     raise invalid("state", value, "numbers of 64 bits", PolicyError)

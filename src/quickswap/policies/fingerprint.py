@@ -10,8 +10,6 @@ from pathlib import Path
 from types import CodeType, FunctionType, ModuleType
 from typing import Any
 
-import numpy as np
-
 __all__ = ["attributes", "fingerprint", "foreign", "references"]
 
 FOREIGN = {*sys.stdlib_module_names, "numpy", "scipy", "polars", "quickswap"}
@@ -52,9 +50,10 @@ def _parts(policy: object) -> Iterator[str]:
 def _content(value: object, seen: set[int]) -> Iterator[str]:
     """Yield what a value contains, without addresses."""
     value = getattr(value, "py_func", value)
-    if isinstance(value, np.ndarray):
+    numpy: Any = sys.modules.get("numpy")  # not imported, so not used
+    if numpy is not None and isinstance(value, numpy.ndarray | numpy.generic):
         yield f"{value.dtype.str}{value.shape}{value.tolist()!r}"
-    elif value is None or isinstance(value, bool | int | float | str | bytes | np.generic):
+    elif value is None or isinstance(value, bool | int | float | str | bytes):
         yield repr(value)
     elif isinstance(value, ModuleType):
         yield value.__name__
