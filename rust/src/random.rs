@@ -83,6 +83,18 @@ pub enum DistributionSpec {
         values: Vec<f64>,
         weights: Vec<f64>,
     },
+    PhaseType {
+        probabilities: Vec<f64>,
+        generator: Vec<Vec<f64>>,
+    },
+    Mixture {
+        probabilities: Vec<f64>,
+        distributions: Vec<DistributionSpec>,
+    },
+    Tabulated {
+        log_odds: Vec<f64>,
+        values: Vec<f64>,
+    },
 }
 
 /// A distribution prepared for drawing.
@@ -108,6 +120,47 @@ pub enum Sampler {
     BoundedPareto(f64, f64, f64),
     /// Cumulated probabilities and values.
     Empirical(Vec<f64>, Vec<f64>),
+    /// Cumulated probabilities of the first phase, and the phases.
+    PhaseType(Vec<f64>, Vec<Jumps<Option<usize>>>),
+    /// Cumulated probabilities and distributions.
+    Mixture(Vec<f64>, Vec<Sampler>),
+    /// Log-odds; the logarithm of the value at each, and its slope up to the next.
+    Tabulated(Vec<f64>, Vec<(f64, f64)>),
+}
+
+/// The jumps of a Markov chain out of one of its states.
+#[derive(Clone, Debug)]
+pub struct Jumps<T> {
+    /// Jumps per second.
+    rate: f64,
+    cumulated: Vec<f64>,
+    to: Vec<T>,
+}
+
+impl<T: Copy> Jumps<T> {
+    /// Jumps of positive rate; the others are left out.
+    fn new(rates: impl Iterator<Item = (f64, T)>) -> Self {
+        let (rates, to): (Vec<f64>, Vec<T>) = rates.filter(|&(rate, _)| rate > 0.0).unzip();
+        Self { rate: rates.iter().sum(), cumulated: cumulated(&rates), to }
+    }
+
+    /// The time until the next jump, infinite if there is none, and where it leads.
+    #[inline]
+    fn next(&self, rng: &mut Stream) -> (f64, Option<T>) {
+        if self.to.is_empty() {
+            return (f64::INFINITY, None);
+        }
+        let time = exponential(rng) / self.rate;
+        (time, Some(self.to[pick(&self.cumulated, uniform(rng))]))
+    }
+}
+
+/// Checks that a matrix has as many rows and columns as needed.
+fn square(name: &'static str, rows: &[Vec<f64>], size: usize) -> Result<(), Error> {
+    if size == 0 || rows.len() != size || rows.iter().any(|row| row.len() != size) {
+        return Err(Error::argument(name, rows, format!("a matrix of {size} x {size} rates, at least 1 x 1")));
+    }
+    Ok(())
 }
 
 fn cumulated(weights: &[f64]) -> Vec<f64> {
@@ -175,6 +228,30 @@ impl Sampler {
                 }
                 Self::Empirical(cumulated(weights), values.clone())
             }
+            DistributionSpec::PhaseType { probabilities, generator } => {
+                square("generator", generator, probabilities.len())?;
+                let phase = |(i, row): (usize, &Vec<f64>)| {
+                    let ends = (-row.iter().sum::<f64>(), None);
+                    let others = row.iter().enumerate().filter(|&(j, _)| j != i);
+                    Jumps::new(std::iter::once(ends).chain(others.map(|(j, &rate)| (rate, Some(j)))))
+                };
+                Self::PhaseType(cumulated(probabilities), generator.iter().enumerate().map(phase).collect())
+            }
+            DistributionSpec::Mixture { probabilities, distributions } => {
+                if probabilities.len() != distributions.len() || probabilities.is_empty() {
+                    return Err(invalid("given with as many probabilities as distributions, at least one".into()));
+                }
+                let samplers = distributions.iter().map(Self::new).collect::<Result<_, _>>()?;
+                Self::Mixture(cumulated(probabilities), samplers)
+            }
+            DistributionSpec::Tabulated { log_odds, values } => {
+                if log_odds.len() != values.len() || log_odds.len() < 2 {
+                    return Err(invalid("given with as many values as log-odds, at least two".into()));
+                }
+                let pairs = log_odds.windows(2).zip(values.windows(2));
+                let parts = pairs.map(|(z, x)| (x[0].ln(), (x[1].ln() - x[0].ln()) / (z[1] - z[0])));
+                Self::Tabulated(log_odds[..log_odds.len() - 1].to_vec(), parts.collect())
+            }
         })
     }
 
@@ -196,6 +273,25 @@ impl Sampler {
             // inverse of the distribution function: x^-a is uniform between low^-a and high^-a
             Self::BoundedPareto(low, high, power) => (low - uniform(rng) * (low - high)).powf(*power),
             Self::Empirical(cumulated, values) => values[pick(cumulated, uniform(rng))],
+            Self::PhaseType(cumulated, phases) => {
+                let (mut total, mut phase) = (0.0, pick(cumulated, uniform(rng)));
+                loop {
+                    let (time, next) = phases[phase].next(rng);
+                    total += time;
+                    match next.flatten() {
+                        Some(other) => phase = other,
+                        None => return total,
+                    }
+                }
+            }
+            Self::Mixture(cumulated, samplers) => samplers[pick(cumulated, uniform(rng))].draw(rng),
+            Self::Tabulated(log_odds, parts) => {
+                // with survival probability e^-t, t exponential, the odds of not exceeding are e^t - 1
+                let z = exponential(rng).exp_m1().ln();
+                let part = log_odds.partition_point(|&each| each <= z).saturating_sub(1);
+                let (log, slope) = parts[part];
+                (log + slope * (z - log_odds[part])).exp()
+            }
         }
     }
 }
@@ -208,6 +304,9 @@ pub enum Process {
     Poisson { rate: f64 },
     Renewal { interarrival: DistributionSpec },
     Mmpp { rates: Vec<f64>, switching: Vec<Vec<f64>> },
+    Map { d0: Vec<Vec<f64>>, d1: Vec<Vec<f64>> },
+    Batch { batches: Box<Process>, jobs: DistributionSpec },
+    Piecewise { rates: Vec<f64>, durations: Vec<f64> },
 }
 
 /// The state of an arrival process, which generates the times of its arrivals.
@@ -225,34 +324,65 @@ enum ProcessState {
     Renewal {
         gap: Sampler,
     },
-    /// `phase` is the state of the modulating chain.
-    Mmpp {
-        rates: Vec<f64>,
-        switching: Vec<Vec<f64>>,
+    /// Jumps of the modulating chain: the state they lead to, and whether a job arrives; `phase` is the state.
+    Markov {
+        states: Vec<Jumps<(usize, bool)>>,
         phase: usize,
+    },
+    /// `left` jobs of a batch have not arrived yet.
+    Batch {
+        batches: Box<Arrivals>,
+        jobs: Sampler,
+        left: u64,
+    },
+    /// Rates, and the times at which they end in the first cycle; `piece` is the current one, of the cycle that began
+    /// at `origin`.
+    Piecewise {
+        rates: Vec<f64>,
+        ends: Vec<f64>,
+        piece: usize,
+        origin: f64,
     },
 }
 
 impl Arrivals {
-    /// Starts the process at time 0; a modulated one in its first phase (the warm-up removes the effect).
+    /// Starts the process at time 0; a modulated one in its first state (the warm-up removes the effect).
     pub fn new(process: &Process) -> Result<Self, Error> {
         let state = match process {
             Process::Poisson { rate } => ProcessState::Poisson { mean: 1.0 / rate },
             Process::Renewal { interarrival } => ProcessState::Renewal { gap: Sampler::new(interarrival)? },
             Process::Mmpp { rates, switching } => {
-                let n = rates.len();
-                if n == 0 || switching.len() != n || switching.iter().any(|row| row.len() != n) {
-                    return Err(Error::argument(
-                        "switching",
-                        switching,
-                        format!("a matrix of {n} x {n} rates, at least 1 x 1"),
-                    ));
+                square("switching", switching, rates.len())?;
+                let state = |(i, row): (usize, &Vec<f64>)| {
+                    let others = row.iter().enumerate().filter(|&(j, _)| j != i);
+                    let arrival = std::iter::once((rates[i], (i, true)));
+                    Jumps::new(arrival.chain(others.map(|(j, &rate)| (rate, (j, false)))))
+                };
+                ProcessState::Markov { states: switching.iter().enumerate().map(state).collect(), phase: 0 }
+            }
+            Process::Map { d0, d1 } => {
+                square("d0", d0, d0.len())?;
+                square("d1", d1, d0.len())?;
+                let state = |(i, (hidden, arriving)): (usize, (&Vec<f64>, &Vec<f64>))| {
+                    let jobs = arriving.iter().enumerate().map(|(j, &rate)| (rate, (j, true)));
+                    let others = hidden.iter().enumerate().filter(|&(j, _)| j != i);
+                    Jumps::new(jobs.chain(others.map(|(j, &rate)| (rate, (j, false)))))
+                };
+                ProcessState::Markov { states: d0.iter().zip(d1).enumerate().map(state).collect(), phase: 0 }
+            }
+            Process::Batch { batches, jobs } => {
+                ProcessState::Batch { batches: Box::new(Self::new(batches)?), jobs: Sampler::new(jobs)?, left: 0 }
+            }
+            Process::Piecewise { rates, durations } => {
+                if rates.len() != durations.len() || rates.iter().all(|&rate| rate <= 0.0) {
+                    return Err(Error::argument("rates", rates, "one for each duration, at least one above 0"));
                 }
-                let mut switching = switching.clone();
-                for (i, row) in switching.iter_mut().enumerate() {
-                    row[i] = 0.0;
-                }
-                ProcessState::Mmpp { rates: rates.clone(), switching, phase: 0 }
+                let mut end = 0.0;
+                let ends = durations.iter().map(|duration| {
+                    end += duration;
+                    end
+                });
+                ProcessState::Piecewise { rates: rates.clone(), ends: ends.collect(), piece: 0, origin: 0.0 }
             }
         };
         Ok(Self { state, now: 0.0 })
@@ -263,28 +393,40 @@ impl Arrivals {
         match &mut self.state {
             ProcessState::Poisson { mean } => self.now += *mean * exponential(rng),
             ProcessState::Renewal { gap } => self.now += gap.draw(rng),
-            ProcessState::Mmpp { rates, switching, phase } => loop {
-                let leave: f64 = switching[*phase].iter().sum();
-                let total = leave + rates[*phase];
-                self.now += exponential(rng) / total;
-                let mut x = uniform(rng) * total;
-                if x < rates[*phase] || !self.now.is_finite() {
+            ProcessState::Markov { states, phase } => loop {
+                let (time, next) = states[*phase].next(rng);
+                self.now += time;
+                let Some((to, arrives)) = next else { break };
+                *phase = to;
+                if arrives {
                     break;
                 }
-                x -= rates[*phase];
-                let row = &switching[*phase];
-                let mut next = *phase;
-                for (i, &rate) in row.iter().enumerate() {
-                    if rate > 0.0 {
-                        next = i;
-                        if x < rate {
-                            break;
-                        }
-                        x -= rate;
+            },
+            ProcessState::Batch { batches, jobs, left } => {
+                if *left == 0 {
+                    self.now = batches.advance(rng);
+                    *left = (jobs.draw(rng) as u64).max(1);
+                }
+                *left -= 1;
+            }
+            // the integral of the rate between two arrivals is exponential
+            ProcessState::Piecewise { rates, ends, piece, origin } => {
+                let mut integral = exponential(rng);
+                loop {
+                    let (rate, end) = (rates[*piece], *origin + ends[*piece]);
+                    let area = rate * (end - self.now);
+                    if integral < area {
+                        self.now += integral / rate;
+                        break;
+                    }
+                    integral -= area.max(0.0);
+                    self.now = end;
+                    *piece += 1;
+                    if *piece == ends.len() {
+                        (*piece, *origin) = (0, end);
                     }
                 }
-                *phase = next;
-            },
+            }
         }
         self.now
     }

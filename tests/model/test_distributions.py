@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
-from scipy import stats
+from scipy import integrate, linalg, stats
 
 import quickswap.model.distributions as distributions
 from quickswap.errors import ModelError
@@ -29,7 +29,9 @@ from quickswap.model.distributions import (
     Gamma,
     Hyperexponential,
     LogNormal,
+    Mixture,
     Pareto,
+    PhaseType,
     Uniform,
     Weibull,
 )
@@ -43,6 +45,24 @@ shapes = st.floats(0.3, 8.0)
 def hyperexponential(parts: list[tuple[float, float]]) -> Hyperexponential:
     total = sum(weight for weight, _ in parts)
     return Hyperexponential([weight / total for weight, _ in parts], [rate for _, rate in parts])
+
+
+def phase_type(rows: list[tuple[float, float, float, float]]) -> PhaseType:
+    """A chain whose phases end, jump to the next and jump to the one before with these rates."""
+    n = len(rows)
+    matrix = np.zeros((n, n))
+    for i, (_, end, forward, back) in enumerate(rows):
+        matrix[i, (i + 1) % n] += forward
+        matrix[i, i - 1] += back
+        matrix[i, i] = -end - matrix[i].sum() + matrix[i, i]
+    weights = np.array([row[0] for row in rows])
+    return PhaseType(weights / weights.sum(), matrix)
+
+
+def erlang_mixture(rows: list[tuple[float, int, float]]) -> Mixture:
+    total = sum(weight for weight, _, _ in rows)
+    parts = [Erlang(phases, mean) for _, phases, mean in rows]
+    return Mixture([weight / total for weight, _, _ in rows], parts)
 
 
 ANY_LAW: dict[str, st.SearchStrategy[Distribution]] = {
@@ -66,6 +86,12 @@ ANY_LAW: dict[str, st.SearchStrategy[Distribution]] = {
     "empirical": st.lists(st.tuples(positive, positive), min_size=1, max_size=5).map(
         lambda rows: Empirical([x for x, _ in rows], [w for _, w in rows])
     ),
+    "phase_type": st.lists(
+        st.tuples(positive, positive, positive, positive), min_size=2, max_size=4
+    ).map(phase_type),
+    "mixture": st.lists(
+        st.tuples(positive, st.integers(1, 4), positive), min_size=1, max_size=3
+    ).map(erlang_mixture),
 }
 any_distribution = st.one_of(*ANY_LAW.values())
 
@@ -154,6 +180,12 @@ def above(distribution: Distribution, x: float) -> float:
     if isinstance(distribution, Hyperexponential):
         parts = zip(distribution.probabilities, distribution.rates, strict=True)
         return math.fsum(p * math.exp(-r * x) for p, r in parts)
+    if isinstance(distribution, PhaseType):
+        powers = linalg.expm(np.array(distribution.generator) * x)
+        return float((np.array(distribution.probabilities) @ powers).sum())
+    if isinstance(distribution, Mixture):
+        pairs = zip(distribution.probabilities, distribution.distributions, strict=True)
+        return math.fsum(share * above(part, x) for share, part in pairs)
     if isinstance(distribution, BoundedPareto):
         ends = [
             max(distribution.low, min(x, distribution.high)),
@@ -260,6 +292,62 @@ def test_bounded_pareto_keeps_its_digits_near_a_whole_shape() -> None:
         assert near.second_moment == pytest.approx(exact.second_moment, rel=1e-8)
 
 
+def test_phase_types_include_their_relatives() -> None:
+    """Chains whose distribution is known under another name have its moments, sf and isf."""
+    pairs: list[tuple[PhaseType, Distribution]] = [
+        (PhaseType([1], [[-4]]), Exponential(rate=4)),
+        (PhaseType(rates=[3, 3, 3], continuation=[1, 1]), Erlang(3, rate=3)),
+        (PhaseType([0.3, 0.7], [[-1, 0], [0, -5]]), Hyperexponential([0.3, 0.7], [1, 5])),
+        (PhaseType(rates=[2] * 60, continuation=[1] * 59), Erlang(60, rate=2)),
+    ]
+    for chain, same in pairs:
+        for order in range(1, 7):
+            assert chain.moment(order) == pytest.approx(same.moment(order), rel=1e-10)
+        assert chain.var == pytest.approx(same.var, rel=1e-10)
+        assert chain.mean_inverse == pytest.approx(same.mean_inverse, rel=1e-9)
+        for p in (0.999, 0.5, 1e-9, 1e-200):
+            x = same.isf(p)
+            assert chain.sf(x) == pytest.approx(p, rel=1e-9)
+            assert chain.isf(p) == pytest.approx(x, rel=1e-9)
+
+
+def test_a_coxian_distribution_by_hand() -> None:
+    """The second phase follows with probability 0.4: E[S] = 1/2 + 0.4 / 3."""
+    coxian = PhaseType(rates=[2, 3], continuation=[0.4])
+    assert coxian == PhaseType([1, 0], [[-2, 0.8], [0, -3]])
+    assert coxian.mean == pytest.approx(1 / 2 + 0.4 / 3)
+    assert coxian.second_moment == pytest.approx(2 / 4 + 0.4 * (2 / 6 + 2 / 9))
+    assert coxian.mean_inverse == math.inf  # the first phase may be the last
+
+
+def test_the_mean_inverse_of_a_chain_agrees_with_quadrature() -> None:
+    chain = PhaseType(
+        [0.5, 0.5, 0, 0], [[-3, 1, 1, 1], [0, -2, 1, 1], [0, 1, -4, 1], [0, 0, 0, -1]]
+    )
+    ends = -np.array(chain.generator).sum(axis=1)
+
+    def per_log(y: float) -> float:  # the density, as E[1/S] is the integral of density d(log x)
+        power = linalg.expm(np.array(chain.generator) * math.exp(y))
+        return float(np.array(chain.probabilities) @ power @ ends)
+
+    assert chain.mean_inverse == pytest.approx(integrate.quad(per_log, -40, 6)[0], rel=1e-7)
+
+
+def test_a_mixture_with_gaps_and_atoms() -> None:
+    mixture = Mixture(
+        [0.5, 0.3, 0.2, 0], [Deterministic(1), Uniform(4, 6), Pareto(1.5, 8), Pareto(3, 1)]
+    )
+    assert mixture.mean == pytest.approx(0.5 + 0.3 * 5 + 0.2 * 24)
+    assert mixture.var == mixture.moment(2) == math.inf
+    assert [mixture.isf(p) for p in (0.6, 0.5)] == [1, 1]
+    assert mixture.isf(0.35) == pytest.approx(5)
+    assert mixture.isf(0.2 / 8) == pytest.approx(8 * 4)
+    assert mixture.mean_inverse == pytest.approx(
+        0.5 + 0.3 * math.log(1.5) / 2 + 0.2 * 1.5 / 2.5 / 8
+    )
+    assert Distribution.from_dict(mixture.to_dict()) == mixture
+
+
 WAYS: list[tuple[Distribution, Distribution]] = [
     (Exponential(rate=4), Exponential(mean=0.25)),
     (Deterministic(mean=2), Deterministic(value=2)),
@@ -340,6 +428,43 @@ def test_dictionaries_may_hold_any_form() -> None:
 
 
 BAD: list[tuple[Callable[[], object], str]] = [
+    (
+        lambda: PhaseType([0.5], [[-1]]),
+        "sum of the probabilities of PhaseType is 0.5; it must be 1",
+    ),
+    (
+        lambda: PhaseType([1, 0], [[-1]]),
+        "generator of PhaseType is .*; it must be 2 rows of 2 numbers",
+    ),
+    (lambda: PhaseType([1], [[1]]), "row 0 of generator of PhaseType is .*a negative number on"),
+    (lambda: PhaseType([1, 0], [[-1, 2], [0, -1]]), "a sum of at most 0"),
+    (lambda: PhaseType([1, 0], [[-1, -1], [0, -1]]), "others of at least 0"),
+    (lambda: PhaseType([1, 0], [[-1, 1], [1, -1]]), "never ends from phase 0: make"),
+    (lambda: PhaseType([1], [[-1e-310]]), "is inf; it must be positive and finite"),
+    (lambda: PhaseType(rates=[1, 2], continuation=[]), "it must be 1 number, one fewer than rates"),
+    (lambda: PhaseType(rates=[1, 2], continuation=[1.5]), "is 1.5; it must be from 0 to 1"),
+    (
+        lambda: PhaseType(rates=[1, 2]),
+        "probabilities and generator, or rates and continuation, not",
+    ),
+    (
+        lambda: Mixture([1], []),
+        "number of distributions of Mixture is 0; it must be 1, one for each",
+    ),
+    (lambda: Mixture([1], [3]), "is 3; it must be a distribution such as"),  # type: ignore[list-item]  # wrong on purpose
+    (lambda: Mixture([0.5, 0.6], [Deterministic(1)] * 2), "is 1.1; it must be 1"),
+    (
+        lambda: Distribution.from_dict(
+            {"distribution": "mixture", "probabilities": [1], "distributions": [{"mean": 1}]}
+        ),
+        "the key distribution, one of",
+    ),
+    (
+        lambda: Distribution.from_dict(
+            {"distribution": "mixture", "probabilities": [1], "distributions": [1]}
+        ),
+        "an item of distributions is 1; it must be a distribution",
+    ),
     (
         lambda: Exponential(mean=-1),
         "mean of Exponential is -1; it must be a positive finite number",

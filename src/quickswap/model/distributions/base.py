@@ -7,7 +7,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from typing import ClassVar, Self
 
-from quickswap._check import check_keys, number, positive
+from quickswap._check import check_keys, items, number, numbers, positive
 from quickswap.errors import ModelError, inside, invalid, shown, unknown
 
 DISTRIBUTIONS: dict[str, type[Distribution]] = {}
@@ -88,8 +88,7 @@ class Distribution(ABC):
         """
         data: dict[str, object] = {"distribution": self.kind}
         for name in self.forms[0]:
-            value = getattr(self, name)
-            data[name] = list(value) if isinstance(value, tuple) else value
+            data[name] = plain(getattr(self, name))
         return data
 
     @staticmethod
@@ -110,6 +109,9 @@ class Distribution(ABC):
         allowed = list(dict.fromkeys(name for form in distribution.forms for name in form))
         check_keys(parameters, f"the distribution {distribution.kind}", allowed)
         distribution._form(**parameters)
+        if "distributions" in parameters:
+            with inside("distributions"):
+                parameters["distributions"] = _parts(parameters["distributions"])
         build: Callable[..., Distribution] = distribution
         return build(**parameters)
 
@@ -147,12 +149,42 @@ class Distribution(ABC):
             raise invalid(f"the mean of {shown(self)}", self.mean, "positive and finite")
 
 
+def _parts(given: object) -> list[Distribution]:
+    """Return the distributions of a list of their forms."""
+    parts = items(given)
+    if parts is None:
+        raise invalid("distributions", given, "a list of distributions")
+    result = []
+    for position, part in enumerate(parts):
+        with inside(position):
+            if not isinstance(part, Mapping):
+                raise invalid("an item of distributions", part, "a distribution")
+            result.append(Distribution.from_dict(part))
+    return result
+
+
+def plain(value: object) -> object:
+    """Return the value of a parameter with lists for tuples, and dictionaries for distributions."""
+    if isinstance(value, tuple):
+        return [plain(each) for each in value]
+    return value.to_dict() if isinstance(value, Distribution) else value
+
+
 def exp(x: float) -> float:
     """e^x, with `inf` where a float overflows."""
     try:
         return math.exp(x)
     except OverflowError:
         return math.inf
+
+
+def probabilities_of(kind: str, given: object) -> tuple[float, ...]:
+    """Return a list of probabilities that add up to 1."""
+    with inside("probabilities"):
+        result = numbers(given, f"probabilities of {kind}", 0.0)
+        if abs((total := math.fsum(result)) - 1) > 1e-9:
+            raise invalid(f"sum of the probabilities of {kind}", total, "1")
+    return result
 
 
 def expm1(x: float) -> float:

@@ -9,7 +9,7 @@ from typing import ClassVar, Self, final
 
 from quickswap._check import numbers, positive, whole
 from quickswap.errors import inside, invalid
-from quickswap.model.distributions.base import Distribution, power
+from quickswap.model.distributions.base import Distribution, power, probabilities_of
 
 
 @final
@@ -178,10 +178,7 @@ class Hyperexponential(Distribution):
         if form == ("mean", "scv"):
             mean, scv = self._positive("mean", mean), self._number("scv", scv, 1.0)
             probabilities, rates = _balanced(mean, scv)
-        with inside("probabilities"):
-            weights = numbers(probabilities, "probabilities of Hyperexponential", 0.0)
-            if abs((total := math.fsum(weights)) - 1) > 1e-9:
-                raise invalid("sum of the probabilities of Hyperexponential", total, "1")
+        weights = probabilities_of("Hyperexponential", probabilities)
         with inside("rates"):
             speeds = numbers(rates, "rates of Hyperexponential")
             for speed in speeds:
