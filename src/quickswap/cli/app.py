@@ -9,6 +9,7 @@ from quickswap.cli.compare import compare
 from quickswap.cli.fit import fit
 from quickswap.cli.help import Layout
 from quickswap.cli.plot import plot
+from quickswap.cli.policies import policies
 from quickswap.cli.replay import replay
 from quickswap.cli.reproduce import reproduce
 from quickswap.cli.show import show
@@ -16,7 +17,7 @@ from quickswap.cli.simulate import simulate
 from quickswap.cli.sweep import sweep
 from quickswap.cli.tune import tune
 
-COMMANDS = (simulate, compare, sweep, plot, tune, show, analyze, fit, replay, reproduce)
+COMMANDS = (simulate, compare, sweep, plot, tune, show, policies, analyze, fit, replay, reproduce)
 """The function of each command; its name, parameters and docstring appear in the help."""
 
 
@@ -31,6 +32,9 @@ def build() -> App:
     )
     for command in COMMANDS:
         app.command(command)
+    app.register_install_completion_command(
+        help="Install the completion of commands and options for bash, zsh or fish."
+    )
     return app
 
 

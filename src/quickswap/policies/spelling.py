@@ -72,7 +72,7 @@ def _parse(text: str) -> Policy:
         if name in others:
             return registered(name, {key: _item(value) for key, value in given.items()})
         unknown("policy", name, [*known, *others], PolicyError, argument="name of the policy")
-    parameters = _parameters(known[plain])
+    parameters = parameters_of(known[plain])
     for key in given:
         if key not in parameters:
             if not parameters:
@@ -111,14 +111,14 @@ def spell(policy: Policy) -> str:
         return text
     changed = {
         key: getattr(policy, key)
-        for key, default in _parameters(type(policy)).items()
+        for key, default in parameters_of(type(policy)).items()
         if getattr(policy, key) != default
     }
-    words = [f"{key}={_spelled(value)}" for key, value in changed.items()]
+    words = [f"{key}={spelled(value)}" for key, value in changed.items()]
     return ":".join([policy.name, ",".join(words)]) if words else policy.name
 
 
-def _parameters(kind: type[Policy]) -> dict[str, object]:
+def parameters_of(kind: type[Policy]) -> dict[str, object]:
     """Return the parameters of a policy and their defaults; MISSING for one without."""
     if not is_dataclass(kind):
         raise PolicyError(f"{kind.__name__} is not a policy of the core, so it has no spelling.")
@@ -137,7 +137,7 @@ def _item(text: str) -> object:
     return text
 
 
-def _spelled(value: object) -> str:
+def spelled(value: object) -> str:
     """Return one parameter as text."""
     if value is None:
         return "inf"

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from quickswap._words import counted
 from quickswap.errors import ModelError
-from quickswap.model.distributions import Distribution, LogNormal, Pareto, Weibull
+from quickswap.model.distributions import Distribution, LogNormal, Mixture, Pareto, Weibull
 from quickswap.model.files import as_system
 from quickswap.model.system import System
 from quickswap.theory.conditions import check_load, one_or_all, poisson
@@ -98,6 +98,8 @@ def _regular(system: System) -> bool:
     """Return whether arrivals are Poisson and mean residual sizes are bounded."""
 
     def unbounded(size: Distribution) -> bool:
+        if isinstance(size, Mixture):
+            return any(unbounded(part) for part in size.distributions)
         return isinstance(size, LogNormal | Pareto) or (
             isinstance(size, Weibull) and size.shape < 1
         )

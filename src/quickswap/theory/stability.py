@@ -41,6 +41,8 @@ Verdict = Literal["stable", "unstable", "unknown"]
 
 PAPER = "the paper, section 'Throughput-optimality of MSFQ', theorem"
 SKETCH = "the paper, section 'Throughput-optimality of MSFQ', remark (proof sketch)"
+FOSS = "Baccelli, Foss, J. Appl. Prob. 32 (1995)"
+MAGULURI = "Maguluri, Srikant, Ying, INFOCOM (2012)"
 WCFS = "Grosof, Harchol-Balter, Scheller-Wolf, Queueing Systems 102 (2022)"
 SRPT = "Grosof, Scully, Harchol-Balter, Scheller-Wolf, Proc. ACM Meas. Anal. Comput. Syst. 6 (2022)"
 
@@ -118,7 +120,7 @@ def _proven(system: System, policy: Policy, capacity: float) -> Limit | None:
     if known is None and backfills:
         known = _backfill(system, policy, capacity)
     elif known is None and type(policy) in RULES:
-        known = RULES[type(policy)](system, policy, capacity)
+        known = RULES[type(policy)].limit(system, policy, capacity)
     return known
 
 
@@ -221,24 +223,63 @@ def _max_weight(system: System, policy: Policy, capacity: float) -> Limit | None
     if not markovian(system):
         return None
     reason = "serving the largest weight is stable at every rate at which some policy is."
-    return Limit(capacity, reason, "Maguluri, Srikant, Ying, INFOCOM (2012)")
+    return Limit(capacity, reason, MAGULURI)
 
 
-RULES: dict[type[Policy], Callable[[System, Policy, float], Limit | None]] = {
-    FCFS: _fcfs,
-    Smash: _smash,
-    MSF: _one_or_all,
-    MSFQ: _one_or_all,
-    AdaptiveQuickswap: _one_or_all,
-    StaticQuickswap: _static,
-    ServerFilling: _server_filling,
-    DivisorFilling: _divisor_filling,
-    MaxWeight: _max_weight,
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """The known results for a policy, in addition to those for plain queues.
+
+    Attributes:
+        limit: returns the limit on a system, None where it is not known.
+        stable: where the policy is stable, in words.
+        source: where the proof is.
+    """
+
+    limit: Callable[[System, Policy, float], Limit | None]
+    stable: str
+    source: str
+
+
+ONE_OR_ALL = (
+    "up to the capacity, for exponential sizes and two needs of which the larger runs alone, as on "
+    "one-or-all systems"
+)
+RULES: dict[type[Policy], Rule] = {
+    FCFS: Rule(
+        _fcfs,
+        "below the throughput of the saturated system, which is known for exponential sizes if all "
+        "have one distribution, on one-or-all systems, and on small systems",
+        FOSS,
+    ),
+    Smash: Rule(_smash, "window=1 as fcfs, window=inf as msf", f"{FOSS}; {PAPER}"),
+    MSF: Rule(_one_or_all, ONE_OR_ALL, PAPER),
+    MSFQ: Rule(_one_or_all, ONE_OR_ALL, PAPER),
+    StaticQuickswap: Rule(
+        _static,
+        "if the sum of rate x mean size / floor(k / need) is below 1, for exponential sizes",
+        SKETCH,
+    ),
+    AdaptiveQuickswap: Rule(_one_or_all, ONE_OR_ALL, PAPER),
+    ServerFilling: Rule(
+        _server_filling,
+        "up to the capacity, if each need divides the next larger one and k",
+        f"{WCFS}; order=srpt: {SRPT}",
+    ),
+    DivisorFilling: Rule(_divisor_filling, "up to the capacity, if each need divides k", WCFS),
+    MaxWeight: Rule(_max_weight, "up to the capacity, for exponential sizes", MAGULURI),
 }
-"""The known results for each policy, in addition to plain queues; none are known for the others.
+"""The known results for each policy; for the others none are known but for plain queues.
 
 For policies with clocks (`random`) no result is known even on a plain queue, as they leave servers
 idle. Both come close to the capacity: nMSR with a long cycle, and Randomized Timers
 if the weight given to the longest queue in other classes (1e-4 here) is small compared with the
 distance to the capacity.
 """
+
+PLAIN_QUEUE = (
+    "If all needs are equal, or no two jobs fit together, every policy without clocks is stable up "
+    "to the capacity (with several classes Static Quickswap only in the second case). All other "
+    "results require Poisson arrivals."
+)
+"""What is proven about all policies of the core."""

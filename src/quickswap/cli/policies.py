@@ -1,0 +1,82 @@
+"""`quickswap policies`: every policy with its parameters, and what is proven about it."""
+
+from __future__ import annotations
+
+from dataclasses import MISSING
+from typing import Any
+
+__all__ = ["policies"]
+
+
+def policies(*, json: bool = False) -> None:
+    """List all policies with their parameters, and what is proven about their stability.
+
+    Parameters
+    ----------
+    json
+        Print JSON instead of a table.
+    """
+    from quickswap.cli.output import print_json, print_table
+    from quickswap.policies.spelling import spelled
+    from quickswap.theory.stability import PLAIN_QUEUE
+
+    data = described()
+    if json:
+        print_json(data)
+        return
+    columns = ["policy", "parameters", "properties", "proven to be stable", "source"]
+    rows = [
+        [
+            each["policy"],
+            ", ".join(
+                f"{name}={spelled(value)}" if value is not None else name
+                for name, value in each["parameters"].items()
+            )
+            or "-",
+            ", ".join(each["properties"]) or "-",
+            each["stable"] or "-",
+            each["source"] or "-",
+        ]
+        for each in data
+    ]
+    print_table(columns, rows, text=4)
+    print(f"\n{PLAIN_QUEUE}")
+    print(
+        "A parameter without a value depends on the system by default; smash requires its window. "
+        "`quickswap show MODEL` prints the limits for a model."
+    )
+
+
+def described() -> list[dict[str, Any]]:
+    """Return what `policies` prints; a parameter without a default, or None, is None."""
+    from quickswap.policies.spelling import POLICIES, parameters_of
+    from quickswap.theory.stability import RULES
+
+    result = []
+    for kind in POLICIES:
+        rule = RULES.get(kind)
+        parameters = parameters_of(kind)
+        result.append(
+            {
+                "policy": kind.name,
+                "title": kind.title,
+                "parameters": {
+                    name: None if default is MISSING else default
+                    for name, default in parameters.items()
+                },
+                "required": [name for name, value in parameters.items() if value is MISSING],
+                "properties": [
+                    word
+                    for word, holds in (
+                        ("preemptive", kind.preemptive),
+                        ("individual jobs", kind.individual),
+                        ("estimates", kind.estimates),
+                        ("random", kind.random),
+                    )
+                    if holds
+                ],
+                "stable": None if rule is None else rule.stable,
+                "source": None if rule is None else rule.source,
+            }
+        )
+    return result
