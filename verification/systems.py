@@ -117,6 +117,9 @@ def every_distribution(load: float) -> qs.System:
         qs.Pareto(shape=3.5, mean=1.0),
         qs.BoundedPareto(shape=1.2, low=0.2, high=20.0),
         qs.Empirical([0.0, 0.5, 2.0], [0.2, 0.4, 0.4]),
+        qs.PhaseType(rates=[2.0, 1.0], continuation=[0.5]),
+        qs.Mixture([0.5, 0.5], [qs.Uniform(0.2, 0.8), qs.Erlang(2, mean=1.5)]),
+        qs.Tabulated([-20.0, -3.0, 0.0, 3.0, 20.0], [0.01, 0.4, 0.8, 2.0, 20.0]),
     ]
     classes = [
         qs.JobClass(1 + i % 4, 1.0, distribution) for i, distribution in enumerate(distributions)

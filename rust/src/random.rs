@@ -307,6 +307,7 @@ pub enum Process {
     Map { d0: Vec<Vec<f64>>, d1: Vec<Vec<f64>> },
     Batch { batches: Box<Process>, jobs: DistributionSpec },
     Piecewise { rates: Vec<f64>, durations: Vec<f64> },
+    Given { times: Vec<f64>, period: f64 },
 }
 
 /// The state of an arrival process, which generates the times of its arrivals.
@@ -341,6 +342,13 @@ enum ProcessState {
         rates: Vec<f64>,
         ends: Vec<f64>,
         piece: usize,
+        origin: f64,
+    },
+    /// `next` is the number of the next arrival in the cycle that began at `origin`.
+    Given {
+        times: Vec<f64>,
+        period: f64,
+        next: usize,
         origin: f64,
     },
 }
@@ -384,6 +392,12 @@ impl Arrivals {
                 });
                 ProcessState::Piecewise { rates: rates.clone(), ends: ends.collect(), piece: 0, origin: 0.0 }
             }
+            Process::Given { times, period } => {
+                if times.is_empty() {
+                    return Err(Error::argument("times", times, "at least one"));
+                }
+                ProcessState::Given { times: times.clone(), period: *period, next: 0, origin: 0.0 }
+            }
         };
         Ok(Self { state, now: 0.0 })
     }
@@ -425,6 +439,13 @@ impl Arrivals {
                     if *piece == ends.len() {
                         (*piece, *origin) = (0, end);
                     }
+                }
+            }
+            ProcessState::Given { times, period, next, origin } => {
+                self.now = *origin + times[*next];
+                *next += 1;
+                if *next == times.len() {
+                    (*next, *origin) = (0, *origin + *period);
                 }
             }
         }

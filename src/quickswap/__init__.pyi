@@ -14,7 +14,16 @@ from .errors import (
     QuickswapError,
     UnstableError,
 )
-from .model.arrivals import Arrivals, MarkovModulatedPoisson, Poisson, Renewal
+from .model.arrivals import (
+    Arrivals,
+    BatchArrivals,
+    GivenArrivals,
+    MarkovianArrivals,
+    MarkovModulatedPoisson,
+    PiecewisePoisson,
+    Poisson,
+    Renewal,
+)
 from .model.distributions import (
     BoundedPareto,
     Deterministic,
@@ -28,6 +37,7 @@ from .model.distributions import (
     Mixture,
     Pareto,
     PhaseType,
+    Tabulated,
     Uniform,
     Weibull,
 )
@@ -80,6 +90,7 @@ __all__ = [
     "NMSR",
     "AdaptiveQuickswap",
     "Arrivals",
+    "BatchArrivals",
     "BoundedPareto",
     "ClassResult",
     "Comparison",
@@ -95,6 +106,7 @@ __all__ = [
     "Exponential",
     "FirstFit",
     "Gamma",
+    "GivenArrivals",
     "Grid",
     "Hyperexponential",
     "InfiniteVarianceWarning",
@@ -103,11 +115,13 @@ __all__ = [
     "LibraryPolicy",
     "LogNormal",
     "MarkovModulatedPoisson",
+    "MarkovianArrivals",
     "MaxWeight",
     "Mixture",
     "ModelError",
     "Pareto",
     "PhaseType",
+    "PiecewisePoisson",
     "Point",
     "Poisson",
     "Policy",
@@ -132,6 +146,7 @@ __all__ = [
     "Store",
     "Summary",
     "System",
+    "Tabulated",
     "Trajectory",
     "Tuning",
     "Uniform",

@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
-from scipy import integrate, linalg, stats
+from scipy import integrate, linalg, special, stats
 
 import quickswap.model.distributions as distributions
 from quickswap.errors import ModelError
@@ -32,6 +32,7 @@ from quickswap.model.distributions import (
     Mixture,
     Pareto,
     PhaseType,
+    Tabulated,
     Uniform,
     Weibull,
 )
@@ -65,6 +66,13 @@ def erlang_mixture(rows: list[tuple[float, int, float]]) -> Mixture:
     return Mixture([weight / total for weight, _, _ in rows], parts)
 
 
+def tabulated(rows: list[tuple[float, float]]) -> Tabulated:
+    """A table from differences of log-odds, and of logarithms small enough for a finite mean."""
+    steps, slopes = np.array(rows).T
+    odds = np.cumsum(steps)
+    return Tabulated(odds - odds.mean(), np.exp(np.cumsum(slopes * steps)))
+
+
 ANY_LAW: dict[str, st.SearchStrategy[Distribution]] = {
     "exponential": st.builds(lambda mean: Exponential(mean=mean), positive),
     "deterministic": st.builds(Deterministic, positive),
@@ -92,6 +100,9 @@ ANY_LAW: dict[str, st.SearchStrategy[Distribution]] = {
     "mixture": st.lists(
         st.tuples(positive, st.integers(1, 4), positive), min_size=1, max_size=3
     ).map(erlang_mixture),
+    "tabulated": st.lists(
+        st.tuples(st.floats(0.1, 5.0), st.floats(0.05, 0.4)), min_size=2, max_size=4
+    ).map(tabulated),
 }
 any_distribution = st.one_of(*ANY_LAW.values())
 
@@ -183,6 +194,13 @@ def above(distribution: Distribution, x: float) -> float:
     if isinstance(distribution, PhaseType):
         powers = linalg.expm(np.array(distribution.generator) * x)
         return float((np.array(distribution.probabilities) @ powers).sum())
+    if isinstance(distribution, Tabulated):
+        if x <= 0:
+            return 1.0
+        logs, odds = np.log(distribution.values), np.array(distribution.log_odds)
+        part = int(np.clip(np.searchsorted(logs, math.log(x)) - 1, 0, len(logs) - 2))
+        slope = (odds[part + 1] - odds[part]) / (logs[part + 1] - logs[part])
+        return float(special.expit(-odds[part] - slope * (math.log(x) - logs[part])))
     if isinstance(distribution, Mixture):
         pairs = zip(distribution.probabilities, distribution.distributions, strict=True)
         return math.fsum(share * above(part, x) for share, part in pairs)
@@ -210,7 +228,7 @@ def test_the_size_exceeded_with_a_probability_is_the_least_one(
 def test_the_survival_function_agrees_with_scipy(distribution: Distribution, x: float) -> None:
     assert distribution.sf(x) == pytest.approx(above(distribution, x), rel=1e-9, abs=1e-12)
     assert distribution.sf(0.0) == pytest.approx(above(distribution, 0.0))
-    assert distribution.sf(1e300) == 0 or isinstance(distribution, Pareto)
+    assert distribution.sf(1e300) == 0 or isinstance(distribution, Pareto | Tabulated)
 
 
 @given(any_distribution, st.floats(1e-6, 0.999))
@@ -348,6 +366,59 @@ def test_a_mixture_with_gaps_and_atoms() -> None:
     assert Distribution.from_dict(mixture.to_dict()) == mixture
 
 
+@pytest.mark.parametrize(
+    ("frozen", "infinite"),
+    [
+        (stats.lomax(2.5, scale=3), 3),
+        (stats.gamma(0.3, scale=7), None),
+        (stats.fisk(2.2, loc=1), 3),  # its survival function has an absolute error only
+        (stats.f(3, 10), 5),  # its quantiles are inexact beyond 1e-12
+        (stats.uniform(1, 3), None),
+    ],
+    ids=lambda each: getattr(getattr(each, "dist", None), "name", each),
+)
+def test_a_table_has_the_quantiles_and_moments_of_a_distribution(
+    frozen: stats.rv_continuous, infinite: int | None
+) -> None:
+    table = Tabulated.of(frozen)
+    for p in np.random.default_rng(1).uniform(size=500):
+        assert table.isf(p) == pytest.approx(frozen.isf(p), rel=2e-5)
+    assert table.mean == pytest.approx(frozen.mean(), rel=2e-5)
+    assert table.var == pytest.approx(frozen.var(), rel=1e-4)
+    for order in (3, 4, 5):
+        assert math.isinf(table.moment(order)) == (infinite is not None and order >= infinite)
+    assert Distribution.from_dict(table.to_dict()) == table
+
+
+class Setup:
+    """1 s with probability 1/2, otherwise 1 s and an exponential time of mean 2 s."""
+
+    def sf(self, x: float) -> float:
+        return 1.0 if x < 1 else 0.5 * math.exp(-(x - 1) / 2)
+
+    def isf(self, probability: float) -> float:
+        return 1 - 2 * math.log(min(2 * probability, 1))
+
+    def ppf(self, probability: float) -> float:
+        return 1 - 2 * math.log(min(2 - 2 * probability, 1))
+
+
+class Unlike(Setup):
+    def isf(self, probability: float) -> float:
+        return 2 * super().isf(probability)
+
+
+def test_a_class_of_three_methods_becomes_a_table() -> None:
+    table = Tabulated.of(Setup())
+    assert table.mean == pytest.approx(2, rel=1e-4)
+    assert table.var == pytest.approx(0.5 * 8 - 1, rel=1e-4)
+    assert table.isf(0.7) == pytest.approx(1, rel=1e-4)
+    assert table.isf(0.1) == pytest.approx(Setup().isf(0.1), rel=1e-4)
+    assert table.mean_inverse == pytest.approx(
+        0.5 + 0.5 * math.exp(0.5) / 2 * special.exp1(0.5), rel=1e-4
+    )
+
+
 WAYS: list[tuple[Distribution, Distribution]] = [
     (Exponential(rate=4), Exponential(mean=0.25)),
     (Deterministic(mean=2), Deterministic(value=2)),
@@ -428,6 +499,25 @@ def test_dictionaries_may_hold_any_form() -> None:
 
 
 BAD: list[tuple[Callable[[], object], str]] = [
+    (
+        lambda: Tabulated([0], [1]),
+        "log_odds of Tabulated .*at least two, increasing",
+    ),
+    (lambda: Tabulated([1, 0], [1, 2]), "it must be at least two, increasing"),
+    (
+        lambda: Tabulated([0, 1], [2, 1]),
+        "values of Tabulated .*positive, and not decr",
+    ),
+    (lambda: Tabulated([0, 1], [0, 1]), "positive, and not decreasing"),
+    (lambda: Tabulated([0, 1], [1, 2, 3]), "is 3; it must be 2, one for each of log_odds"),
+    (lambda: Tabulated([0, 1], [1, 3]), "is inf; it must be positive and finite"),
+    (lambda: Tabulated.of(3), "a frozen distribution of SciPy, or an object with sf, isf and ppf"),  # type: ignore[arg-type]  # wrong on purpose
+    (
+        lambda: Tabulated.of(stats.norm(1)),
+        "a quantile of .* is -.*; it must be positive",
+    ),
+    (lambda: Tabulated.of(stats.lomax(0.9)), "is inf; it must be positive and finite"),
+    (lambda: Tabulated.of(Unlike()), "the quantile 2 does not agree with the survival function: c"),
     (
         lambda: PhaseType([0.5], [[-1]]),
         "sum of the probabilities of PhaseType is 0.5; it must be 1",

@@ -13,8 +13,10 @@ pub struct Trajectory {
 }
 
 impl Trajectory {
-    /// Keeps between `most / 2` and `most` points (none if 0), `step` seconds apart at first.
-    pub fn new(classes: usize, most: usize, step: f64) -> Self {
+    /// Keeps between `most / 2` and `most` points (none if 0). At first they are a small part of `gap` apart, which is
+    /// the time until the first arrival: it may be much longer than later ones.
+    pub fn new(classes: usize, most: usize, gap: f64) -> Self {
+        let step = (gap * 2f64.powi(-20)).max(f64::MIN_POSITIVE);
         let next = if most == 0 { f64::INFINITY } else { 0.0 };
         Self { classes, most: most.next_multiple_of(2), step, next, counts: Vec::new() }
     }

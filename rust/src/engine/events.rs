@@ -54,7 +54,7 @@ impl<P: Policy> Events<P> {
         let sight = policy.sight();
         let phases = policy.phases().is_some();
         let station = Station::new(system, sight >= Sight::Heads);
-        let first = source.next_time().max(f64::MIN_POSITIVE);
+        let first = source.next_time();
         let counters = Counters::new(classes, settings.plan, phases, first);
         Self {
             state: LoopState::new(station, counters, settings),

@@ -30,7 +30,7 @@ impl<P: Preemptive> PreemptiveEvents<P> {
     /// An empty system at time 0; the schedule of the first `kept` jobs is kept.
     pub fn new(system: &System, policy: P, source: Source, settings: RunSettings, kept: Option<usize>) -> Self {
         let station = Station::new(system, false);
-        let first = source.next_time().max(f64::MIN_POSITIVE);
+        let first = source.next_time();
         let counters = Counters::new(system.classes.len(), settings.plan, false, first);
         Self {
             book: Book::new(if P::LANES_OF_CLASSES { station.classes() } else { station.level_needs().len() }, true),

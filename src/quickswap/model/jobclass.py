@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any, Self, final, overload
 
 from quickswap._check import check_keys, positive, whole
-from quickswap.errors import InfiniteVarianceWarning, ModelError, inside, invalid
+from quickswap.errors import InfiniteVarianceWarning, ModelError, inside, invalid, shown
 from quickswap.model.arrivals import Arrivals, Poisson
 from quickswap.model.distributions import Distribution
 
@@ -162,8 +162,8 @@ def _size(size: object) -> Distribution:
         if math.isinf(size.var):
             what, affected = "variance", "mean waiting times can be infinite"
         warnings.warn(
-            f"the size {size!r} has infinite {what}: {affected}, and estimates of them have no "
-            "interval.",
+            f"the size {shown(size)} has infinite {what}: {affected}, and estimates of them have "
+            "no interval.",
             InfiniteVarianceWarning,
             stacklevel=3,
         )

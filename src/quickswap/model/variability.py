@@ -10,7 +10,6 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 
-from quickswap.model.arrivals import Renewal
 from quickswap.model.jobclass import JobClass
 from quickswap.model.system import System
 
@@ -20,16 +19,15 @@ __all__ = ["bursty", "dispersion", "heavy", "remarks", "scatter"]
 def dispersion(system: System) -> float:
     """Return the asymptotic variance of the work that arrives, over k^2, per second.
 
-    It is the variance of a renewal-reward process, lambda need^2 (Var S + scv E[S]^2) for each
-    class, with scv that of the times between arrivals. Modulated arrivals count as Poisson.
+    It is the variance of the sum of a random number of terms, lambda need^2 (Var S + I E[S]^2) for
+    each class, with I the dispersion of its arrivals.
     """
     return math.fsum(map(_dispersion, system.classes)) / system.servers**2
 
 
 def _dispersion(each: JobClass) -> float:
-    arrivals, size = each.arrivals, each.size
-    scv = arrivals.interarrival.scv if isinstance(arrivals, Renewal) else 1.0
-    return each.arrival_rate * float(each.need) ** 2 * (size.var + scv * size.mean**2)
+    spread = each.size.var + each.arrivals.dispersion * each.size.mean**2
+    return each.arrival_rate * float(each.need) ** 2 * spread
 
 
 def scatter(system: System, order: int, less: float = 0.0) -> float:
@@ -67,11 +65,7 @@ def heavy(system: System) -> bool:
 
 def bursty(system: System) -> bool:
     """Return whether times between arrivals have infinite variance."""
-    return any(_bursty(each) for each in system.classes)
-
-
-def _bursty(each: JobClass) -> bool:
-    return isinstance(each.arrivals, Renewal) and math.isinf(each.arrivals.interarrival.var)
+    return any(math.isinf(each.arrivals.dispersion) for each in system.classes)
 
 
 WITHHELD = "so means have no interval"
@@ -91,8 +85,13 @@ def remarks(system: System) -> Iterator[str]:
                 f"sizes of {each.name} have an infinite third moment: waiting times can have "
                 f"infinite variance, {WITHHELD}."
             )
-        if _bursty(each):
+        if math.isinf(each.arrivals.dispersion):
             yield (
                 f"times between arrivals of {each.name} have infinite variance, so averages "
                 "over time have no interval."
+            )
+        if each.arrivals.cycle:
+            yield (
+                f"arrivals of {each.name} repeat every {each.arrivals.cycle:g} s: estimates are "
+                "averages over these cycles, of which a run should contain many."
             )

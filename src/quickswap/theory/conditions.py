@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from quickswap.errors import ModelError, UnstableError
+from quickswap.errors import ModelError, UnstableError, shown
 from quickswap.model.arrivals import Poisson
 from quickswap.model.distributions import Exponential
 from quickswap.model.system import System
@@ -83,7 +83,7 @@ def check_markovian(system: System, what: str) -> None:
             if not isinstance(distribution, wanted):
                 raise ModelError(
                     f"{what} requires Poisson arrivals and exponential sizes; class {each.name!r} "
-                    f"has {distribution!r}: simulate the system instead.",
+                    f"has {shown(distribution)}: simulate the system instead.",
                     argument=f"system.{'arrivals' if wanted is Poisson else 'size'}",
                     given=distribution,
                     allowed="Poisson" if wanted is Poisson else "exponential",

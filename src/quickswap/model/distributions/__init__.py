@@ -10,6 +10,7 @@ from quickswap.model.distributions.elementary import Deterministic, Empirical, U
 from quickswap.model.distributions.mixture import Mixture
 from quickswap.model.distributions.phase_type import PhaseType
 from quickswap.model.distributions.phases import Erlang, Exponential, Gamma, Hyperexponential
+from quickswap.model.distributions.tabulated import Tabulated
 from quickswap.model.distributions.tails import BoundedPareto, LogNormal, Pareto, Weibull
 
 __all__ = [
@@ -26,6 +27,7 @@ __all__ = [
     "Mixture",
     "Pareto",
     "PhaseType",
+    "Tabulated",
     "Uniform",
     "Weibull",
 ]

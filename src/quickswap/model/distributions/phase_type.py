@@ -88,10 +88,8 @@ class PhaseType(Distribution):
         import numpy as np
 
         start, matrix = self._arrays()
-        times = np.ones(len(start))
-        for factor in range(1, order + 1):  # k! a (-T)^-k 1
-            times = factor * np.linalg.solve(-matrix, times)
-        return float(start @ times)
+        powers = np.linalg.matrix_power(np.linalg.inv(-matrix), order)  # k! a (-T)^-k 1
+        return math.factorial(order) * float((start @ powers).sum())
 
     @property
     def mean_inverse(self) -> float:
