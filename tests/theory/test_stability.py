@@ -229,6 +229,8 @@ def test_server_filling_needs_a_chain_of_divisors() -> None:
         system(6, (2, 1.0), (3, 1.0)),
         system(12, (2, 1.0), (8, 1.0)),
         system(8, (1, 1.0), (2, 1.0), size=qs.LogNormal(mean=1, scv=2)),
+        system(8, (1, 1.0), (2, 1.0), size=qs.Mixture([1], [qs.LogNormal(mean=1, scv=2)])),
+        system(8, (1, 1.0), (2, 1.0), size=qs.Tabulated([-9, 9], [1, 4])),
     ):
         assert qs.stability(other, qs.ServerFilling()).limit is None
         assert qs.stability(other, qs.ServerFilling("srpt")).limit is None

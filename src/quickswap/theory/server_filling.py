@@ -8,7 +8,14 @@ from pathlib import Path
 
 from quickswap._words import counted
 from quickswap.errors import ModelError
-from quickswap.model.distributions import Distribution, LogNormal, Mixture, Pareto, Weibull
+from quickswap.model.distributions import (
+    Distribution,
+    LogNormal,
+    Mixture,
+    Pareto,
+    Tabulated,
+    Weibull,
+)
 from quickswap.model.files import as_system
 from quickswap.model.system import System
 from quickswap.theory.conditions import check_load, one_or_all, poisson
@@ -100,7 +107,7 @@ def _regular(system: System) -> bool:
     def unbounded(size: Distribution) -> bool:
         if isinstance(size, Mixture):
             return any(unbounded(part) for part in size.distributions)
-        return isinstance(size, LogNormal | Pareto) or (
+        return isinstance(size, LogNormal | Pareto | Tabulated) or (
             isinstance(size, Weibull) and size.shape < 1
         )
 
