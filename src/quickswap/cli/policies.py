@@ -48,7 +48,11 @@ def policies(*, json: bool = False) -> None:
 
 
 def described() -> list[dict[str, Any]]:
-    """Return what `policies` prints; a parameter without a default, or None, is None."""
+    """Return what `policies` prints.
+
+    A required parameter is None. Of the policies of other packages, only the name is known.
+    """
+    from quickswap.policies.custom import registered_names
     from quickswap.policies.spelling import POLICIES, parameters_of
     from quickswap.theory.stability import RULES
 
@@ -79,4 +83,7 @@ def described() -> list[dict[str, Any]]:
                 "source": None if rule is None else rule.source,
             }
         )
+    for name in registered_names():
+        nothing: dict[str, Any] = {"parameters": {}, "required": [], "stable": None, "source": None}
+        result.append({"policy": name, "title": name, "properties": ["other package"], **nothing})
     return result
