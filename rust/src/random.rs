@@ -273,6 +273,14 @@ impl Sampler {
             // inverse of the distribution function: x^-a is uniform between low^-a and high^-a
             Self::BoundedPareto(low, high, power) => (low - uniform(rng) * (low - high)).powf(*power),
             Self::Empirical(cumulated, values) => values[pick(cumulated, uniform(rng))],
+            Self::PhaseType(..) | Self::Mixture(..) | Self::Tabulated(..) => self.draw_composite(rng),
+        }
+    }
+
+    /// One draw, outside the code that is inlined into the loops.
+    #[inline(never)]
+    fn draw_composite(&self, rng: &mut Stream) -> f64 {
+        match self {
             Self::PhaseType(cumulated, phases) => {
                 let (mut total, mut phase) = (0.0, pick(cumulated, uniform(rng)));
                 loop {
@@ -292,6 +300,7 @@ impl Sampler {
                 let (log, slope) = parts[part];
                 (log + slope * (z - log_odds[part])).exp()
             }
+            simple => simple.draw(rng),
         }
     }
 }
