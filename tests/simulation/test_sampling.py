@@ -105,7 +105,7 @@ def test_rates_by_time_are_followed() -> None:
     """In service on many servers: none in the off phase, and Poisson numbers in the on phase."""
     arrivals = qs.PiecewisePoisson([0.0, 40.0, 10.0], [50.0, 30.0, 20.0])
     system = qs.System(10_000, [qs.JobClass(1, arrivals=arrivals, size=qs.Uniform(0, 1))])
-    result = qs.simulate(system, "fcfs", jobs=60_000, trajectory=4_000, replications=1)
+    result = qs.simulate(system, "fcfs", jobs=30_000, trajectory=4_000, replications=1)
     assert result.trajectory is not None
     time = np.array(result.trajectory.times) % 100
     present = np.array(result.trajectory.counts)[:, 0]
@@ -114,6 +114,21 @@ def test_rates_by_time_are_followed() -> None:
         assert len(inside) > 100
         error = math.sqrt(rate / 2 / len(inside))
         assert inside.mean() == pytest.approx(rate / 2, abs=6 * error)
+
+
+@pytest.mark.parametrize("needs", [(1,), (1, 2)])
+def test_a_backlog_that_grows_within_a_cycle_is_no_evidence(needs: tuple[int, ...]) -> None:
+    """At load 0.6 the first half of a cycle is overloaded; the backlog shrinks in the second."""
+    arrivals = qs.PiecewisePoisson([1.1, 0.1], [500.0, 500.0])
+    classes = [qs.JobClass(need, arrivals=arrivals, size=UNIT) for need in needs]
+    system = qs.System(sum(needs), classes).with_load(0.6)
+    cycle = 1000 * system.arrival_rate
+    results = [
+        qs.simulate(system, "first-fit", jobs=int(cycles * cycle), replications=1)
+        for cycles in (0.4, 2.4, 100)
+    ]
+    assert [each.verdict.status for each in results] == ["too short", "too short", "stable"]
+    assert all("cycles of the arrivals" in each.verdict.reason for each in results[:2])
 
 
 def test_given_arrivals_repeat() -> None:

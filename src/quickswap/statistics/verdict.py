@@ -55,6 +55,9 @@ SHARE = 0.05
 SIZES = 10.0
 """Mean sizes of a class that a replication must last before its growth and its means are used: in a
 shorter run only short jobs complete."""
+CYCLES = 10.0
+"""Cycles of the arrivals, such as days, that a replication must last: within one the backlog may
+grow and shrink."""
 WIDE = 0.1
 """Half-width of the utilisation, relative to the load, beyond which a run is too short."""
 NEAR_OFFERED, NEAR_USED = 0.12, 0.2
@@ -141,6 +144,9 @@ class Known:
     needs: tuple[int, ...]
     load_shares: tuple[float, ...]
     mean_sizes: tuple[float, ...]
+    cycle: float
+    """The longest cycle of the arrivals in seconds; 0 if all are stationary."""
+
     limit: float
     dispersion: float
     """Of the load that arrives; see `quickswap.model.variability`."""
@@ -190,6 +196,7 @@ def known_stability(system: System, policy: object) -> Known:
         needs=system.needs,
         load_shares=system.load_shares,
         mean_sizes=tuple(each.size.mean for each in system.classes),
+        cycle=max(each.arrivals.cycle for each in system.classes),
         limit=limit,
         dispersion=dispersion(system),
         scatter=scatter(system, 2),
@@ -280,10 +287,19 @@ class Evidence:
         return found
 
     @cached_property
+    def shortest(self) -> float:
+        """Length of the shortest replication in seconds."""
+        return min(float(run.column("duration").sum()) for run in self.batches.runs)
+
+    @property
     def lasts(self) -> Floats:
-        """Length of the shortest replication in mean sizes of each class."""
-        shortest = min(float(run.column("duration").sum()) for run in self.batches.runs)
-        return shortest / np.array(self.known.mean_sizes)
+        """The same in mean sizes of each class."""
+        return self.shortest / np.array(self.known.mean_sizes)
+
+    @property
+    def cycles(self) -> float:
+        """The same in cycles of the arrivals; infinite if they are stationary."""
+        return self.shortest / self.known.cycle if self.known.cycle else math.inf
 
     @cached_property
     def growth(self) -> Estimate:
@@ -311,6 +327,8 @@ class Evidence:
     @cached_property
     def grows(self) -> bool:
         """Whether the number in system grows, and not as the system fills up for the first time."""
+        if self.cycles < CYCLES:
+            return False
         grows = self.growth.value > CERTAIN * self.growth.half_width and self.at_end > CROWD
         return (grows or _piles_up(self.batches.runs)) and not _fills_up(self)
 
@@ -382,6 +400,11 @@ def _lacks_work(evidence: Evidence) -> str | None:
             f"of need {known.needs[first]} none of the {counted(jobs[first, 1], 'job', ',.0f')} "
             "that arrived has completed, and they may never start"
         )
+    if evidence.cycles < CYCLES:
+        return (
+            f"a replication lasts {evidence.cycles:.2g} cycles of the arrivals, fewer than the "
+            f"{CYCLES:g} that averages over cycles require"
+        )
     if (carried := evidence.load_shares[jobs[:, 0] < ENOUGH].sum()) > SHARE:
         return (
             f"classes that carry {100 * carried:.3g} % of the load have completed fewer than "
@@ -433,6 +456,7 @@ def _cure(evidence: Evidence) -> str:
         2.0,
         ENOUGH / jobs.min(),
         SIZES / evidence.lasts[matter].min(),
+        CYCLES / evidence.cycles,
         (width / (WIDE * known.load)) ** 2,
         (width / (NEAR_USED * known.room)) ** 2,
         (evidence.offered / (NEAR_OFFERED * known.room)) ** 2,
