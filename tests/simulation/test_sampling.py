@@ -101,6 +101,24 @@ def test_batches_at_one_server() -> None:
     assert result.inputs.engine == "events"
 
 
+@pytest.mark.parametrize("policy", ["first-fit", "server-filling"])
+def test_every_check_holds_with_these_arrivals(policy: str) -> None:
+    processes: list[qs.Arrivals] = [
+        qs.MarkovianArrivals([[0, 0.1], [0, 0]], [[0.2, 0], [0.3, 0.9]]),
+        qs.BatchArrivals(qs.PiecewisePoisson([1, 0, 2], [3, 5, 2]), qs.Empirical([1, 5])),
+        qs.BatchArrivals(qs.Renewal(qs.Erlang(2, 1.0)), qs.Deterministic(3)),
+        qs.GivenArrivals([0, 0, 1.5], period=4),
+    ]
+    classes = [
+        qs.JobClass(2**i, arrivals=arrivals, size=UNIT) for i, arrivals in enumerate(processes)
+    ]
+    system = qs.System(8, classes).with_load(0.5)
+    result = qs.simulate(system, policy, jobs=6_000, debug=True)
+    for each, spec in zip(result.classes, system.classes, strict=True):
+        error = math.sqrt((spec.arrivals.dispersion + 0.1) / each.jobs)
+        assert each.throughput.value == pytest.approx(spec.arrival_rate, rel=4 * error)
+
+
 def test_rates_by_time_are_followed() -> None:
     """In service on many servers: none in the off phase, and Poisson numbers in the on phase."""
     arrivals = qs.PiecewisePoisson([0.0, 40.0, 10.0], [50.0, 30.0, 20.0])

@@ -155,7 +155,9 @@ def _in_range(value: float, what: str, unit: str) -> None:
 def _size(size: object) -> Distribution:
     """Return the distribution of sizes; warn if its variance is infinite."""
     if not isinstance(size, Distribution):
-        raise invalid("size", size, "a distribution such as Exponential(mean=1.0)")
+        advice = "pass Tabulated.of(size)" if hasattr(size, "isf") else ""
+        allowed = "a distribution such as Exponential(mean=1.0)"
+        raise invalid("size", size, allowed, advice=advice)
     _in_range(size.mean, "the mean size", "seconds")
     if math.isinf(size.moment(3)):
         what, affected = "third moment", "waiting times can have infinite variance"
