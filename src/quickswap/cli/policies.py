@@ -29,7 +29,7 @@ def policies(*, json: bool = False) -> None:
         [
             each["policy"],
             ", ".join(
-                f"{name}={spelled(value)}" if value is not None else name
+                f"{name}={spelled(value)}" if value not in (None, []) else name
                 for name, value in each["parameters"].items()
             )
             or "-",
@@ -42,7 +42,7 @@ def policies(*, json: bool = False) -> None:
     print_table(columns, rows, text=4)
     print(f"\n{PLAIN_QUEUE}")
     print(
-        "A parameter without a value depends on the system by default; smash requires its window. "
+        "A parameter without a value is empty, or depends on the system; smash requires a window. "
         "`quickswap show MODEL` prints the limits for a model."
     )
 
@@ -52,6 +52,7 @@ def described() -> list[dict[str, Any]]:
 
     A required parameter is None. Of the policies of other packages, only the name is known.
     """
+    from quickswap.model.distributions.base import plain
     from quickswap.policies.custom import registered_names
     from quickswap.policies.spelling import POLICIES, parameters_of
     from quickswap.theory.stability import RULES
@@ -65,7 +66,7 @@ def described() -> list[dict[str, Any]]:
                 "policy": kind.name,
                 "title": kind.title,
                 "parameters": {
-                    name: None if default is MISSING else default
+                    name: None if default is MISSING else plain(default)
                     for name, default in parameters.items()
                 },
                 "required": [name for name, value in parameters.items() if value is MISSING],
