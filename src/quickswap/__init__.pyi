@@ -79,7 +79,7 @@ from .sweeps.point import Point
 from .sweeps.run import sweep
 from .sweeps.store import Store
 from .theory import Stability, stability
-from .tuning import Tuning, tune
+from .tuning import LogTuning, Tuning, tune, tune_log
 
 __all__ = [
     "EASY",
@@ -114,6 +114,7 @@ __all__ = [
     "JobClass",
     "LibraryPolicy",
     "LogNormal",
+    "LogTuning",
     "MarkovModulatedPoisson",
     "MarkovianArrivals",
     "MaxWeight",
@@ -172,5 +173,6 @@ __all__ = [
     "sweep",
     "theory",
     "tune",
+    "tune_log",
     "write_report",
 ]

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "GRID",
+    "MODEL",
     "Debug",
     "File",
     "Model",
@@ -147,13 +148,10 @@ Output = Annotated[Path | None, Parameter(converter=_output, allow_leading_hyphe
 File = Annotated[Path | None, Parameter(converter=_file, allow_leading_hyphen=True)]
 """A file to write that is not text."""
 
-Model = Annotated[
-    str,
-    Parameter(
-        help=f"A preset ({', '.join(presets())}), with options as in one-or-all:k=8,p1=0.5, or a "
-        "TOML file."
-    ),
-]
+MODEL = (
+    f"A preset ({', '.join(presets())}), with options as in one-or-all:k=8,p1=0.5, or a TOML file."
+)
+Model = Annotated[str, Parameter(help=MODEL)]
 Threads = Annotated[
     Whole | None,
     Parameter(help="Threads to use; by default all cores. Does not change the result."),

@@ -15,7 +15,7 @@ from quickswap.logs.options import Options
 if TYPE_CHECKING:
     from quickswap.logs import JobLog
 
-__all__ = ["Reading", "read_log"]
+__all__ = ["HELP", "Reading", "read_log"]
 
 
 HELP = {
@@ -58,8 +58,8 @@ else:
     Reading = Parameter(name="*")(options_of(Options, texts=HELP))
 
 
-def read_log(path: str, reading: Reading | None = None) -> JobLog:
-    """Read the log with these options.
+def read_log(path: str, reading: Reading | None = None, **others: Any) -> JobLog:
+    """Read the log with these options, and `others` of the same kind.
 
     Raises:
         LogError: as `quickswap.logs.read`.
@@ -74,7 +74,7 @@ def read_log(path: str, reading: Reading | None = None) -> JobLog:
         "end": _instant(options["end"]),
         "columns": _columns(options["columns"]),
     }
-    return read(path, **(options | parsed))
+    return read(path, **(options | parsed | others))
 
 
 def _instant(text: str | None) -> float | str | None:

@@ -141,6 +141,14 @@ class Slurm(Policy):
 
         return cls(**read(path, {each.name: each.metadata["check"] for each in fields(cls)}))
 
+    def to_conf(self) -> list[str]:
+        """Return the lines of slurm.conf with these settings, except `partitions` and `qos`."""
+        from quickswap.policies.slurm_conf import write
+
+        kept = [each for each in fields(self) if each.name not in self.lists]
+        values = {each.name: getattr(self, each.name) for each in kept}
+        return write(values, {each.name: each.default for each in kept})
+
     def constant_priority(self, column: str, name: str | None) -> float:
         """Return the part of the priority of the jobs in a `partition` or `queue` (QOS)."""
         given, default, weight = {

@@ -1,4 +1,4 @@
-"""Reads the settings of Slurm's schedule from a slurm.conf.
+"""Reads the settings of Slurm's schedule from a slurm.conf, and writes them.
 
 A line has `Key=Value` pairs; keys are case-insensitive, `#` begins a comment, and a backslash at
 the end continues the line.
@@ -16,7 +16,7 @@ from typing import Any
 from quickswap.errors import PolicyError, QuickswapError, invalid
 from quickswap.files import checked_path
 
-__all__ = ["read"]
+__all__ = ["read", "write"]
 
 Checks = Mapping[str, Callable[[Any, str], Any]]
 
@@ -117,6 +117,28 @@ def read(path: str | Path, checks: Checks) -> dict[str, Any]:
         found = ", ".join(dict.fromkeys(conf.unmodelled))
         warnings.warn(f"{conf.path} contains settings that are not modelled: {found}", stacklevel=3)
     return conf.values
+
+
+def write(values: Mapping[str, Any], defaults: Mapping[str, Any]) -> list[str]:
+    """Return the lines from which `read` obtains these settings, without those of partitions."""
+    changed = {name: each for name, each in values.items() if each != defaults[name]}
+    interval = changed.pop("bf_interval", defaults["bf_interval"])
+    lines = [f"SchedulerType=sched/{'builtin' if interval is None else 'backfill'}"]
+    if interval not in (None, defaults["bf_interval"]):
+        changed["bf_interval"] = interval
+    own = {name: each for name, each in changed.items() if name.startswith("priority_")}
+    parameters = [f"{name}={each:.12g}" for name, each in changed.items() if name not in own]
+    if parameters:
+        lines.append(f"SchedulerParameters={','.join(parameters)}")
+    if not any(name.startswith("priority_weight") for name in own):
+        return [*lines, "PriorityType=priority/basic"]
+    lines.append("PriorityType=priority/multifactor")
+    if {"priority_weight_age", "priority_weight_fairshare"} & set(own):
+        lines.append("AccountingStorageType=accounting_storage/slurmdbd")
+    for name, each in own.items():
+        key = "".join(word.capitalize() for word in name.split("_")).replace("Qos", "QOS")
+        lines.append(f"{key}={'YES' if each is True else format(each, '.12g')}")
+    return lines
 
 
 def _lines(path: Path) -> Iterator[tuple[int, str]]:

@@ -6,8 +6,8 @@ import math
 
 from quickswap.replays.limits import observed
 from quickswap.replays.logged_waits import LoggedWaits, WaitGroup
+from quickswap.replays.owners import HEAVIEST, largest_groups
 from quickswap.report.data import ReportData
-from quickswap.report.groups import HEAVIEST, largest_groups
 from quickswap.report.text import HARD_SPACE, Unit, share
 
 __all__ = ["idle_sentence", "most_at_once", "unexplained_sentence", "wait_groups"]

@@ -11,7 +11,6 @@ import numpy as np
 
 from quickswap.errors import QuickswapError, invalid
 from quickswap.logs import JobLog
-from quickswap.logs.times import MINUTE
 from quickswap.replays import ReplayComparison, ReplayResult
 from quickswap.replays.logged_waits import LoggedWaits
 from quickswap.replays.result import AS_LOGGED, baseline_of
@@ -22,7 +21,6 @@ from quickswap.statistics.paired import Outcome, outcome_of
 __all__ = [
     "COLUMNS",
     "METRIC",
-    "NOTICEABLE",
     "Column",
     "Level",
     "ReportData",
@@ -35,8 +33,6 @@ __all__ = [
 
 METRIC = "waiting_time"
 """The quantity whose mean ranks the policies; users experience their waits."""
-NOTICEABLE = MINUTE
-"""Smallest change of a wait that users notice; smaller changes are negligible and not counted."""
 
 
 @dataclass(frozen=True)

@@ -12,8 +12,9 @@ from numpy.typing import NDArray
 from quickswap.errors import QuickswapError, invalid
 from quickswap.replays import ReplayResult
 from quickswap.replays.measurement import MomentTable
+from quickswap.replays.owners import HEAVIEST, NOTICEABLE, UNKNOWN, largest_groups, owners
 from quickswap.replays.schedule import Floats, Ints
-from quickswap.report.data import METRIC, NOTICEABLE, Level, ReportData, difference
+from quickswap.report.data import METRIC, Level, ReportData, difference
 from quickswap.statistics.bootstrap import FEWEST
 from quickswap.statistics.estimates import Estimate
 from quickswap.statistics.paired import Outcome, outcome_of
@@ -28,16 +29,12 @@ __all__ = [
     "check_column",
     "check_filled",
     "count_changes",
-    "largest_groups",
 ]
 
 COLUMNS = ("user", "group", "queue", "partition", "class")
 """Columns of a log whose values can be groups of users."""
 FEW = 30
 """Groups that are shown one by one."""
-HEAVIEST = 12
-"""Users that are shown where there are more."""
-UNKNOWN = "(not logged)"
 
 
 @dataclass(frozen=True)
@@ -129,21 +126,6 @@ def by_user(data: ReportData, level: Level) -> Grouping | None:
     return _changes(level, column, names, owner) if len(names) > 1 else None
 
 
-def largest_groups(
-    jobs: pl.DataFrame, column: str, base: ReplayResult, most: int
-) -> tuple[list[str], Ints]:
-    """Return the groups with the most work, and that of each job of the log.
-
-    If there are more than `most`, the smaller ones are one group.
-    """
-    names, owner = _owners(jobs, column, base)
-    if len(names) > most:
-        rest = len(names) - HEAVIEST
-        names = [*names[:HEAVIEST], f"all {rest} others" if rest > 1 else "the other one"]
-        owner = np.minimum(owner, HEAVIEST)
-    return names, owner
-
-
 def _changes(level: Level, column: str, names: list[str], owner: Ints) -> Grouping:
     """Compare the policies by groups; `owner` is the number of the group of each job of the log."""
     base = level.baseline
@@ -187,7 +169,7 @@ def count_changes(data: ReportData, level: Level) -> dict[str, ChangeCounts]:
         return {}
     column = "user" if jobs["user"].drop_nulls().n_unique() > 1 else None
     column = column or data.column or _default_column(jobs)
-    groups = None if column is None else _owners(jobs, column, base)
+    groups = None if column is None else owners(jobs, column, base)
     return {
         other.policy_label: _counts(base, other, column, groups)
         for other in level.others
@@ -235,27 +217,6 @@ def _means(table: MomentTable) -> Floats:
     with np.errstate(invalid="ignore", divide="ignore"):
         means: Floats = sums[..., 1] / sums[..., 0]
     return means
-
-
-def _owners(jobs: pl.DataFrame, column: str, base: ReplayResult) -> tuple[list[str], Ints]:
-    """Return the groups with any job measured, most work first, and that of each job of the log.
-
-    Jobs of other groups, none of them measured, have the last number.
-    """
-    measured = np.zeros(len(jobs), dtype=bool)
-    measured[base.schedule.rows] = base.measured
-    texts = jobs[column].cast(pl.String).fill_null(UNKNOWN)
-    names: list[str] = (
-        pl.DataFrame([texts, (jobs["need"] * jobs["size"]).alias("work")])
-        .filter(pl.Series(measured))
-        .group_by(column)
-        .agg(pl.col("work").sum())
-        .sort(["work", column], descending=[True, False])[column]
-        .to_list()
-    )
-    number = {name: i for i, name in enumerate(names)}
-    codes = texts.replace_strict(number, default=max(0, len(names) - 1), return_dtype=pl.Int64)
-    return names, codes.to_numpy()
 
 
 def check_column(column: object) -> str | None:

@@ -10,8 +10,8 @@ import numpy as np
 from quickswap.logs.times import HOUR
 from quickswap.replays import ReplayResult
 from quickswap.replays.logged_waits import LoggedWaits
+from quickswap.replays.owners import NOTICEABLE
 from quickswap.report.data import (
-    NOTICEABLE,
     Level,
     ReportData,
     difference,
