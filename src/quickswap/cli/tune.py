@@ -83,7 +83,7 @@ class ForLogs:
     slurm_conf: File = None
     """A slurm.conf: the baseline is the policy slurm with its settings."""
     train: Annotated[float, Parameter(converter=_share)] = 0.6
-    """Share of the log's duration in the first part, which selects; the rest confirms."""
+    """Share of the jobs in the first part of the log, which selects; the rest confirms."""
     no_worse: Annotated[float, Parameter(converter=_share)] = 0.1
     """The largest loss of a group of needs or users, as a share of its mean wait, as in 10%."""
 

@@ -63,7 +63,7 @@ def _print(log: JobLog, found: LogTuning) -> None:
     pieces, piece = found.rest.results[0].resampled
     print(
         f"{log.source}: {jobs} on {counted(found.servers, 'server', ',')}; "
-        f"the first {share} of the time select, the rest confirms"
+        f"the first {share} select, the rest confirms"
     )
     times = f"times in {hours.word}; " if unit is hours else f"waits in {hours.word}; "
     print(f"{times}± is the 95 % half-width over {counted(pieces, piece)} in the rest\n")
@@ -72,10 +72,9 @@ def _print(log: JobLog, found: LogTuning) -> None:
     columns += ["longest wait, rest", "groups that lose", "undecided"]
     rows = [_cells(each, unit, hours) for each in found.rows]
     print_table(columns, rows, text=2)
-    print(
-        f"\ngroups that lose: with a mean wait more than {100 * found.no_worse:g} %, and a minute,"
-    )
-    print("above the baseline, significantly; undecided: the interval contains this limit")
+    limit = f"{100 * found.no_worse:g} %, and than a minute"
+    print(f"\ngroups that lose: their mean wait increases by significantly more than {limit}")
+    print("undecided: the interval contains this limit, or the group has jobs in too few weeks")
     explain_unknown(cell for row in rows for cell in row)
     for each in found.rows:
         if each.standing is LogStanding.REJECTED and each.first.change.value < 0:
@@ -86,9 +85,12 @@ def answer(found: LogTuning, unit: Unit) -> str:
     """Return the answer as a sentence."""
     name, base, best = METRICS[found.metric], found.baseline, found.best
     if best is None or best.rest is None or base.rest is None:
+        loss = f"under which no group loses more than {100 * found.no_worse:g} %"
+        if all(each.rest is None for each in found.rows[1:]):
+            return f"Keep {base.label}: on the first part no candidate {loss} has a smaller {name}."
         return (
-            f"Keep {base.label}: no candidate has a significantly smaller {name} on the rest of "
-            f"the log without a group that loses more than {100 * found.no_worse:g} %."
+            f"Keep {base.label}: on the rest of the log no candidate {loss} has a significantly "
+            f"smaller {name}."
         )
     old, new = (_with_unit(each.rest, unit) for each in (base, best))
     change = f"{unit.convert(best.rest.change)} {unit.name}".rstrip()
@@ -124,12 +126,12 @@ def _cells(row: LogTuningRow, unit: Unit, hours: Unit) -> list[str]:
     def pair(trial: Trial | None) -> list[str]:
         if trial is None:
             return ["", ""]
-        change = str(unit.convert(trial.change)) if trial.groups else ""
+        sign = "+" if trial.change.value > 0 else ""
+        change = f"{sign}{unit.convert(trial.change)}" if trial.groups else ""
         return [str(unit.convert(trial.value)), change]
 
     shown = row.first if row.rest is None else row.rest
-    groups = [
-        str(len(each)) if row.first.groups else "" for each in (shown.violated, shown.undecided)
-    ]
+    counts = [len(shown.violated), len(shown.undecided)]
+    groups = list(map(str, counts)) if shown.groups else ["", ""]
     longest = "" if row.rest is None else hours.plain(row.rest.longest_wait)
     return [row.label, row.standing, *pair(row.first), *pair(row.rest), longest, *groups]

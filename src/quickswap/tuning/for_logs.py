@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import Any, Unpack
@@ -13,7 +13,6 @@ import numpy as np
 import polars as pl
 
 from quickswap._check import between, real
-from quickswap._words import counted
 from quickswap.engine.custom import CustomPolicy
 from quickswap.engine.settings import ReplayInputs, ReplaySettings, check_settings
 from quickswap.errors import Interrupted, LogError, QuickswapError, invalid, unknown
@@ -162,7 +161,7 @@ class LogTuning:
         source: the file of the log.
         servers: servers of the machine.
         metric: the mean that is minimised.
-        train: share of the duration of the log in its first part.
+        train: share of the jobs in the first part of the log.
         no_worse: the largest loss of a group, relative to its mean wait.
         rows: the baseline, then the candidates, the best on the first part first.
         rest: the replays of the baseline and the finalists on the rest; not compared.
@@ -280,10 +279,11 @@ def tune_log(
 ) -> LogTuning:
     """Find the policy that would have served the jobs of a log best, without harming any group.
 
-    All candidates are replayed on the first part of the log. The best three there, of those under
-    which no group loses too much, are replayed again and measured on the rest. The winner is the
-    first of them, in the order of the first part, whose mean is significantly below that of the
-    baseline on the rest, and under which no group loses too much there either.
+    All candidates are replayed on the first part of the log. The best three there with different
+    means, of those under which no group loses too much, are replayed again and measured on the
+    rest. The winner is the first of them, in the order of the first part, whose mean is
+    significantly below that of the baseline on the rest, and under which no group loses too much
+    there either.
 
     The groups are the needs of the jobs, or up to eight groups of needs, and the twelve users with
     the most work and all other users. A group loses too much if the increase of its mean wait is
@@ -297,7 +297,8 @@ def tune_log(
             Slurm, otherwise EASY.
         metric: the mean to minimise: "waiting_time", "response_time", "slowdown" or
             "bounded_slowdown".
-        train: share of the duration of the log in its first part, above 0 and below 1.
+        train: share of the jobs in the first part, above 0 and below 1; the rest begins with the
+            first submission after them.
         no_worse: the largest loss of a group, as a share of its mean wait, from 0 to 1.
         progress: called from time to time with the numbers of completed and of all jobs, first
             for the first part and then for the whole log.
@@ -316,13 +317,8 @@ def tune_log(
     share = real(no_worse)
     if share is None or not 0 <= share <= 1:
         raise invalid("no_worse", no_worse, "a share from 0 to 1", QuickswapError)
-    given: Any = {name: settings[name] for name in ("warmup", "cooldown") if name in settings}
-    cooldown = ReplayInputs(source=log.source, servers=log.servers, **given).cooldown
-    if train + cooldown >= 1:
-        allowed = f"below {1 - cooldown:g}, as the cool-down is {cooldown:g}"
-        raise invalid("train", train, allowed, QuickswapError)
     base, candidates = _candidates(log, policies, baseline)
-    head = _first_part(log, train)
+    head, begun = _first_part(log, train, settings)
 
     def replayed(part: JobLog, served: list[Any]) -> ReplayComparison:
         try:
@@ -334,10 +330,14 @@ def tune_log(
     trials = _trials(first, metric, share)
     start, *others = trials
     others.sort(key=lambda name: trials[name].value.value)
-    good = [name for name in others if trials[name].change.value < 0 and not trials[name].violated]
-    finalists = {name: first[name].policy for name in good[:FINALISTS]}
-    settings["warmup"] = train
-    rest = replayed(log, [base, *finalists.values()])
+    good: dict[float, str] = {}  # by mean: equal ones are of equal schedules, as a rule
+    for name in others:
+        trial = trials[name]
+        if trial.change.value < 0 and not trial.violated:
+            good.setdefault(trial.value.value, name)
+    finalists = [first[name].policy for name in list(good.values())[:FINALISTS]]
+    settings["warmup"] = begun
+    rest = replayed(log, [base, *finalists])
     confirmed = _trials(_by_policy(rest), metric, share)
     standings = _standings(start, others, trials, confirmed)
     rows = tuple(
@@ -418,19 +418,26 @@ def as_slurm(policy: Policy | CustomPolicy | None) -> Slurm | None:
     return None
 
 
-def _first_part(log: JobLog, train: float) -> JobLog:
-    """Return the jobs submitted in the first part of the log."""
-    submit = log.jobs["submit"]
-    begin, end = float(submit[0]), float(submit[-1])
-    if begin == end:
+def _first_part(log: JobLog, train: float, settings: Mapping[str, Any]) -> tuple[JobLog, float]:
+    """Return the first part of the log, and its share of the duration.
+
+    Raises:
+        LogError: one of the parts is empty.
+    """
+    given = {name: settings[name] for name in ("warmup", "cooldown") if name in settings}
+    inputs = ReplayInputs(source=log.source, servers=log.servers, **given)
+    submit = log.jobs["submit"].to_numpy()
+    begin, cut, end = submit[0], submit[int(train * len(log))], submit[-1]
+    share = float((cut - begin) / (end - begin or 1.0))
+    if not 0 < share < 1 - inputs.cooldown:
         raise LogError(
-            f"{log.source} has {counted(len(log), 'job', ',')}, all submitted at the same time",
+            f"the first {100 * train:g} % of the jobs of {log.source} take {100 * share:.3g} % of "
+            f"its duration, and the last {100 * inputs.cooldown:g} % are the cool-down, so one of "
+            "the parts is empty",
             argument="log",
-            advice="give a log of several weeks, as one part selects the policy and the rest "
-            "confirms it",
+            advice="give a longer log, or other values of {train} and {cooldown}",
         )
-    cut = begin + train * (end - begin)
-    return replace(log, jobs=log.jobs.filter(pl.col("submit") < cut))
+    return replace(log, jobs=log.jobs.filter(pl.col("submit") < cut)), share
 
 
 def _by_policy(comparison: ReplayComparison) -> dict[str, ReplayResult]:
