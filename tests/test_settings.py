@@ -329,6 +329,8 @@ ILLEGAL: dict[str, str] = {
     "--columns": "bogus",
     "--strict": "maybe",
     "--slurm-conf": "nowhere.conf",
+    "--train": "2",
+    "--no-worse": "110%",
     "--load-factors": "0",
     "--estimate": "bogus",
     "--cooldown": "1",

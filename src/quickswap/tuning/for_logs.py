@@ -218,7 +218,7 @@ class LogTuning:
         if policy.patience:
             words.append(
                 f"reserves servers for a job only once it has waited for {policy.patience:g} times "
-                "its time limit"
+                f"its time limit (or {policy.least:g} seconds, if that is more)"
             )
         elif policy.age:
             words.append(
