@@ -74,7 +74,7 @@ def test_the_limit_on_losses_rejects_a_policy(log: JobLog, found: LogTuning) -> 
     assert (worst.column, worst.name) == ("need", "8")
     # the loss of that group, from the jobs of the first part alone
     first = log.jobs.filter(pl.col("submit") < log.jobs["submit"][int(0.6 * len(log))])
-    waits = []
+    waits: list[Any] = []
     for each in ("fcfs", "lsf"):
         replayed = qs.replay(JobLog(first, log.servers, log.report, log.source), each).outcomes()
         waits.append(replayed.filter("measured", pl.col("need") == 8)["wait"].mean())
@@ -170,15 +170,18 @@ def test_a_log_without_duration(log: JobLog) -> None:
 
 
 def test_the_command(log: JobLog, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
-    conf, out = tmp_path / "slurm.conf", tmp_path / "found.json"
+    conf, out, page = (tmp_path / each for each in ("slurm.conf", "found.json", "page.html"))
     conf.write_text("SchedulerParameters=bf_interval=60\nPriorityType=priority/basic\n")
     words = ("tune", log.source, "--servers", "16", "--policies", "fcfs", "--no-worse", "30%")
-    code, text, err = run(capsys, *words, "--slurm-conf", str(conf), "--json", str(out))
+    code, text, err = run(
+        capsys, *words, "--slurm-conf", str(conf), "--json", str(out), "--report", str(page)
+    )
     assert (code, err) == (0, "")
     data = json.loads(out.read_text())
     assert (data["no_worse"], data["servers"]) == (0.3, 16)
     assert data["rows"][0]["policy"] == "slurm:bf_interval=60.0"
     assert "Keep Slurm" in text
+    assert "Slurm" in page.read_text(encoding="utf-8")
     for each in data["rows"]:
         assert any(line.startswith(each["label"]) for line in text.splitlines())
 

@@ -26,15 +26,18 @@ def tune_log(log: JobLog, settings: dict[str, Any], csv: Path | None, json: Path
     """Tune a log; print the answer, or write it."""
     from quickswap.cli.output import emit, writing_files
     from quickswap.policies import Slurm
+    from quickswap.report import write_report
     from quickswap.tuning import tune_log as search
 
-    conf = settings.pop("slurm_conf")
+    conf, report = settings.pop("slurm_conf"), settings.pop("report")
     baseline = None if conf is None else Slurm.from_conf(conf)
     with progress("tuning") as shown:
         found = search(log, baseline=baseline, progress=shown, **settings)
     with writing_files() as attempt:
         attempt(lambda: emit(csv, lambda: found.to_frame().write_csv()))
         attempt(lambda: emit(json, found.to_json))
+        if report is not None:
+            attempt(lambda: write_report(found.rest, report))
         if "-" not in {str(csv), str(json)}:
             _print(log, found)
 
