@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any, cast
 
 from cyclopts import Parameter
 
-from quickswap._progress import work_bar
+from quickswap._progress import jobs_bar, work_bar
 from quickswap.cli.options import (
     MODEL,
     File,
@@ -28,7 +28,6 @@ from quickswap.cli.options import (
 )
 from quickswap.cli.reading import HELP, read_log
 from quickswap.cli.running import executor, until_interrupted
-from quickswap.cli.tuned_log import tune_log
 from quickswap.engine.settings import ReplayInputs
 from quickswap.errors import QuickswapError
 from quickswap.logs.formats.source import first_text
@@ -36,6 +35,8 @@ from quickswap.logs.options import Options
 
 if TYPE_CHECKING:
     from cyclopts import Token
+
+    from quickswap.logs import JobLog
 
 __all__ = ["tune"]
 
@@ -144,7 +145,7 @@ def tune(
         )
         settings |= {"policies": policies, "metric": metric or "waiting_time"}
         servers = None if scale is None else scale.servers
-        tune_log(read_log(model, reading, servers=servers), settings, csv, json)
+        _tune_log(read_log(model, reading, servers=servers), settings, csv, json)
         return
     _reject("a model", model, logs, reading, serving)
     how = how or How()
@@ -162,6 +163,27 @@ def tune(
             print_page(tuning_page(found, model))
             if interruption is not None:
                 print("interrupted: with --store, repeat the command to continue")
+
+
+def _tune_log(log: JobLog, settings: dict[str, Any], csv: Path | None, json: Path | None) -> None:
+    """Tune a log; print the answer, or write it."""
+    from quickswap.cli.output import emit, print_page, writing_files
+    from quickswap.display.tuned_logs import log_tuning_page
+    from quickswap.policies import Slurm
+    from quickswap.report import write_report
+    from quickswap.tuning import tune_log as search
+
+    conf, report = settings.pop("slurm_conf"), settings.pop("report")
+    baseline = None if conf is None else Slurm.from_conf(conf)
+    with jobs_bar("tuning") as shown:
+        found = search(log, baseline=baseline, progress=shown, **settings)
+    with writing_files() as attempt:
+        attempt(lambda: emit(csv, lambda: found.to_frame().write_csv()))
+        attempt(lambda: emit(json, found.to_json))
+        if report is not None:
+            attempt(lambda: write_report(found.rest, report))
+        if "-" not in {str(csv), str(json)}:
+            print_page(log_tuning_page(found))
 
 
 def is_log(text: str) -> bool:

@@ -10,12 +10,14 @@ from quickswap.display.replays import replay_page
 from quickswap.display.simulations import comparison_page, result_page
 from quickswap.display.sweeps import sweep_page
 from quickswap.display.systems import system_page
+from quickswap.display.tuned_logs import log_tuning_page
 from quickswap.display.tuning import tuning_page
 from quickswap.model.system import System
 from quickswap.replays.result import ReplayComparison, ReplayResult
 from quickswap.simulation.comparison import Comparison
 from quickswap.simulation.result import Result
 from quickswap.sweeps.run import Sweep
+from quickswap.tuning.for_logs import LogTuning
 from quickswap.tuning.result import Tuning
 
 __all__ = ["html", "page_of"]
@@ -34,6 +36,8 @@ def page_of(found: object) -> Page:
             return sweep_page(found)
         case Tuning():
             return tuning_page(found)
+        case LogTuning():
+            return log_tuning_page(found)
         case ReplayResult():
             return replay_page(ReplayComparison((found,), found.seconds))
         case ReplayComparison():

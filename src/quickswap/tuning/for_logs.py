@@ -13,6 +13,8 @@ import numpy as np
 import polars as pl
 
 from quickswap._check import between, real
+from quickswap._progress import jobs_bar, shows
+from quickswap._shown import Shown
 from quickswap.engine.custom import CustomPolicy
 from quickswap.engine.settings import ReplayInputs, ReplaySettings, check_settings
 from quickswap.errors import Interrupted, LogError, QuickswapError, invalid, unknown
@@ -154,7 +156,7 @@ class LogTuningRow:
 
 
 @dataclass(frozen=True)
-class LogTuning:
+class LogTuning(Shown):
     """The best policy found for a log; see `tune_log`. Estimates have 95 % intervals.
 
     Attributes:
@@ -263,6 +265,7 @@ class LogTuning:
         return json.dumps(data, indent=1, allow_nan=False)
 
 
+@shows(jobs_bar, "tuning")
 def tune_log(
     log: JobLog,
     policies: Iterable[Policy | CustomPolicy | type[CustomPolicy] | str]
@@ -274,7 +277,7 @@ def tune_log(
     metric: str = "waiting_time",
     train: float = 0.6,
     no_worse: float = 0.1,
-    progress: Callable[[int, int], object] | None = None,
+    progress: Callable[[int, int], object] | bool | None = None,
     **settings: Unpack[ReplaySettings],
 ) -> LogTuning:
     """Find the policy that would have served the jobs of a log best, without harming any group.
@@ -301,7 +304,7 @@ def tune_log(
             first submission after them.
         no_worse: the largest loss of a group, as a share of its mean wait, from 0 to 1.
         progress: called from time to time with the numbers of completed and of all jobs, first
-            for the first part and then for the whole log.
+            for the first part and then for the whole log. True shows a bar.
         settings: other arguments of `replay`; `warmup` applies to the first part.
 
     Raises:

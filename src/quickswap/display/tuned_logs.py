@@ -1,18 +1,21 @@
-"""`quickswap tune LOG`: the policy to switch to, and how."""
+"""The result of tuning with a log as text and a table."""
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from quickswap.cli.running import progress
+from quickswap._tables import Page, TextTable
+from quickswap._words import counted
+from quickswap.display.simulations import unknown_intervals
+from quickswap.replays.logged_waits import LoggedWaits
+from quickswap.report.causes import unexplained_sentence
+from quickswap.report.text import Unit, common_unit
+from quickswap.tuning.for_logs import LogStanding
 
 if TYPE_CHECKING:
-    from quickswap.logs import JobLog
-    from quickswap.report.text import Unit
     from quickswap.tuning.for_logs import LogTuning, LogTuningRow, Trial
 
-__all__ = ["tune_log"]
+__all__ = ["log_tuning_page"]
 
 METRICS = {
     "waiting_time": "mean wait",
@@ -22,69 +25,57 @@ METRICS = {
 }
 
 
-def tune_log(log: JobLog, settings: dict[str, Any], csv: Path | None, json: Path | None) -> None:
-    """Tune a log; print the answer, or write it."""
-    from quickswap.cli.output import emit, writing_files
-    from quickswap.policies import Slurm
-    from quickswap.report import write_report
-    from quickswap.tuning import tune_log as search
-
-    conf, report = settings.pop("slurm_conf"), settings.pop("report")
-    baseline = None if conf is None else Slurm.from_conf(conf)
-    with progress("tuning") as shown:
-        found = search(log, baseline=baseline, progress=shown, **settings)
-    with writing_files() as attempt:
-        attempt(lambda: emit(csv, lambda: found.to_frame().write_csv()))
-        attempt(lambda: emit(json, found.to_json))
-        if report is not None:
-            attempt(lambda: write_report(found.rest, report))
-        if "-" not in {str(csv), str(json)}:
-            _print(log, found)
-
-
-def _print(log: JobLog, found: LogTuning) -> None:
-    from quickswap._words import counted
-    from quickswap.cli.output import explain_unknown, print_table
-    from quickswap.replays.logged_waits import LoggedWaits
-    from quickswap.report.causes import unexplained_sentence
-    from quickswap.report.text import Unit, common_unit
-    from quickswap.tuning.for_logs import LogStanding
-
+def log_tuning_page(found: LogTuning) -> Page:
+    """Return the policy to switch to, how to switch it on, and a line for each candidate."""
     hours, waits = common_unit(found.rest), LoggedWaits.of(found.rest)
     unit = hours if found.metric.endswith("time") else Unit("", 1.0, "")
+    warning = []
     if waits is not None and waits.unexplained:
-        print(f"{unexplained_sentence(waits, hours)}\n")
-    print(f"{answer(found, unit)}\n")
-    if found.best is not None:
-        print(f"write it as  {found.best.policy}")
-        for at, line in enumerate(found.slurm_conf):
-            print(f"{'' if at else 'slurm.conf':11}  {line}")
-        if found.requires:
-            print(f"slurm.conf   no setting of Slurm does this: it requires {found.requires}")
-        print()
-    share, jobs = f"{100 * found.train:g} %", counted(len(log), "job", ",")
-    pieces, piece = found.rest.results[0].resampled
-    print(
-        f"{log.source}: {jobs} on {counted(found.servers, 'server', ',')}; "
-        f"the first {share} select, the rest confirms"
+        warning = [unexplained_sentence(waits, hours), ""]
+    first, name = found.rest.results[0], METRICS[found.metric]
+    jobs, servers = (
+        counted(*each, ",") for each in ((len(first.log), "job"), (found.servers, "server"))
     )
-    times = f"times in {hours.word}; " if unit is hours else f"waits in {hours.word}; "
-    print(f"{times}± is the 95 % half-width over {counted(pieces, piece)} in the rest\n")
-    name = METRICS[found.metric]
+    pieces = counted(*first.resampled)
+    times = f"{'times' if unit is hours else 'waits'} in {hours.word}"
     columns = ["policy", "result", f"{name}, first", "change", f"{name}, rest", "change"]
     columns += ["longest wait, rest", "groups that lose", "undecided"]
     rows = [_cells(each, unit, hours) for each in found.rows]
-    print_table(columns, rows, text=2)
     limit = f"{100 * found.no_worse:g} %, and than a minute"
-    print(f"\ngroups that lose: their mean wait increases by significantly more than {limit}")
-    print("undecided: the interval contains this limit, or the group has jobs in too few weeks")
-    explain_unknown(cell for row in rows for cell in row)
-    for each in found.rows:
-        if each.standing is LogStanding.REJECTED and each.first.change.value < 0:
-            print(f"{each.label}: {_loss(each, hours)}")
+    losses = [
+        f"{each.label}: {_loss(each, hours)}"
+        for each in found.rows
+        if each.standing is LogStanding.REJECTED and each.first.change.value < 0
+    ]
+    return [
+        *warning,
+        _answer(found, unit),
+        "",
+        *_switch(found),
+        f"{found.source}: {jobs} on {servers}; the first {100 * found.train:g} % select, the rest "
+        "confirms",
+        f"{times}; ± is the 95 % half-width over {pieces} in the rest",
+        "",
+        TextTable(columns, rows, text=2),
+        "",
+        f"groups that lose: their mean wait increases by significantly more than {limit}",
+        "undecided: the interval contains this limit, or the group has jobs in too few weeks",
+        *unknown_intervals(cell for row in rows for cell in row),
+        *losses,
+    ]
 
 
-def answer(found: LogTuning, unit: Unit) -> str:
+def _switch(found: LogTuning) -> list[str]:
+    """Return the lines that state how to switch the winner on."""
+    if found.winner is None:
+        return []
+    lines = found.slurm_conf or (f"no setting of Slurm does this: it requires {found.requires}",)
+    names = ("slurm.conf", *[""] * len(lines))
+    shown = [f"{name:11}  {line}" for name, line in zip(names, lines, strict=False)]
+    return [f"write it as  {found.winner}", *shown, ""]
+
+
+def _answer(found: LogTuning, unit: Unit) -> str:
     """Return the answer as a sentence."""
     name, base, best = METRICS[found.metric], found.baseline, found.best
     if best is None or best.rest is None or base.rest is None:
