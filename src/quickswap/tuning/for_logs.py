@@ -303,8 +303,8 @@ def tune_log(
         train: share of the jobs in the first part, above 0 and below 1; the rest begins with the
             first submission after them.
         no_worse: the largest loss of a group, as a share of its mean wait, from 0 to 1.
-        progress: called from time to time with the numbers of completed and of all jobs, first
-            for the first part and then for the whole log. True shows a bar.
+        progress: True for a bar, or a function that is called several times a second, with the
+            completions so far and in total, first for the first part and then for the whole log.
         settings: other arguments of `replay`; `warmup` applies to the first part.
 
     Raises:
@@ -312,7 +312,8 @@ def tune_log(
         QuickswapError: an argument is out of range, or one of the parts contains no job.
         Interrupted: Ctrl-C.
     """
-    check_settings(settings, ReplaySettings, "tune_log")
+    own = ("policies", "baseline", "metric", "train", "no_worse", "progress")
+    check_settings(settings, ReplaySettings, "tune_log", *own)
     check_log(log)
     if not isinstance(metric, str) or metric not in SUMMARIES:
         unknown("metric", metric, SUMMARIES, QuickswapError, argument="metric")
