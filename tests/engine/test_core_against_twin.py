@@ -18,7 +18,7 @@ from twin import EndlessError, Predictions, Schedule, check, run
 
 EXAMPLES = os.environ.get("QUICKSWAP_TWIN_EXAMPLES")
 PROFILE = settings(
-    max_examples=int(EXAMPLES or 120),
+    max_examples=int(EXAMPLES or 80),
     derandomize=EXAMPLES is None,
     database=None,
     deadline=None,
