@@ -181,6 +181,10 @@ def test_replays_schedulers_and_chains(tmp_path: Path) -> None:
         qs.theory.chain.exact(FOUR, Coin())
 
 
+def half_more(number: float) -> float:
+    return number + 0.5
+
+
 @qs.compiled
 class Halves:
     """Counts in halves, which a whole number cannot hold."""
@@ -189,7 +193,7 @@ class Halves:
         self.sum = 0
 
     def start(self, view: qs.View) -> int | None:
-        self.sum = self.sum + 0.5  # type: ignore[assignment]
+        self.sum = half_more(self.sum)  # type: ignore[assignment]
         return 0 if view.waiting[0] and view.free and self.sum < 40 else None
 
 
@@ -239,6 +243,53 @@ def test_what_is_not_compiled_runs_in_python_with_every_line_named() -> None:
         assert f"line {first + line}: {what}" in text.replace("a lambda", "lambda").replace(
             "min with ", ""
         )
+
+
+@qs.compiled
+class Late:
+    """First-Fit that divides by zero after the decisions that are compared."""
+
+    def __init__(self) -> None:
+        self.calls = 0
+
+    def start(self, view: qs.View) -> int | None:
+        self.calls += 1
+        found = oldest_of(view, view.servers)
+        if self.calls > 3000:
+            found = found // (self.calls - self.calls)
+        return found if found >= 0 else None
+
+
+def test_an_exception_in_native_code_is_an_error() -> None:
+    with pytest.raises(qs.PolicyError, match="Late raised an exception in native code"):
+        qs.simulate(FOUR, Late(), jobs=5000)
+
+
+@qs.compiled
+class Unlike:
+    """What would differ in native code, a line each."""
+
+    def __init__(self) -> None:
+        self.count, self.list = 0, [1, 2]
+
+    def start(self, view: qs.View) -> int | None:
+        self.count = self.count + view.free / 2  # type: ignore[assignment]
+        self.count /= 2  # type: ignore[assignment]
+        self.list = self.list[1:]
+        both = self.list + self.list
+        if view.heads[0] is not None and view.random is not None:
+            return self.start(view)
+        return 0 if both else None
+
+
+def test_what_would_differ_in_native_code_is_named() -> None:
+    with pytest.warns(qs.CompilationWarning) as warned:
+        native(Unlike())
+    text = str(warned[0].message)
+    assert text.count("a fraction in a whole number") == 2
+    for what in ("an array as a whole", "arithmetic with a list", "never None", "calls itself"):
+        assert what in text
+    assert "random numbers other than" in text
 
 
 def test_an_error_of_numba_has_the_line_of_the_file() -> None:

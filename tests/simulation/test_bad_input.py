@@ -54,7 +54,7 @@ SETTINGS: list[tuple[dict[str, Any], str]] = [
     ({"allow_unstable": "no"}, "allow_unstable is 'no'; it must be True or False"),
     ({"allow_unstable": 1}, "allow_unstable is 1; it must be True or False"),
     ({"debug": None}, "debug is None; it must be True or False"),
-    ({"progress": "yes"}, "progress is 'yes'; it must be a function"),
+    ({"progress": "yes"}, "progress is 'yes'; it must be True for a bar"),
 ]
 
 

@@ -151,6 +151,15 @@ class TestPackages:
             qs.parse(spelling)
 
 
+@pytest.mark.parametrize("parameters", [{"nothing": [1]}, {"kept": []}])
+def test_parameters_that_the_class_does_not_take(
+    parameters: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Reserve, "parameters", parameters)
+    with pytest.raises(qs.PolicyError, match="Reserve"):
+        qs.Grid(FOUR, [Reserve])
+
+
 def test_results_as_json() -> None:
     result = qs.simulate(FOUR, Reserve(1), jobs=500)
     data = json.loads(result.to_json())

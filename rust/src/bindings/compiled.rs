@@ -18,6 +18,10 @@ const VERSION: u32 = 1;
 const COMPARED: u32 = 1000;
 /// The answer that no job starts.
 const NONE: i64 = -1;
+/// The answer of a policy that returned a negative number.
+const NEGATIVE: i64 = -(1 << 62);
+/// The answer of a policy that raised an exception.
+const FAILED: i64 = i64::MIN;
 
 /// A job, as the policy sees it.
 #[repr(C)]
@@ -341,13 +345,19 @@ impl NativeCode {
         if answer == NONE {
             return self.reporter.waits(view);
         }
+        if answer == FAILED {
+            let what = "raised an exception in native code (run it without `compiled` to see which)";
+            self.reporter.report(what, view, None);
+            return Choice::Fault;
+        }
         match self.read(answer, view) {
             Ok(choice) => {
                 self.reporter.started();
                 choice
             }
             Err(why) => {
-                self.reporter.report(&format!("answered {answer}, {why}"), view, None);
+                let shown = if answer == NEGATIVE { "a negative number".into() } else { answer.to_string() };
+                self.reporter.report(&format!("answered {shown}, {why}"), view, None);
                 Choice::Fault
             }
         }
@@ -355,7 +365,7 @@ impl NativeCode {
 
     #[inline]
     fn read(&self, answer: i64, view: View<'_>) -> Result<Choice, &'static str> {
-        let job = (answer < NONE).then(|| (NONE - 1).wrapping_sub(answer));
+        let job = (NEGATIVE < answer && answer < NONE).then(|| (NONE - 1).wrapping_sub(answer));
         if let Some(place) = job.filter(|_| self.sight == Sight::Jobs) {
             let slot = usize::try_from(place).ok().and_then(|place| self.slots.get(place)).copied();
             let slot = slot.ok_or("which is not the place of a waiting job")?;

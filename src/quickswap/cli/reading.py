@@ -25,8 +25,8 @@ HELP = {
     "servers; can be repeated. By default the sizes in the log, or the largest number in use.",
     "pools": "What the pools are: partition, queue or class; by default the first with the names "
     "of --pool.",
-    "partitions": "A file with the sizes of partitions: the output of Slurm's scontrol show "
-    "partition, or of sinfo.",
+    "partitions": "File with the sizes of partitions, the output of Slurm's scontrol show "
+    "partition or of sinfo; by default the sizes in the log.",
     "arrival": "When jobs arrive: eligible (to start, after dependencies and holds; otherwise at "
     "their submission), or submit.",
     "unit": "The unit of servers: cpu, node or gpu.",

@@ -20,7 +20,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, TypeVar
 
-from quickswap._check import flag
+from quickswap._check import flag, items
 from quickswap.engine._core import VERSION, NativePolicy
 from quickswap.errors import CompilationWarning, PolicyError, invalid
 from quickswap.files import write_text
@@ -113,6 +113,8 @@ class LibraryPolicy:
         self.sees_heads = flag(sees_heads, "sees_heads", PolicyError)
         self.sees_jobs = flag(sees_jobs, "sees_jobs", PolicyError)
         self.remembers_order = flag(remembers_order, "remembers_order", PolicyError)
+        if items(state) is None:
+            raise invalid("state", state, "a list of numbers", PolicyError)
         self.state = tuple(state)
         self._addresses = [
             None if each is None else self._address(each) for each in (start, wake_at)

@@ -94,10 +94,10 @@ def _encoded(answer: Any) -> Any:
         return -1 if answer is None else -2 - answer.place
 
     def cls(answer: Any) -> Any:
-        return answer if answer >= 0 else 2**62
+        return answer if answer >= 0 else -(2**62)
 
     def cls_or_none(answer: Any) -> Any:
-        return -1 if answer is None else (answer + 0 if answer >= 0 else 2**62)
+        return -1 if answer is None else (answer + 0 if answer >= 0 else -(2**62))
 
     optional = isinstance(answer, types.Optional)
     kind = answer.type if optional else answer

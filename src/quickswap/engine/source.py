@@ -24,8 +24,9 @@ from quickswap.policies.fingerprint import references
 
 __all__ = ["NotCompiledError", "PolicySource"]
 
-ENTRIES = {"start": ("int64", "encoded"), "wake_at": ("float64", "moment")}
-"""The methods that the core calls: the type of the answer and the function that converts it."""
+ENTRIES = {"start": ("int64", "encoded", "-(2**63)"), "wake_at": ("float64", "moment", "numpy.nan")}
+"""The methods that the core calls: the type of the answer, the function that converts it, and the
+answer after an exception."""
 UNSUPPORTED: dict[type[ast.AST], str] = {
     ast.GeneratorExp: "a generator expression; write a loop",
     ast.Lambda: "a lambda; write a loop or a function",
@@ -55,7 +56,10 @@ ENTRY = """\
 def {name}(pointer):
     view = carray(pointer, 1, VIEW)[0]
     state = carray(address(view.state_at), 1, STATE)[0]
-    return {conversion}(_method_{name}(state, view))
+    try:
+        return {conversion}(_method_{name}(state, view))
+    except Exception:
+        return {failed}
 """
 
 Edit = tuple[int, int, int, str]
@@ -108,6 +112,8 @@ class PolicySource:
         self._functions: dict[str, _Function] = {}
         self._constants: dict[str, str] = {}
         self._own: set[str] = set()
+        self._open: set[str] = set()
+        """Functions whose calls are being read."""
         self._problems: list[str] = []
         self._entries = [name for name in ENTRIES if self._has_method(name)]
         for name in self._entries:
@@ -134,8 +140,8 @@ class PolicySource:
             function.line = "".join(parts).count("\n") + 1
             parts += [f"{line}\n" for line in function.lines]
         for name in self._entries:
-            kind, conversion = ENTRIES[name]
-            parts.append(ENTRY.format(kind=kind, name=name, conversion=conversion))
+            kind, conversion, failed = ENTRIES[name]
+            parts.append(ENTRY.format(kind=kind, name=name, conversion=conversion, failed=failed))
         return "".join(parts)
 
     def unknown(self, attribute: str) -> str:
@@ -174,6 +180,11 @@ class PolicySource:
     def _add(self, name: str, function: FunctionType, of_policy: bool = False) -> None:
         """Add a function, and all that it uses."""
         if name in self._functions:
+            if name in self._open:
+                self._problems.append(f"{function.__name__} calls itself; write a loop")
+            return
+        if hasattr(function, "__wrapped__"):
+            self._problems.append(f"{function.__name__} is decorated; write it without")
             return
         try:
             lines, first = inspect.getsourcelines(function)
@@ -187,6 +198,7 @@ class PolicySource:
             self._problems.append(f"{file}, line {first}: {function.__name__} is not a function")
             return
         head = tree.lineno - 1
+        self._open.add(name)
         added = self._functions[name] = _Function(file, first + head)
         rows = text.splitlines()
         this = tree.args.args[0].arg if of_policy and tree.args.args else None
@@ -205,6 +217,7 @@ class PolicySource:
         self.memoryless &= not (found.changes or found.draws)
         for method in found.methods:
             self._add_method(method)
+        self._open.remove(name)
 
     def _add_globals(self, tree: ast.FunctionDef, function: FunctionType, found: _Reading) -> None:
         """Add the functions, modules and numbers to which a function refers."""
@@ -288,6 +301,58 @@ class _Reading(ast.NodeVisitor):
         else:
             self.local.add(node.id)
 
+    def visit_Assign(self, node: ast.Assign) -> None:
+        for target in node.targets:
+            self._check_store(target, node.value)
+        self.generic_visit(node)
+
+    def visit_AugAssign(self, node: ast.AugAssign) -> None:
+        self._check_store(node.target, node.value, isinstance(node.op, ast.Div))
+        self.generic_visit(node)
+
+    def visit_BinOp(self, node: ast.BinOp) -> None:
+        for side in (node.left, node.right):
+            if isinstance(self._value(side), list | tuple):
+                self.problem(node, "arithmetic with a list, which is an array here; write a loop")
+        self.generic_visit(node)
+
+    def visit_Compare(self, node: ast.Compare) -> None:
+        left = node.left.value if isinstance(node.left, ast.Subscript) else None
+        identity = isinstance(node.ops[0], ast.Is | ast.IsNot)
+        if identity and isinstance(left, ast.Attribute) and left.attr == "heads":
+            self.problem(node, "heads are never None; check view.waiting")
+        self.generic_visit(node)
+
+    def _value(self, node: ast.expr) -> object:
+        """Return the initial value of an attribute of the policy; None for anything else."""
+        own = isinstance(node, ast.Attribute) and self._is_policy(node.value)
+        return getattr(self._source._policy, node.attr, None) if own else None  # type: ignore[attr-defined]
+
+    def _check_store(self, target: ast.expr, value: ast.expr, divides: bool = False) -> None:
+        """Note a store that changes what an attribute is."""
+        before = self._value(target)
+        if before is None:
+            return
+        if not isinstance(before, bool | int | float | np.generic):
+            self.problem(target, "an array as a whole; change its items")
+        elif isinstance(before, bool | int | np.integer) and (divides or self._is_fraction(value)):
+            self.problem(target, "a fraction in a whole number; let it begin as 0.0")
+
+    def _is_fraction(self, value: ast.expr) -> bool:
+        """Return whether a value looks like one with a fraction."""
+        for node in ast.walk(value):
+            if isinstance(node, ast.Compare | ast.Call) and not _is_random(node):
+                return False  # a truth value, or the answer of a function
+            if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Div):
+                return True
+            if isinstance(node, ast.Constant) and isinstance(node.value, float):
+                return True
+            if isinstance(node, ast.Attribute) and node.attr in ("time", "arrival", "estimate"):
+                return True
+            if isinstance(self._value(node) if isinstance(node, ast.expr) else None, float):
+                return True
+        return False
+
     def visit_Subscript(self, node: ast.Subscript) -> None:
         self.changes |= isinstance(node.ctx, ast.Store)
         self.generic_visit(node)
@@ -297,6 +362,8 @@ class _Reading(ast.NodeVisitor):
         self.changes |= not isinstance(node.ctx, ast.Load)
         if self._is_policy(node.value):
             self.own.add(node.attr)
+        if node.attr == "random":  # not called, or it would have been replaced
+            self.problem(node, "random numbers other than view.random.random()")
         sees_jobs = getattr(self._source._policy, "sees_jobs", False)
         if node.attr in ("queue", "in_service") and not sees_jobs:
             self.problem(node, f"{node.attr} requires sees_jobs = True")
@@ -333,6 +400,12 @@ class _Reading(ast.NodeVisitor):
             self.problem(node, "a call over several lines; write it in one line")
             return
         self.edits.append((node.lineno - 1, node.col_offset, node.end_col_offset + more, new))
+
+
+def _is_random(node: ast.AST) -> bool:
+    """Return whether a node is a call `view.random.random()`."""
+    func = node.func if isinstance(node, ast.Call) else None
+    return isinstance(func, ast.Attribute) and func.attr == "random"
 
 
 def _constant(value: object) -> str | None:

@@ -55,10 +55,21 @@ def expand_parameters(given: object) -> list[Policy]:
 
 def _instances(kind: type, parameters: Mapping[str, object]) -> Iterator[CustomPolicy]:
     """Yield a custom policy for each combination of its parameters, with a name that has them."""
-    lists = [list(items(values) or [values]) for values in parameters.values()]
+    lists = [
+        [values] if items(values) is None else list(items(values) or ())
+        for values in parameters.values()
+    ]
     for chosen in _product(lists, kind.__name__):
         values = dict(zip(parameters, chosen, strict=True))
-        policy = kind(**values)
+        try:
+            policy = kind(**values)
+        except TypeError as error:
+            raise PolicyError(
+                f"{kind.__name__} does not take its parameters: {error}",
+                argument="parameters",
+                given=values,
+                advice="name arguments of its constructor",
+            ) from None
         check_custom(policy)
         if not hasattr(policy, "name"):
             words = ", ".join(f"{name} {value}" for name, value in values.items())
