@@ -36,6 +36,11 @@ nitpicky = True
 nitpick_ignore = [
     ("py:class", "quickswap.replays.measurement.MomentTable"),  # in results, but not public
     ("py:class", "quickswap.errors.Found"),  # a type variable
+    ("py:class", "quickswap.engine.compiled.Kind"),  # a type variable
+    (
+        "py:class",
+        "quickswap.model.distributions.tabulated.Quantiles",
+    ),  # any object with sf, isf, ppf
 ]
 nitpick_ignore_regex = [
     ("py:.*", r"(?!quickswap).*"),
