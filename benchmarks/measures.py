@@ -188,12 +188,12 @@ class CompiledFirstFit:
 
     name = "First-Fit by Numba"
 
-    def start(self, view: qs.View) -> int | None:
+    def start(self, view: Any) -> int | None:
         """Return the class that starts."""
         found = -1
         for cls in range(len(view.needs)):
             fits = view.waiting[cls] > 0 and view.needs[cls] <= view.free
-            if fits and (found < 0 or view.heads[cls] < view.heads[found]):  # type: ignore[operator]
+            if fits and (found < 0 or view.heads[cls] < view.heads[found]):
                 found = cls
         return found if found >= 0 else None
 

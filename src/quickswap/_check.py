@@ -86,6 +86,22 @@ def numbers(values: object, what: str, low: float = -math.inf) -> tuple[float, .
     return tuple(number(value, f"an item of {what}", low) for value in given)
 
 
+def rates_of(values: object, what: str) -> tuple[float, ...]:
+    """Return finite numbers from 0 on, one of them above 0."""
+    found = numbers(values, what, 0.0)
+    if max(found) == 0:
+        raise invalid(what, found, "numbers of which at least one is above 0")
+    return found
+
+
+def positives(values: object, what: str, count: int, each: str) -> tuple[float, ...]:
+    """Return as many finite numbers above 0 as there are of something else."""
+    found = tuple(positive(value, f"an item of {what}") for value in numbers(values, what))
+    if len(found) != count:
+        raise invalid(f"number of {what}", len(found), f"{count}, one for each {each}")
+    return found
+
+
 def whole(
     value: object,
     what: str,

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from matplotlib.axes import Axes as Axes
 
-__all__ = ["Shown", "plotted"]
+__all__ = ["Plotted", "Shown", "plotted"]
 
 
 class Shown:
@@ -36,3 +36,26 @@ def plotted(
     from quickswap.plotting.objects import draw_object
 
     return draw_object(found, ax, metric, x, model)
+
+
+class Plotted:
+    """Results of many points, with a line for each policy."""
+
+    __slots__ = ()
+
+    def plot(
+        self,
+        ax: Axes | None = None,
+        *,
+        metric: str = "weighted",
+        x: str | None = None,
+        model: Any = None,
+    ) -> Axes:
+        """Draw a metric of each policy on Matplotlib axes, by default new ones; return them.
+
+        `plotting.plot_store` describes `metric`, `x` and `model`, and draws several panels.
+
+        Raises:
+            QuickswapError: a name is unknown, there are several models, or nothing to draw.
+        """
+        return plotted(self, ax, metric, x, model)

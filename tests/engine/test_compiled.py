@@ -8,6 +8,7 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
+from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,7 @@ import pytest
 import quickswap as qs
 from quickswap.engine.compiled import HEADER, native
 from quickswap.engine.interface import JOB, VIEW
+from quickswap.policies.custom import described
 from replay_helpers import random_log
 from verification.known import FOUR, one_or_all
 
@@ -100,9 +102,9 @@ class WholeSeconds:
 class Shortest:
     sees_jobs = True
 
-    def start(self, view: qs.View) -> Any:
+    def start(self, view: Any) -> Any:
         best = None
-        for job in view.queue:  # type: ignore[union-attr]
+        for job in view.queue:
             if job.need <= view.free and (best is None or job.estimate < best.estimate):
                 best = job
         return best
@@ -190,10 +192,10 @@ class Halves:
     """Counts in halves, which a whole number cannot hold."""
 
     def __init__(self) -> None:
-        self.sum = 0
+        self.sum: float = 0
 
     def start(self, view: qs.View) -> int | None:
-        self.sum = half_more(self.sum)  # type: ignore[assignment]
+        self.sum = half_more(self.sum)
         return 0 if view.waiting[0] and view.free and self.sum < 40 else None
 
 
@@ -229,8 +231,8 @@ class Pythonic:
 
 @qs.compiled
 class Unknown:
-    def start(self, view: qs.View) -> int | None:
-        return view.nothing[0] if view.waiting[0] > 10**9 else None  # type: ignore[attr-defined]
+    def start(self, view: Any) -> Any:
+        return view.nothing[0] if view.waiting[0] > 10**9 else None
 
 
 def test_what_is_not_compiled_runs_in_python_with_every_line_named() -> None:
@@ -270,11 +272,12 @@ class Unlike:
     """What would differ in native code, a line each."""
 
     def __init__(self) -> None:
-        self.count, self.list = 0, [1, 2]
+        self.count: float = 0
+        self.list = [1, 2]
 
     def start(self, view: qs.View) -> int | None:
-        self.count = self.count + view.free / 2  # type: ignore[assignment]
-        self.count /= 2  # type: ignore[assignment]
+        self.count = self.count + view.free / 2
+        self.count /= 2
         self.list = self.list[1:]
         both = self.list + self.list
         if view.heads[0] is not None and view.random is not None:
@@ -294,7 +297,7 @@ def test_what_would_differ_in_native_code_is_named() -> None:
 
 def test_an_error_of_numba_has_the_line_of_the_file() -> None:
     line = Unknown.start.__code__.co_firstlineno + 1
-    with pytest.warns(qs.CompilationWarning, match=rf"line {line}: there is no attribute nothing"):
+    with pytest.warns(qs.CompilationWarning, match=rf"line {line}, .*no attribute nothing"):
         code = native(Unknown())
     assert isinstance(code, Unknown)
 
@@ -355,13 +358,34 @@ class TestLibraries:
         found = qs.simulate(FOUR, qs.LibraryPolicy(libraries / "first_fit.so"), jobs=20_000)
         assert means(found) == means(qs.simulate(FOUR, "first-fit", jobs=20_000))
 
+    def test_it_is_the_same_policy_in_every_process(self, libraries: Path) -> None:
+        policy = qs.LibraryPolicy(libraries / "msfq.so", state=[2, 0], sees_heads=False)
+        grid = qs.Grid(ONE_OR_ALL, [policy], loads=[0.5], jobs=1000)
+        with ProcessPoolExecutor(1) as executor:
+            assert (
+                qs.sweep(grid, executor=executor).outcomes.results
+                == qs.sweep(grid, threads=1).outcomes.results
+            )
+        command = [
+            *(sys.executable, "-c"),
+            "import sys, quickswap as qs\n"
+            "from quickswap.policies.custom import described\n"
+            "p = qs.LibraryPolicy(sys.argv[1], state=[2, 0], sees_heads=False)\n"
+            "print(qs.spell(described(p)))",
+            str(libraries / "msfq.so"),
+        ]
+        text = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout
+        assert text.strip() == qs.spell(described(policy))
+
     def test_mistakes(self, libraries: Path, tmp_path: Path) -> None:
         with pytest.raises(qs.PolicyError, match="cannot be loaded"):
             qs.LibraryPolicy(tmp_path / "none.so")
         with pytest.raises(qs.PolicyError, match="no function begin"):
             qs.LibraryPolicy(libraries / "msfq.so", "begin")
         with pytest.raises(qs.PolicyError, match="state"):
-            qs.LibraryPolicy(libraries / "msfq.so", state=["a"])  # type: ignore[list-item]
+            qs.LibraryPolicy(libraries / "msfq.so", state=["a"])  # type: ignore[list-item]  # wrong on purpose
+        with pytest.raises(qs.PolicyError, match="state"):
+            qs.LibraryPolicy(libraries / "msfq.so", state=5)  # type: ignore[arg-type]  # the same
 
     def test_the_header_declares_the_same_structs(self, tmp_path: Path, libraries: Path) -> None:
         lines = [
@@ -377,10 +401,10 @@ class TestLibraries:
         offsets = subprocess.run(
             [str(tmp_path / "layout")], check=True, stdout=subprocess.PIPE, text=True
         ).stdout
-        expected = [place for layout in (VIEW, JOB) for _, place in layout.fields.values()]  # type: ignore[union-attr, misc]
+        expected = [place for layout in (VIEW, JOB) for _, place in layout.fields.values()]  # type: ignore[union-attr, misc]  # no titles
         assert [int(each) for each in offsets.split()] == expected
 
 
 def test_only_the_class_of_a_policy_is_compiled() -> None:
     with pytest.raises(qs.PolicyError, match="class"):
-        qs.compiled(oldest_of)  # type: ignore[type-var]
+        qs.compiled(oldest_of)  # type: ignore[type-var]  # wrong on purpose

@@ -228,7 +228,7 @@ def replayed(
     if policy["name"] == "slurm":
         attributes["user"] = np.array(policy["users"], dtype=np.uint32)
         attributes["priority"] = np.array(policy["constants"], dtype=np.float64)
-    start, end, order = replay(
+    start, end, order, _ = replay(
         json.dumps(spec),
         *trace,
         estimate=estimate,
@@ -338,7 +338,10 @@ SLOW = 1024
 """Factor of all times, with which estimates are raised several times."""
 
 
-@pytest.mark.parametrize("family", ["easy", "conservative", "adaptive-quickswap/estimates"])
+PREDICTED = ["easy", "conservative", "slurm", "adaptive-quickswap/estimates"]
+
+
+@pytest.mark.parametrize("family", PREDICTED)
 def test_core_agrees_with_twin_on_predictions(family: str) -> None:
     @settings(PROFILE, max_examples=max(PROFILE.max_examples // 3, 1))
     @given(cases(family), st.data())

@@ -138,7 +138,7 @@ BAD: list[tuple[Callable[[], object], str]] = [
     (lambda: Poisson(float("nan")), "is nan; it must be"),
     (lambda: Poisson(float("inf")), "is inf; it must be"),
     (lambda: Renewal(2.0), "interarrival is .*; it must be a distribution"),  # type: ignore[arg-type]  # wrong on purpose
-    (lambda: MarkovModulatedPoisson([0, 0], [[0, 1], [1, 0]]), "must be above 0"),
+    (lambda: MarkovModulatedPoisson([0, 0], [[0, 1], [1, 0]]), "is above 0"),
     (lambda: MarkovModulatedPoisson([1, -1], [[0, 1], [1, 0]]), "is -1; it must be .*at least 0"),
     (
         lambda: MarkovModulatedPoisson([1, 2], [[0, 1]]),
@@ -176,7 +176,7 @@ BAD: list[tuple[Callable[[], object], str]] = [
     (lambda: BatchArrivals(3, Deterministic(2)), "batches is 3; it must be a process such as"),  # type: ignore[arg-type]  # wrong on purpose
     (
         lambda: PiecewisePoisson([0, 0], [1, 1]),
-        "at least one rate of Piecewise",
+        "rates of Piecewise.*at least one is above 0",
     ),
     (
         lambda: PiecewisePoisson([1, 2], [1]),

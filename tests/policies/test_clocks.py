@@ -117,7 +117,7 @@ def test_a_trace_is_served_to_its_end(policy: str) -> None:
     cls = rng.integers(0, 4, 300).astype(np.uint32)
     size = rng.exponential(1.0, 300)
     spec = {"system": UNEVEN.to_dict(), "policy": qs.parse(policy).resolve(UNEVEN)}
-    start, end, order = replay(json.dumps(spec), arrival, cls, size)
+    start, end, order, _ = replay(json.dumps(spec), arrival, cls, size)
     assert np.array_equal(end, start + size)
     assert (start >= arrival).all()
     assert sorted(order.tolist()) == list(range(300))

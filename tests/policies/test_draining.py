@@ -57,7 +57,7 @@ def served(
         np.array([job[i] for job in trace], dtype=kind) for i, kind in enumerate(kinds)
     ]
     seen = None if estimates is None else np.array(estimates, dtype=np.float64)
-    start, _, _ = replay(spec, *columns, estimate=seen, debug=True)  # type: ignore[arg-type] # as built
+    start, *_ = replay(spec, *columns, estimate=seen, debug=True)  # type: ignore[arg-type] # as built
     assert (
         start.tolist()
         == run(system.servers, system.needs, resolved, trace, estimates=estimates).start

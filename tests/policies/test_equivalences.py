@@ -42,7 +42,7 @@ def trace(system: qs.System, seed: int, spread: float) -> Trace:
 
 def starts(system: qs.System, policy: qs.Policy, jobs: Trace) -> NDArray[np.float64]:
     spec = json.dumps({"system": system.to_dict(), "policy": policy.resolve(system)})
-    start, end, order = replay(spec, *jobs)
+    start, end, order, _ = replay(spec, *jobs)
     assert np.array_equal(end, start + jobs.size)
     assert sorted(order.tolist()) == list(range(JOBS))
     return start

@@ -36,7 +36,7 @@ def starts(
         servers, [qs.JobClass(need, 1.0, qs.Exponential(mean=1.0)) for need in needs]
     )
     arrival, need, size = (np.array(column) for column in zip(*jobs, strict=True))
-    start, _, _ = replay(
+    start, *_ = replay(
         json.dumps({"system": system.to_dict(), "policy": policy}),
         arrival.astype(float),
         np.searchsorted(needs, need).astype(np.uint32),

@@ -55,6 +55,11 @@ def test_starts(
     assert result.ended_at_limit == int(settings.get("end_at_limit", False))
 
 
+def test_a_job_held_back_is_predicted_when_it_is_released(log: logs.JobLog) -> None:
+    found = [replay(log, "easy", estimate="predicted", user_limit=n).predicted for n in (1, 9)]
+    assert found == [3, 0]  # the three later jobs of a, whose first job has then completed
+
+
 def test_observed_limits(log: logs.JobLog) -> None:
     """The first two jobs of a run together; y runs one job at a time."""
     assert observed(log.jobs, "user") == {"a": 2, "b": 1}

@@ -5,15 +5,17 @@
 
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
+use rand::Rng;
 
 use super::policy::{Fault, PythonPolicy, Reporter, check};
 use crate::book::{Book, Chain, Slot};
 use crate::error::Error;
 use crate::policy::{Choice, Policy, PolicyVisitor, Sight, View};
+use crate::random::streams;
 use crate::system::System;
 
 /// Version of the struct.
-const VERSION: u32 = 1;
+const VERSION: i64 = 1;
 /// Decisions that are compared with those of the same policy in Python.
 const COMPARED: u32 = 1000;
 /// The answer that no job starts.
@@ -39,7 +41,6 @@ struct NativeJob {
 
 /// The state of the system, as the policy sees it.
 #[repr(C)]
-#[derive(Debug)]
 struct NativeView {
     version: i64,
     time: f64,
@@ -71,10 +72,10 @@ fn uniform(state: &mut u64) -> f64 {
     ((z ^ (z >> 31)) >> 11) as f64 * f64::exp2(-53.0)
 }
 
-/// The generator of a replication: far from that of another seed or replication.
+/// The first state of the generator of a replication.
 fn generator((seed, replication): (u64, u32)) -> u64 {
-    let [mut stream] = crate::random::streams(seed ^ 0x706F_6C69_6379, replication);
-    crate::random::uniform(&mut stream).to_bits()
+    let [mut stream] = streams(seed ^ 0x706F_6C69_6379, replication); // not the stream of the arrivals
+    stream.next_u64()
 }
 
 /// The random numbers of a compiled policy, for the same policy in Python.
@@ -131,8 +132,7 @@ impl NativePolicy {
         original: Option<Py<PyAny>>,
         code: Py<PyAny>,
     ) -> Self {
-        let words =
-            state.as_bytes().chunks_exact(8).map(|word| u64::from_ne_bytes(word.try_into().unwrap_or_default()));
+        let words = state.as_bytes().as_chunks().0.iter().map(|&word| u64::from_ne_bytes(word));
         let sight = if sees_jobs {
             Sight::Jobs
         } else if sees_heads {
@@ -195,9 +195,10 @@ extern "C" fn never(_: *const NativeView) -> f64 {
 }
 
 /// The function of a policy, and what it reads.
+#[derive(Clone)]
 struct NativeCode {
     start: Start,
-    view: NativeView,
+    servers: u32,
     needs: Vec<i64>,
     waiting: Vec<i64>,
     running: Vec<i64>,
@@ -205,7 +206,7 @@ struct NativeCode {
     queue: Vec<NativeJob>,
     in_service: Vec<NativeJob>,
     state: Vec<u64>,
-    random: Box<u64>,
+    random: u64,
     /// The user's numbers of the classes.
     given: Vec<usize>,
     /// Classes whose head of line may have changed since the last call.
@@ -219,11 +220,6 @@ struct NativeCode {
     slots: Vec<Slot>,
 }
 
-// SAFETY: the pointers of the view lead to what the same policy owns.
-unsafe impl Send for NativeCode {}
-// SAFETY: as above; nothing is changed through a shared reference.
-unsafe impl Sync for NativeCode {}
-
 impl NativeCode {
     fn new(policy: &NativePolicy, system: &System, fault: &Fault, idle_limit: bool) -> Self {
         let mut reporter = Reporter::new(policy.name.clone(), system, fault);
@@ -232,27 +228,9 @@ impl NativeCode {
         }
         let classes = system.classes.len();
         let needs = reporter.inner().iter().map(|&class| i64::from(system.classes[class as usize].need)).collect();
-        let null = NativeView {
-            version: i64::from(VERSION),
-            time: 0.0,
-            servers: i64::from(system.servers),
-            free: i64::from(system.servers),
-            classes: classes as i64,
-            needs: std::ptr::null(),
-            waiting: std::ptr::null(),
-            running: std::ptr::null(),
-            heads: std::ptr::null(),
-            waiting_jobs: 0,
-            queue: std::ptr::null(),
-            jobs_in_service: 0,
-            in_service: std::ptr::null(),
-            words: policy.state.len() as i64,
-            state: std::ptr::null_mut(),
-            random: std::ptr::null_mut(),
-        };
-        let mut code = Self {
+        Self {
             start: policy.start,
-            view: null,
+            servers: system.servers,
             needs,
             waiting: vec![0; classes],
             running: vec![0; classes],
@@ -260,7 +238,7 @@ impl NativeCode {
             queue: Vec::new(),
             in_service: Vec::new(),
             state: policy.state.clone(),
-            random: Box::new(0),
+            random: 0,
             given: system.given.clone(),
             changed: Vec::new(),
             sight: policy.sight,
@@ -268,19 +246,7 @@ impl NativeCode {
             memoryless: policy.memoryless,
             reporter,
             slots: Vec::new(),
-        };
-        code.point();
-        code
-    }
-
-    /// Lets the view point to what this policy owns.
-    fn point(&mut self) {
-        self.view.needs = self.needs.as_ptr();
-        self.view.waiting = self.waiting.as_ptr();
-        self.view.running = self.running.as_ptr();
-        self.view.heads = self.heads.as_ptr();
-        self.view.state = self.state.as_mut_ptr();
-        self.view.random = &raw mut *self.random;
+        }
     }
 
     /// A class has more or fewer jobs waiting and in service than the view shows.
@@ -294,11 +260,9 @@ impl NativeCode {
         }
     }
 
-    /// Brings the view up to date.
+    /// The present state, for a call.
     #[inline]
-    fn look(&mut self, view: View<'_>) {
-        self.view.time = view.station.now();
-        self.view.free = i64::from(view.station.free());
+    fn look(&mut self, view: View<'_>) -> NativeView {
         while let Some(class) = self.changed.pop() {
             let key = view.station.head_key(class).unwrap_or(i64::MAX as u64);
             self.heads[self.given[class as usize]] = key as i64;
@@ -306,42 +270,54 @@ impl NativeCode {
         if self.sight == Sight::Jobs {
             self.list(view.book);
         }
+        NativeView {
+            version: VERSION,
+            time: view.station.now(),
+            servers: i64::from(self.servers),
+            free: i64::from(view.station.free()),
+            classes: self.needs.len() as i64,
+            needs: self.needs.as_ptr(),
+            waiting: self.waiting.as_ptr(),
+            running: self.running.as_ptr(),
+            heads: self.heads.as_ptr(),
+            waiting_jobs: self.queue.len() as i64,
+            queue: self.queue.as_ptr(),
+            jobs_in_service: self.in_service.len() as i64,
+            in_service: self.in_service.as_ptr(),
+            words: self.state.len() as i64,
+            state: self.state.as_mut_ptr(),
+            random: &raw mut self.random,
+        }
     }
 
     fn list(&mut self, book: &Book) {
-        let given = &self.given;
-        let copy = |chain: Chain, jobs: &mut Vec<NativeJob>, slots: Option<&mut Vec<Slot>>| {
+        let Self { given, needs, queue, in_service, slots, .. } = self;
+        let copy = |chain: Chain, jobs: &mut Vec<NativeJob>| {
             jobs.clear();
-            jobs.extend(book.walk(chain).zip(0..).map(|((_, job), place)| NativeJob {
-                number: job.number as i64,
-                cls: given[job.class as usize] as i64,
-                need: 0,
-                arrival: job.arrival,
-                estimate: job.expected,
-                start: job.start,
-                place,
+            jobs.extend(book.walk(chain).zip(0..).map(|((_, job), place)| {
+                let cls = given[job.class as usize];
+                NativeJob {
+                    number: job.number as i64,
+                    cls: cls as i64,
+                    need: needs[cls],
+                    arrival: job.arrival,
+                    estimate: job.expected,
+                    start: job.start,
+                    place,
+                }
             }));
-            if let Some(slots) = slots {
-                slots.clear();
-                slots.extend(book.walk(chain).map(|(slot, _)| slot));
-            }
         };
-        copy(book.order(), &mut self.queue, Some(&mut self.slots));
-        copy(book.running(), &mut self.in_service, None);
-        for job in self.queue.iter_mut().chain(&mut self.in_service) {
-            job.need = self.needs[job.cls as usize];
-        }
-        self.view.queue = self.queue.as_ptr();
-        self.view.waiting_jobs = self.queue.len() as i64;
-        self.view.in_service = self.in_service.as_ptr();
-        self.view.jobs_in_service = self.in_service.len() as i64;
+        copy(book.order(), queue);
+        copy(book.running(), in_service);
+        slots.clear();
+        slots.extend(book.walk(book.order()).map(|(slot, _)| slot));
     }
 
     /// The answer of the policy.
     #[inline]
     fn next(&mut self, view: View<'_>) -> Choice {
-        self.look(view);
-        let answer = (self.start)(&raw const self.view);
+        let seen = self.look(view);
+        let answer = (self.start)(&raw const seen);
         if answer == NONE {
             return self.reporter.waits(view);
         }
@@ -373,32 +349,6 @@ impl NativeCode {
         }
         let class = self.reporter.class(usize::try_from(answer).ok())?;
         check(view, class, Choice::Head(class))
-    }
-}
-
-impl Clone for NativeCode {
-    fn clone(&self) -> Self {
-        let mut copy = Self {
-            start: self.start,
-            view: NativeView { ..self.view },
-            needs: self.needs.clone(),
-            waiting: self.waiting.clone(),
-            running: self.running.clone(),
-            heads: self.heads.clone(),
-            queue: self.queue.clone(),
-            in_service: self.in_service.clone(),
-            state: self.state.clone(),
-            random: self.random.clone(),
-            given: self.given.clone(),
-            changed: self.changed.clone(),
-            sight: self.sight,
-            remembers_order: self.remembers_order,
-            memoryless: self.memoryless,
-            reporter: self.reporter.clone(),
-            slots: self.slots.clone(),
-        };
-        copy.point();
-        copy
     }
 }
 
@@ -445,12 +395,12 @@ impl<const TIMERS: bool> Policy for Compiled<TIMERS> {
 
     /// One replication is compared.
     fn seed(&mut self, (seed, replication): (u64, u32)) {
-        *self.code.random = generator((seed, replication));
+        self.code.random = generator((seed, replication));
         if replication > 0 {
             self.python = None;
         }
         if let Some(python) = &mut self.python {
-            python.draw_from(NativeRandom(*self.code.random));
+            python.draw_from(NativeRandom(self.code.random));
         }
     }
 
@@ -487,8 +437,8 @@ impl<const TIMERS: bool> Policy for Compiled<TIMERS> {
     }
 
     fn wake_at(&mut self, view: View<'_>) -> f64 {
-        self.code.look(view);
-        let time = (self.wake_at)(&raw const self.code.view);
+        let seen = self.code.look(view);
+        let time = (self.wake_at)(&raw const seen);
         if time > view.station.now() {
             return time;
         }

@@ -259,8 +259,8 @@ fn drive(
 /// policies that use them; otherwise each class is a user. With `predict`, the users and the requested times of the jobs, see
 /// `engine::Predictions`, predictions take the place of the estimates. `groups` of each job, a row each, hold it back while one
 /// of them has as many jobs waiting or in service as its limit. `progress(completions)` is called now and then, `debug` asks for
-/// checks at every event. Returns start and end of each job (seconds), the jobs in order of their start, and the reason of the
-/// stop ("empty" if all were served).
+/// checks at every event. Returns start and end of each job (seconds), the jobs in order of their start, and
+/// how many had a predicted estimate.
 #[pyfunction]
 #[pyo3(signature = (spec, arrival, cls, size, policy=None, *, estimate=None, predict=None, user=None, priority=None, groups=None, limits=None, debug=true, progress=None))]
 #[allow(clippy::type_complexity, clippy::too_many_arguments, reason = "the signature for Python")]
@@ -279,7 +279,7 @@ fn replay<'py>(
     limits: Option<Vec<u32>>,
     debug: bool,
     progress: Option<Py<PyAny>>,
-) -> PyResult<(Bound<'py, PyArray1<f64>>, Bound<'py, PyArray1<f64>>, Bound<'py, PyArray1<u64>>)> {
+) -> PyResult<(Bound<'py, PyArray1<f64>>, Bound<'py, PyArray1<f64>>, Bound<'py, PyArray1<u64>>, u64)> {
     #[derive(serde::Deserialize)]
     struct ReplaySpec {
         system: crate::system::SystemSpec,
@@ -363,7 +363,12 @@ fn replay<'py>(
         return Err(fault.exception(error));
     }
     let schedule = run.schedule().unwrap_or_default();
-    Ok((schedule.start.into_pyarray(py), schedule.end.into_pyarray(py), schedule.order.into_pyarray(py)))
+    Ok((
+        schedule.start.into_pyarray(py),
+        schedule.end.into_pyarray(py),
+        schedule.order.into_pyarray(py),
+        schedule.predicted,
+    ))
 }
 
 /// The gate of a trace, whose jobs have a row of groups each.

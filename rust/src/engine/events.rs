@@ -17,12 +17,14 @@ pub struct Schedule {
     pub end: Vec<f64>,
     /// Job numbers.
     pub order: Vec<u64>,
+    /// Jobs whose estimate was predicted.
+    pub predicted: u64,
 }
 
 impl Schedule {
     /// A schedule of this many jobs.
     pub fn new(jobs: usize) -> Self {
-        Self { start: vec![f64::NAN; jobs], end: vec![f64::NAN; jobs], order: Vec::with_capacity(jobs) }
+        Self { start: vec![f64::NAN; jobs], end: vec![f64::NAN; jobs], order: Vec::with_capacity(jobs), predicted: 0 }
     }
 }
 
@@ -72,7 +74,7 @@ impl<P: Policy> Events<P> {
     #[inline]
     fn arrive(&mut self, job: Arrival, now: f64) {
         let number = self.state.counters.arrived();
-        let predicted = self.predictions.as_ref().and_then(|known| known.estimate(self.source.number(number)));
+        let predicted = self.predictions.as_mut().and_then(|known| known.estimate(self.source.number(number)));
         let slot = self.book.queue(job.class, number, now, job.size, predicted.unwrap_or(job.estimate));
         self.state.station.arrive(job.class, number);
         let work = f64::from(self.state.station.need(job.class)) * job.size;
@@ -228,6 +230,7 @@ impl<P: Policy + 'static> EventLoop for Events<P> {
     }
 
     fn schedule(&mut self) -> Option<Schedule> {
-        self.schedule.take()
+        let predicted = self.predictions.as_ref().map_or(0, Predictions::made);
+        self.schedule.take().map(|schedule| Schedule { predicted, ..schedule })
     }
 }

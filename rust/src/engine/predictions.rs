@@ -41,6 +41,8 @@ pub struct Predictions {
     last: Vec<[f64; 2]>,
     /// Estimated ends of the jobs in service (bits of seconds, which are in the order of their values).
     ends: BTreeSet<(u64, Slot)>,
+    /// Jobs with a prediction so far.
+    made: u64,
 }
 
 impl Predictions {
@@ -48,14 +50,23 @@ impl Predictions {
     pub fn new(users: Vec<u32>, requested: Vec<f64>) -> Self {
         let known = users.iter().filter(|&&user| user != u32::MAX).map(|&user| user as usize + 1);
         let last = vec![[f64::NAN; 2]; known.max().unwrap_or(0)];
-        Self { raises: vec![0; users.len()], users, requested, last, ends: BTreeSet::new() }
+        Self { raises: vec![0; users.len()], users, requested, last, ends: BTreeSet::new(), made: 0 }
     }
 
     /// The estimate of a job that arrives, seconds; None if no job of its user has completed.
-    pub fn estimate(&self, job: u64) -> Option<f64> {
+    pub fn estimate(&mut self, job: u64) -> Option<f64> {
         let &[last, previous] = self.last.get(self.users[job as usize] as usize)?;
         let mean = if previous.is_nan() { last } else { f64::midpoint(last, previous) };
-        (!mean.is_nan()).then(|| mean.min(self.requested[job as usize]))
+        if mean.is_nan() {
+            return None;
+        }
+        self.made += 1;
+        Some(mean.min(self.requested[job as usize]))
+    }
+
+    /// The number of jobs with a prediction.
+    pub fn made(&self) -> u64 {
+        self.made
     }
 
     /// A job has started, or has another estimated end, seconds.

@@ -127,7 +127,7 @@ def replay(
     limits: Sequence[int] | None = None,
     debug: bool = True,
     progress: Callable[[int], object] | None = None,
-) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.uint64]]: ...
+) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.uint64], int]: ...
 def time_with_enough(
     length: NDArray[np.float64],
     free: NDArray[np.int64],

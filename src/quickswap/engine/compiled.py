@@ -99,16 +99,8 @@ class LibraryPolicy:
         sees_jobs: bool = False,
         remembers_order: bool = True,
     ) -> None:
-        self.library = Path(library)
-        try:
-            self._code = ctypes.CDLL(str(self.library.resolve()))
-        except OSError as error:
-            raise PolicyError(
-                f"library {library} cannot be loaded ({error})",
-                argument="library",
-                given=library,
-                advice="give the path of a shared library",
-            ) from None
+        self.library = Path(library).resolve()
+        self.functions = (start, wake_at)
         self.name = self.library.stem if name is None else name
         self.sees_heads = flag(sees_heads, "sees_heads", PolicyError)
         self.sees_jobs = flag(sees_jobs, "sees_jobs", PolicyError)
@@ -116,46 +108,49 @@ class LibraryPolicy:
         if items(state) is None:
             raise invalid("state", state, "a list of numbers", PolicyError)
         self.state = tuple(state)
-        self._addresses = [
-            None if each is None else self._address(each) for each in (start, wake_at)
-        ]
-        self._words = b"".join(_word(value) for value in self.state)
-
-    def _address(self, function: str) -> int:
-        try:
-            found = getattr(self._code, function)
-        except AttributeError:
-            raise PolicyError(
-                f"library {self.library} has no function {function}",
-                argument="start or wake_at",
-                given=function,
-                advice="give the name of a function that it exports",
-            ) from None
-        return ctypes.cast(found, ctypes.c_void_p).value or 0
+        self._native()  # so a mistake is reported here
 
     def start(self, view: object) -> None:
         """Raise an error: the core calls the function of the library directly."""
         raise PolicyError(f"the functions of {self.library} cannot be called from Python")
 
     def _native(self) -> NativePolicy:
-        start, wake_at = self._addresses
-        assert start is not None
+        try:
+            code = ctypes.CDLL(str(self.library))
+        except OSError as error:
+            raise PolicyError(
+                f"library {self.library} cannot be loaded ({error})",
+                argument="library",
+                given=self.library,
+                advice="give the path of a shared library",
+            ) from None
+
+        def address(function: str) -> int:
+            if not hasattr(code, function):
+                raise PolicyError(
+                    f"library {self.library} has no function {function}",
+                    argument="start or wake_at",
+                    given=function,
+                    advice="give the name of a function that it exports",
+                )
+            found = ctypes.cast(getattr(code, function), ctypes.c_void_p).value
+            assert found is not None  # a symbol has an address
+            return found
+
+        start, wake_at = self.functions
         return NativePolicy(
             self.name,
-            start,
-            wake_at,
-            self._words,
+            address(start),
+            None if wake_at is None else address(wake_at),
+            b"".join(map(_word, self.state)),
             sees_heads=self.sees_heads,
             sees_jobs=self.sees_jobs,
             remembers_order=self.remembers_order,
             memoryless=False,
             draws=False,
             original=None,
-            code=self._code,
+            code=code,
         )
-
-    def __deepcopy__(self, memo: object) -> LibraryPolicy:
-        return self  # the state of a run is not in this object
 
 
 def native(policy: object) -> object:
@@ -201,8 +196,6 @@ def _build(policy: object) -> NativePolicy:
 
 def _module(source: PolicySource) -> ModuleType:
     """Return the module of a policy, compiled now or found in the cache."""
-    from numba.core.errors import NumbaError
-
     from quickswap.engine import interface
     from quickswap.engine.source import NotCompiledError
 
@@ -220,12 +213,11 @@ def _module(source: PolicySource) -> ModuleType:
     module = sys.modules[name] = importlib.util.module_from_spec(spec)  # Numba looks there
     try:
         spec.loader.exec_module(module)
-    except KeyError as error:  # of Numba, for an attribute of a record
+    except BaseException as error:
         del sys.modules[name]
-        raise NotCompiledError([source.unknown(str(error.args[0]))]) from None
-    except NumbaError as error:
-        del sys.modules[name]
-        raise NotCompiledError([source.explain(str(error))]) from None
+        if isinstance(error, Exception):  # Numba raises others than its own, such as KeyError
+            raise NotCompiledError([source.explain(error)]) from None
+        raise
     return module
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import carray, cfunc, njit, types  # type: ignore[attr-defined]
+from numba import carray, cfunc, njit, types  # type: ignore[attr-defined]  # carray has no type
 from numba.extending import intrinsic, overload, overload_attribute
 
 __all__ = ["VIEW", "address", "carray", "cfunc", "draw", "encoded", "moment", "njit"]
@@ -78,7 +78,7 @@ _list("in_service", "jobs_in_service", JOB)
 
 def encoded(answer: Any) -> int:
     """Return the answer of a policy as a number: see `quickswap_policy.h`."""
-    raise NotImplementedError
+    raise NotImplementedError  # compiled code calls the overload below
 
 
 @overload(encoded)
@@ -112,7 +112,7 @@ def _encoded(answer: Any) -> Any:
 
 def moment(answer: Any) -> float:
     """Return the time of the next decision, seconds; infinite for None."""
-    raise NotImplementedError
+    raise NotImplementedError  # compiled code calls the overload below
 
 
 @overload(moment)

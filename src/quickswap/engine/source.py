@@ -45,6 +45,7 @@ UNSUPPORTED: dict[type[ast.AST], str] = {
     ast.ClassDef: "a class",
 }
 """What Numba does not compile, and what to write instead."""
+FRAME = ("Failed in", "-", "File")
 REASON = re.compile(r"Unknown attribute|Use of unsupported|Cannot unify|Unsupported|No conversion")
 PREAMBLE = """\
 from __future__ import annotations
@@ -144,27 +145,31 @@ class PolicySource:
             parts.append(ENTRY.format(kind=kind, name=name, conversion=conversion, failed=failed))
         return "".join(parts)
 
-    def unknown(self, attribute: str) -> str:
-        """Return the sentence of an attribute that neither the view nor a job has."""
-        for function in self._functions.values():
-            for offset, line in enumerate(function.lines):
-                if f".{attribute}" in line:
-                    place = f"{function.file}, line {function.first + offset}"
-                    return f"{place}: there is no attribute {attribute}"
-        return f"there is no attribute {attribute}"
-
-    def explain(self, message: str) -> str:
+    def explain(self, error: Exception) -> str:
         """Return the sentence of an error of Numba, with the line of the user's file."""
-        lines = [line.strip() for line in message.splitlines()]
-        known = [line for line in lines if REASON.match(line)]
-        rest = [line for line in lines if line and not line.startswith(("Failed in", "-", "File"))]
-        reason = next(iter([*known, *rest]), "Numba does not compile it")
-        for place in re.findall(r"policy_\w+\.py\", line (\d+)", message):
-            for function in self._functions.values():
-                offset = int(place) - function.line
-                if 0 <= offset < len(function.lines):
-                    code = function.lines[offset].strip()
-                    return f"{function.file}, line {function.first + offset}, {code}: {reason}"
+        if isinstance(error, KeyError):  # neither the view nor a job has this attribute
+            attribute = str(error.args[0])
+            reason, wanted = f"there is no attribute {attribute}", f".{attribute}"
+            places = [
+                (function, offset)
+                for function in self._functions.values()
+                for offset, line in enumerate(function.lines)
+                if wanted in line
+            ]
+        else:
+            lines = [line.strip() for line in str(error).splitlines()]
+            known = [line for line in lines if REASON.match(line)]
+            rest = [line for line in lines if line and not line.startswith(FRAME)]
+            reason = next(iter([*known, *rest]), "Numba does not compile it")
+            places = [
+                (function, int(line) - function.line)
+                for line in re.findall(r"policy_\w+\.py\", line (\d+)", str(error))
+                for function in self._functions.values()
+                if 0 <= int(line) - function.line < len(function.lines)
+            ]
+        for function, offset in places:
+            code = function.lines[offset].strip()
+            return f"{function.file}, line {function.first + offset}, {code}: {reason}"
         return reason
 
     def _has_method(self, name: str) -> bool:
@@ -325,8 +330,9 @@ class _Reading(ast.NodeVisitor):
 
     def _value(self, node: ast.expr) -> object:
         """Return the initial value of an attribute of the policy; None for anything else."""
-        own = isinstance(node, ast.Attribute) and self._is_policy(node.value)
-        return getattr(self._source._policy, node.attr, None) if own else None  # type: ignore[attr-defined]
+        if isinstance(node, ast.Attribute) and self._is_policy(node.value):
+            return getattr(self._source._policy, node.attr, None)
+        return None
 
     def _check_store(self, target: ast.expr, value: ast.expr, divides: bool = False) -> None:
         """Note a store that changes what an attribute is."""

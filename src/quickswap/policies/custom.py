@@ -7,7 +7,8 @@ class of the policy.
 from __future__ import annotations
 
 import inspect
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from importlib.metadata import entry_points
 from typing import Any, ClassVar, Self, final
@@ -17,7 +18,10 @@ from quickswap.model.system import System
 from quickswap.policies.base import Policy
 from quickswap.policies.fingerprint import fingerprint
 
-__all__ = ["CUSTOM", "Custom", "custom_name", "described", "registered", "registered_names"]
+__all__ = [
+    *("CUSTOM", "Custom", "built", "custom_name", "described", "registered"),
+    "registered_names",
+]
 
 CUSTOM = "custom:"
 """Prefix of the text of a custom policy."""
@@ -113,8 +117,26 @@ def registered(name: str, values: Mapping[str, Any]) -> Policy:
                 argument=f"{key} of policy {name}",
                 advice=f"give {key}, as in {name}:{key}=8",
             )
-    policy = kind(**values)
+    return built(kind, name, values)
+
+
+def built(kind: Callable[..., Any], name: str, values: Mapping[str, Any]) -> Policy:
+    """Return the policy that a class makes of parameters, which are in its name.
+
+    Raises:
+        PolicyError: the class does not take the parameters.
+    """
+    try:
+        policy = kind(**values)
+    except (TypeError, ValueError) as error:
+        raise PolicyError(
+            f"policy {name} does not take its parameters ({error})",
+            argument=f"parameters of policy {name}",
+            given=dict(values),
+            advice="give others",
+        ) from error
     if not hasattr(policy, "name"):
         words = ", ".join(f"{key} {value}" for key, value in values.items())
-        policy.name = f"{name} ({words})" if words else name
+        with suppress(AttributeError):  # a class may forbid new attributes
+            policy.name = f"{name} ({words})" if words else name
     return described(policy)

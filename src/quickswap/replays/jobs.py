@@ -141,35 +141,16 @@ class ReplayJobs:
         """The number of jobs that ran longer in the log."""
         return int((self.size < self.log.jobs["size"].to_numpy()[self.rows]).sum())
 
-    @cached_property
-    def users(self) -> NDArray[np.uint32] | None:
-        """The user of each job as a number, if estimates are predicted; `NO_USER` if unknown."""
+    @property
+    def predict(self) -> tuple[NDArray[np.uint32], Floats] | None:
+        """Users (or `NO_USER`) and requested times (or infinity), if estimates are predicted."""
         if self.inputs.estimate != "predicted":
             return None
         codes = self.log.jobs["user"][self.rows].rank("dense") - 1
-        return codes.fill_null(NO_USER).to_numpy().astype(np.uint32)
-
-    @property
-    def predict(self) -> tuple[NDArray[np.uint32], Floats] | None:
-        """Users and requested times, infinite if unknown, if the core predicts estimates."""
-        if self.users is None:
-            return None
+        users = codes.fill_null(NO_USER).to_numpy().astype(np.uint32)
         # A log has the size as the estimate of a job without one, which no scheduler knows.
         logged = self.log.jobs["size"].to_numpy()[self.rows]
-        return self.users, np.where(self.estimate == logged, math.inf, self.estimate)
-
-    def predicted(self, start: Floats, end: Floats) -> int:
-        """Return the number of jobs with a predicted estimate in a schedule.
-
-        These are the jobs of users of whom another job had completed. A job that starts and ends
-        when a job arrives has not completed then.
-        """
-        if self.users is None or not (known := self.users != NO_USER).any():
-            return 0
-        users, ended = self.users[known], np.where(end > start, end, np.nextafter(end, math.inf))
-        first = np.full(int(users.max()) + 1, math.inf)
-        np.minimum.at(first, users, ended[known])
-        return int((first[users] <= self.arrival[known]).sum())
+        return users, np.where(self.estimate == logged, math.inf, self.estimate)
 
     @property
     def duration(self) -> float:
@@ -252,7 +233,9 @@ class ReplayJobs:
             )
         return replace(self._only(known), groups=self.groups)
 
-    def schedule(self, start: Floats, end: Floats, preemptive: bool) -> Schedule:
+    def schedule(
+        self, start: Floats, end: Floats, preemptive: bool, predicted: int = 0
+    ) -> Schedule:
         """Return the schedule, given start and end of each job in seconds."""
         return Schedule(
             self.inputs.servers,
@@ -263,6 +246,7 @@ class ReplayJobs:
             start,
             end,
             preemptive,
+            predicted,
         )
 
 

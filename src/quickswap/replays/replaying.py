@@ -196,7 +196,7 @@ def _served(
         spec["seed"] = jobs.inputs.seed
     try:
         with nullcontext() if own is None else untouched_generators(custom_name(own)):
-            start, end, order = serve(
+            start, end, order, predicted = serve(
                 json.dumps(spec),
                 jobs.arrival,
                 jobs.cls,
@@ -222,7 +222,8 @@ def _served(
             given=policy,
             advice="check that it starts any job that fits",
         )
-    return jobs.schedule(start, end, isinstance(policy, Policy) and policy.preemptive)
+    preemptive = isinstance(policy, Policy) and policy.preemptive
+    return jobs.schedule(start, end, preemptive, predicted)
 
 
 def default_policies(log: JobLog) -> tuple[str, ...]:
@@ -394,9 +395,7 @@ def _result(
         load=jobs.load,
         jobs=quantities.overall.jobs,
         too_large=len(jobs.log) - len(jobs.rows) if policy is not None and not jobs.pool else 0,
-        predicted=sum(each.predicted for each in pools.values())
-        if pools or policy is None
-        else jobs.predicted(schedule.start, schedule.end),
+        predicted=schedule.predicted,
         resampled=(len(pieces), pieces.unit),
         longest_wait=float(waits.max(initial=0.0)) if len(waits) else math.nan,
         backlog=Backlog.of(schedule),

@@ -41,6 +41,7 @@ class Schedule:
         start: (first) start.
         end: completion.
         preemptive: whether jobs may be interrupted and resumed.
+        predicted: number of jobs whose estimate was predicted.
     """
 
     servers: int
@@ -51,6 +52,7 @@ class Schedule:
     start: Floats
     end: Floats
     preemptive: bool = False
+    predicted: int = 0
 
     @classmethod
     def merged(cls, servers: int, pools: Sequence[Schedule]) -> Schedule:
@@ -61,7 +63,12 @@ class Schedule:
             name: np.concatenate([getattr(each, name) for each in pools])[order]
             for name in ("rows", "need", "size", "arrival", "start", "end")
         }
-        return cls(servers, **columns, preemptive=any(each.preemptive for each in pools))
+        return cls(
+            servers,
+            **columns,
+            preemptive=any(each.preemptive for each in pools),
+            predicted=sum(each.predicted for each in pools),
+        )
 
     def __len__(self) -> int:
         return len(self.rows)

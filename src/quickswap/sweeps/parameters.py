@@ -11,7 +11,7 @@ from quickswap._check import items
 from quickswap.engine.custom import CustomPolicy, check_custom
 from quickswap.errors import PolicyError, invalid, shown
 from quickswap.policies import POLICIES, Policy, parse
-from quickswap.policies.custom import described
+from quickswap.policies.custom import built, described
 
 __all__ = ["expand_parameters"]
 
@@ -42,7 +42,7 @@ def expand_parameters(given: object) -> list[Policy]:
         return [parse(text) for text in _spelled(given)]
     parameters = getattr(given, "parameters", None)
     if isinstance(given, type) and isinstance(parameters, Mapping):
-        return [described(policy) for policy in _instances(given, parameters)]
+        return list(_instances(given, parameters))
     if isinstance(given, CustomPolicy) and not isinstance(given, type):
         check_custom(given)
         return [described(given)]
@@ -53,28 +53,14 @@ def expand_parameters(given: object) -> list[Policy]:
     raise invalid("policy", given, allowed, PolicyError)
 
 
-def _instances(kind: type, parameters: Mapping[str, object]) -> Iterator[CustomPolicy]:
-    """Yield a custom policy for each combination of its parameters, with a name that has them."""
+def _instances(kind: type, parameters: Mapping[str, object]) -> Iterator[Policy]:
+    """Yield a custom policy for each combination of its parameters."""
     lists = [
         [values] if items(values) is None else list(items(values) or ())
         for values in parameters.values()
     ]
     for chosen in _product(lists, kind.__name__):
-        values = dict(zip(parameters, chosen, strict=True))
-        try:
-            policy = kind(**values)
-        except TypeError as error:
-            raise PolicyError(
-                f"{kind.__name__} does not take its parameters: {error}",
-                argument="parameters",
-                given=values,
-                advice="name arguments of its constructor",
-            ) from None
-        check_custom(policy)
-        if not hasattr(policy, "name"):
-            words = ", ".join(f"{name} {value}" for name, value in values.items())
-            policy.name = f"{kind.__name__} ({words})"
-        yield policy
+        yield built(kind, kind.__name__, dict(zip(parameters, chosen, strict=True)))
 
 
 def _texts(text: str) -> Iterator[str]:

@@ -160,7 +160,7 @@ def _pickled(policy: Custom) -> bytes:
     Raises:
         PolicyError: an attribute cannot be pickled.
     """
-    import cloudpickle  # type: ignore[import-untyped]
+    import cloudpickle  # type: ignore[import-untyped]  # the library has no types
 
     try:
         return cast("bytes", cloudpickle.dumps(policy.served))

@@ -9,11 +9,11 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from pathlib import Path
 from queue import Empty, SimpleQueue
-from typing import TYPE_CHECKING, Any, cast, final, overload
+from typing import TYPE_CHECKING, cast, final, overload
 
 from quickswap._check import checks_keywords, items, whole
 from quickswap._progress import duration, shows, work_bar
-from quickswap._shown import Shown, plotted
+from quickswap._shown import Plotted, Shown
 from quickswap._words import counted
 from quickswap.engine._core import VERSION
 from quickswap.engine.settings import MOST_JOBS, check_progress, check_threads
@@ -30,7 +30,6 @@ from quickswap.sweeps.store import Store, frame_of
 if TYPE_CHECKING:
     import polars
 
-    from quickswap._shown import Axes
 
 __all__ = [
     "Outcomes",
@@ -111,7 +110,7 @@ class Outcomes(Sequence["Result | Failure"]):
 
 
 @dataclass(frozen=True, repr=False)
-class Sweep(Shown):
+class Sweep(Shown, Plotted):
     """The outcome of a sweep.
 
     Attributes:
@@ -130,23 +129,6 @@ class Sweep(Shown):
     def to_frame(self, *, wide: bool = False) -> polars.DataFrame:
         """Return the results of the grid's points as `Store.to_frame`."""
         return frame_of(self.outcomes.results, wide=wide)
-
-    def plot(
-        self,
-        ax: Axes | None = None,
-        *,
-        metric: str = "weighted",
-        x: str | None = None,
-        model: Any = None,
-    ) -> Axes:
-        """Draw a metric of each policy on Matplotlib axes, by default new ones; return them.
-
-        `plotting.plot_store` describes `metric`, `x` and `model`, and draws several panels.
-
-        Raises:
-            QuickswapError: a name is unknown, there are several models, or nothing to draw.
-        """
-        return plotted(self, ax, metric, x, model)
 
     def __repr__(self) -> str:
         points, cells = len(self.grid_points), len(self.cells)

@@ -10,7 +10,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self, cast, final
 
-from quickswap._shown import plotted
+from quickswap._shown import Plotted
 from quickswap._words import counted
 from quickswap.engine.settings import Settings
 from quickswap.errors import QuickswapError, shown
@@ -23,7 +23,6 @@ from quickswap.sweeps.record import Failure, Record
 if TYPE_CHECKING:
     import polars
 
-    from quickswap._shown import Axes
 
 if TYPE_CHECKING:
     import polars
@@ -34,7 +33,7 @@ __all__ = ["Store", "frame_of"]
 
 
 @final
-class Store:
+class Store(Plotted):
     """Results by the key of their point, in one SQLite file, or in memory.
 
     Rows are only added, each in full or not at all, and each with a check sum. Several processes
@@ -219,23 +218,6 @@ class Store:
         If it is `wide`, there is one row for each result and class.
         """
         return frame_of(self, wide=wide)
-
-    def plot(
-        self,
-        ax: Axes | None = None,
-        *,
-        metric: str = "weighted",
-        x: str | None = None,
-        model: Any = None,
-    ) -> Axes:
-        """Draw a metric of each policy on Matplotlib axes, by default new ones; return them.
-
-        `plotting.plot_store` describes `metric`, `x` and `model`, and draws several panels.
-
-        Raises:
-            QuickswapError: a name is unknown, there are several models, or nothing to draw.
-        """
-        return plotted(self, ax, metric, x, model)
 
     def close(self) -> None:
         """Close the file; the store can no longer be used."""

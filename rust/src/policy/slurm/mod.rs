@@ -284,6 +284,12 @@ impl Policy for Slurm {
         (self.event, self.changed) = (true, true);
     }
 
+    fn corrected(&mut self, view: View<'_>, class: u32, slot: Slot, old: f64) {
+        let (job, need, now) = (view.book.job(slot), view.station.need(class), view.station.now());
+        self.in_service.release(now, self.settings.rounded_down(job.start + old), need);
+        self.in_service.reserve(now, self.settings.rounded_down(job.start + job.expected), need);
+    }
+
     /// The next cycle.
     #[inline]
     fn wake_at(&mut self, view: View<'_>) -> f64 {

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import ClassVar, Self, final
 
-from quickswap._check import numbers, positive
-from quickswap.errors import ModelError, inside, invalid
+from quickswap._check import numbers, positive, positives, rates_of
+from quickswap.errors import inside, invalid
 from quickswap.model.arrivals.base import Arrivals
 
 
@@ -31,21 +31,9 @@ class PiecewisePoisson(Arrivals):
 
     def __init__(self, rates: Iterable[float], durations: Iterable[float]) -> None:
         with inside("rates"):
-            speeds = numbers(rates, "rates of PiecewisePoisson", 0.0)
-            if max(speeds) == 0:
-                raise ModelError(
-                    "at least one rate of PiecewisePoisson must be above 0.",
-                    argument="rates",
-                    given=speeds,
-                    allowed="at least one above 0",
-                )
+            speeds = rates_of(rates, "rates of PiecewisePoisson")
         with inside("durations"):
-            times = numbers(durations, "durations of PiecewisePoisson")
-            for time in times:
-                positive(time, "an item of durations of PiecewisePoisson")
-            if len(times) != len(speeds):
-                allowed = f"{len(speeds)}, one for each rate"
-                raise invalid("number of durations of PiecewisePoisson", len(times), allowed)
+            times = positives(durations, "durations of PiecewisePoisson", len(speeds), "rate")
         object.__setattr__(self, "rates", speeds)
         object.__setattr__(self, "durations", times)
 

@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, ClassVar, Self, final
 
-from quickswap._check import items, numbers
+from quickswap._check import items, numbers, rates_of
 from quickswap._words import counted
 from quickswap.errors import ModelError, inside, invalid
 from quickswap.model.arrivals.base import Arrivals
@@ -43,14 +43,7 @@ class MarkovModulatedPoisson(Arrivals):
 
     def __init__(self, rates: Iterable[float], switching: Iterable[Iterable[float]]) -> None:
         with inside("rates"):
-            speeds = numbers(rates, "rates of MarkovModulatedPoisson", 0.0)
-            if max(speeds) == 0:
-                raise ModelError(
-                    "at least one rate of MarkovModulatedPoisson must be above 0.",
-                    argument="rates",
-                    given=speeds,
-                    allowed="at least one above 0",
-                )
+            speeds = rates_of(rates, "rates of MarkovModulatedPoisson")
         with inside("switching"):
             jumps = _square("switching of MarkovModulatedPoisson", switching, len(speeds))
             shares = _stationary("switching of MarkovModulatedPoisson", jumps)

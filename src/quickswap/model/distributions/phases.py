@@ -7,8 +7,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import ClassVar, Self, final
 
-from quickswap._check import numbers, positive, whole
-from quickswap.errors import inside, invalid
+from quickswap._check import positives, whole
+from quickswap.errors import inside
 from quickswap.model.distributions.base import Distribution, power, probabilities_of
 
 
@@ -180,12 +180,8 @@ class Hyperexponential(Distribution):
             probabilities, rates = _balanced(mean, scv)
         weights = probabilities_of("Hyperexponential", probabilities)
         with inside("rates"):
-            speeds = numbers(rates, "rates of Hyperexponential")
-            for speed in speeds:
-                positive(speed, "an item of rates of Hyperexponential")
-            if len(speeds) != len(weights):
-                allowed = f"{len(weights)}, one for each probability"
-                raise invalid("number of rates of Hyperexponential", len(speeds), allowed)
+            count = len(weights)
+            speeds = positives(rates, "rates of Hyperexponential", count, "probability")
         self._store(probabilities=weights, rates=speeds)
 
     @property
