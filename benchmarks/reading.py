@@ -13,27 +13,21 @@ import numpy as np
 import polars as pl
 import zstandard
 
-from measures import Row
+from measures import PEAK, Row
 
 SECONDS, BYTES = 1.5, 300.0
 """What a million rows may take: about a second, and bytes a job at the peak."""
 ENDINGS = ("", ".gz", ".zst")
 ONE = "1 0 0 9 1 -1 -1 1 9 -1 1 1 1 -1 1 1 -1 -1\n"
 
-READ = """
-import json, pathlib, re, resource, sys, time
+READ = f"""{PEAK}
+import json, time
 from quickswap import logs
 logs.read(sys.argv[1])  # a log of one job: what is loaded once
-def peak():
-    if sys.platform == "linux":  # where ru_maxrss begins with the peak of the parent
-        status = pathlib.Path("/proc/self/status").read_text()
-        return 1024 * int(re.search(r"VmHWM:\\s+(\\d+)", status)[1])
-    unit = 1 if sys.platform == "darwin" else 1024  # bytes or KiB
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit
 before, begin = peak(), time.perf_counter()
 log = logs.read(sys.argv[2])
 seconds = time.perf_counter() - begin
-print(json.dumps({"seconds": seconds, "bytes": (peak() - before) / len(log), "jobs": len(log)}))
+print(json.dumps({{"seconds": seconds, "bytes": (peak() - before) / len(log), "jobs": len(log)}}))
 """
 
 

@@ -43,7 +43,7 @@ def test_the_table_fits_the_data(capsys: pytest.CaptureFixture[str]) -> None:
     code, out, err = run(capsys, "policies")
     assert (code, err) == (0, "")
     (line,) = (line for line in out.splitlines() if line.startswith("msfq "))
-    assert "threshold, drain=on_demand, backfill=0.0" in line
+    assert "threshold, drain=on_demand, backfill=0," in line
     (line,) = (line for line in out.splitlines() if line.startswith("max-weight "))
     assert "preemptive" in line
 

@@ -179,7 +179,7 @@ def test_the_command(log: JobLog, capsys: pytest.CaptureFixture[str], tmp_path: 
     assert (code, err) == (0, "")
     data = json.loads(out.read_text())
     assert (data["no_worse"], data["servers"]) == (0.3, 16)
-    assert data["rows"][0]["policy"] == "slurm:bf_interval=60.0"
+    assert data["rows"][0]["policy"] == "slurm:bf_interval=60"
     assert "Keep Slurm" in text
     assert "Slurm" in page.read_text(encoding="utf-8")
     for each in data["rows"]:

@@ -7,13 +7,11 @@ code can be kept in the cache of the user.
 
 from __future__ import annotations
 
-import ctypes
 import hashlib
 import importlib.util
 import os
 import struct
 import sys
-import tempfile
 import warnings
 from collections.abc import Sequence
 from pathlib import Path
@@ -115,6 +113,8 @@ class LibraryPolicy:
         raise PolicyError(f"the functions of {self.library} cannot be called from Python")
 
     def _native(self) -> NativePolicy:
+        import ctypes
+
         try:
             code = ctypes.CDLL(str(self.library))
         except OSError as error:
@@ -223,6 +223,8 @@ def _module(source: PolicySource) -> ModuleType:
 
 def _folder() -> Path:
     """Return the folder of the compiled policies: in the cache of the user, if it is writable."""
+    import tempfile
+
     given = os.environ.get("QUICKSWAP_CACHE")
     if given is None and sys.platform == "win32":
         given = os.environ.get("LOCALAPPDATA")

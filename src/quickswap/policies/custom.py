@@ -10,7 +10,6 @@ import inspect
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
-from importlib.metadata import entry_points
 from typing import Any, ClassVar, Self, final
 
 from quickswap.errors import PolicyError, unknown
@@ -82,6 +81,8 @@ def described(policy: object) -> Policy:
 
 def registered_names() -> list[str]:
     """Return the names of the policies of other packages."""
+    from importlib.metadata import entry_points
+
     return sorted(each.name for each in entry_points(group=GROUP))
 
 
@@ -95,6 +96,8 @@ def registered(name: str, values: Mapping[str, Any]) -> Policy:
     Raises:
         PolicyError: the package cannot be imported, or the policy does not take the parameters.
     """
+    from importlib.metadata import entry_points
+
     (found,) = entry_points(group=GROUP, name=name)
     try:
         kind = found.load()

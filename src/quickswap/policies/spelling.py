@@ -141,6 +141,8 @@ def spelled(value: object) -> str:
     """Return one parameter as text."""
     if value is None:
         return "inf"
+    if isinstance(value, float) and value.is_integer():
+        value = int(value)
     if not isinstance(value, tuple):
         return str(value).lower() if isinstance(value, bool) else str(value)
     for each in value:
