@@ -34,6 +34,8 @@ POLICIES = {
     "easy:patience=10,order=shortest": "patience 10, shortest",
     "easy:patience=3": "patience 3, oldest",
     "easy:age=43200": "age 12 h, oldest",
+    "easy:order=expansion,reservation=first": "expansion factor",
+    "easy:order=wfp3,reservation=first": "WFP3",
     "conservative": "Conservative",
     "first-fit": "First-Fit",
 }

@@ -262,6 +262,30 @@ class Late:
         return found if found >= 0 else None
 
 
+@qs.compiled
+class Endless:
+    """First-Fit whose loop does not end after the decisions that are compared."""
+
+    def __init__(self) -> None:
+        self.calls = 0
+
+    def start(self, view: qs.View) -> int | None:
+        self.calls += 1
+        cls = 0
+        while (cls < len(view.needs) or self.calls > 3000) and not (
+            cls < 4 and view.waiting[cls] and view.needs[cls] <= view.free
+        ):
+            cls += 1
+            while cls > 10**9: cls -= 1  # fmt: skip  # noqa: E701 - a body in the same line
+        return cls if cls < len(view.needs) else None
+
+
+def test_an_endless_loop_in_native_code_is_an_error() -> None:
+    assert qs.simulate(FOUR, Endless(), jobs=500).stop == "completed"
+    with pytest.raises(qs.PolicyError, match="Endless raised an exception in native code"):
+        qs.simulate(FOUR, Endless(), jobs=5000)
+
+
 def test_an_exception_in_native_code_is_an_error() -> None:
     with pytest.raises(qs.PolicyError, match="Late raised an exception in native code"):
         qs.simulate(FOUR, Late(), jobs=5000)

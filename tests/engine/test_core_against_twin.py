@@ -14,6 +14,7 @@ import pytest
 from hypothesis import HealthCheck, given, note, reject, settings
 from hypothesis import strategies as st
 
+from quickswap.policies import EASY
 from twin import EndlessError, Predictions, Schedule, check, run
 
 EXAMPLES = os.environ.get("QUICKSWAP_TWIN_EXAMPLES")
@@ -101,7 +102,8 @@ def policies(draw: st.DrawFn, family: str, servers: int, needs: list[int]) -> di
     policy: dict[str, Any] = {"name": name}
     if name == "easy" and draw(st.integers(0, 3)) > 0:
         policy["patience"] = {
-            "order": draw(st.sampled_from(["oldest", "shortest", "area", "largest"])),
+            "order": draw(st.sampled_from(EASY.orders)),
+            "reservation": draw(st.sampled_from(["oldest", "oldest", "first"])),
             "least": draw(st.none() | st.integers(0, 60).map(lambda each: each / 8)),
             "factor": draw(st.sampled_from([0, 0.5, 1, 3, 8])),
         }

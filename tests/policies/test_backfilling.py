@@ -113,14 +113,16 @@ EASY: list[tuple[str, int, list[Job], list[float]]] = [
         [0, 4, 9, 1],
     ),
 ]
-ENDLESS = {"least": None, "factor": 0.0}
+ENDLESS = {"reservation": "oldest", "least": None, "factor": 0.0}
+FIRST = {"reservation": "first", "least": 0.0, "factor": 0.0}
+RATIOS = [Job(0, 4, 4), Job(1, 4, 1.5), Job(1, 1, 1), Job(1, 1, 3)]
 CROWD = [Job(0, 4, 4), Job(1, 4, 1), Job(1, 1, 5), Job(1, 2, 1), Job(1, 1, 2)]
 PATIENCE: list[tuple[str, dict[str, object], list[Job], list[float]]] = [
     # 0: | 0 1 | 0   1: | 2 | 2, as 1 is not due   4: 0 | | -   4.5: | 3 | 3   5: 1 is due, at 10
     # 6: | 4 5 | 5 (ends at 10), not 4   10: 2 5 | | 1   12: 1 | | 4
     (
         "due by age",
-        {"order": "oldest", "least": 5.0, "factor": 0.0},
+        {"order": "oldest", "reservation": "oldest", "least": 5.0, "factor": 0.0},
         [Job(0, 2, 4), Job(0, 4, 2), Job(1, 1, 9), Job(4.5, 1, 5), Job(6, 1, 5), Job(6, 1, 4)],
         [0, 10, 1, 4.5, 12, 6],
     ),
@@ -128,14 +130,14 @@ PATIENCE: list[tuple[str, dict[str, object], list[Job], list[float]]] = [
     # 8.5: 2 is due, older than 3, and starts   38.5: 2 | | 3
     (
         "due between events",
-        {"order": "oldest", "least": 0.0, "factor": 0.25},
+        {"order": "oldest", "reservation": "oldest", "least": 0.0, "factor": 0.25},
         [Job(0, 2, 20), Job(0, 2, 3), Job(1, 2, 30), Job(1, 4, 1)],
         [0, 0, 8.5, 38.5],
     ),
     # 0: | 0 1 | 0; 1 is due, at 10   1: | 2 3 | 3   4: 3 | | 2
     (
         "the shortest before the oldest",
-        {"order": "shortest", "least": 0.0, "factor": 0.0},
+        {"order": "shortest", "reservation": "oldest", "least": 0.0, "factor": 0.0},
         [Job(0, 3, 10), Job(0, 4, 1), Job(1, 1, 5), Job(1, 1, 3)],
         [0, 10, 4, 1],
     ),
@@ -150,6 +152,11 @@ PATIENCE: list[tuple[str, dict[str, object], list[Job], list[float]]] = [
     ("area", {"order": "area", **ENDLESS}, CROWD, [0, 9, 4, 4, 4]),
     # 4: 0 | | 1   5: 1 | | 3 2 4
     ("largest", {"order": "largest", **ENDLESS}, CROWD, [0, 4, 5, 5, 5]),
+    # 4: 0 | | 2 (waited 3 times its estimate); 1 (twice) is due at 5, before 3 would end
+    # 5: 2 | | 1   6.5: 1 | | 3
+    ("expansion", {"order": "expansion", **FIRST}, RATIOS, [0, 5, 4, 6.5]),
+    # 4: 0 | | 1 (4 * 2^3, more than 1 * 3^3)   5.5: 1 | | 2 3
+    ("wfp3", {"order": "wfp3", **FIRST}, RATIOS, [0, 4, 5.5, 5.5]),
 ]
 CONSERVATIVE: list[tuple[str, int, list[Job], list[float]]] = [
     # 0: | 0 1 | 0; 1 is due at 4   1: | 2 3 4 | 3, due now until 4; 2 at 6, 4 at 6

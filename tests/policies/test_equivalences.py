@@ -114,6 +114,7 @@ def test_the_policies_compared_are_different_ones() -> None:
     jobs = trace(system, 1, 0.5)
     policies = [qs.FCFS(), qs.MSF(), qs.AdaptiveQuickswap(), qs.Smash(3), qs.FirstFit(), qs.LSF()]
     policies += [qs.EASY(), qs.EASY(age=2.0), qs.EASY(age=2.0, order="shortest")]
+    policies += [qs.EASY(order=order, reservation="first") for order in ("expansion", "wfp3")]
     policies += [qs.MSFQ(t, drain) for t in (3, 6) for drain in ("on_demand", "always")]
     seen = {starts(system, policy, jobs).tobytes() for policy in policies}
     assert len(seen) == len(policies)

@@ -3,6 +3,7 @@ start plus its estimate; once that is past, it is now ("now, at any moment").
 """
 
 import math
+import sys
 
 from twin.state import Job, State
 
@@ -25,13 +26,18 @@ class EASY:
     starts that fits. Else the oldest due job is the target: its shadow is the first time at which
     it fits by the estimated ends of the jobs in service, and extra is what is free then beyond its
     need. The first job in the order starts that fits now and ends by the shadow or needs at most
-    extra. A job that becomes due is a timer.
+    extra. A job that becomes due is a timer. With the reservation "first" the target is always the
+    first job in the order.
     """
 
     def __init__(
-        self, order: str = "oldest", least: float | None = 0.0, factor: float = 0.0
+        self,
+        order: str = "oldest",
+        reservation: str = "oldest",
+        least: float | None = 0.0,
+        factor: float = 0.0,
     ) -> None:
-        self.order, self.factor = order, factor
+        self.order, self.reservation, self.factor = order, reservation, factor
         self.least = math.inf if least is None else least
 
     def due(self, job: Job) -> float:
@@ -41,13 +47,24 @@ class EASY:
         times = map(self.due, state.waiting)
         return min((time for time in times if time > state.now), default=math.inf)
 
-    def rank(self, job: Job) -> float:
-        ranks = {"shortest": job.estimate, "area": job.estimate * job.need, "largest": -job.need}
+    def rank(self, job: Job, now: float) -> float:
+        ratio = (now - job.arrival) / max(job.estimate, sys.float_info.min)
+        ranks = {
+            "shortest": job.estimate,
+            "area": job.estimate * job.need,
+            "largest": -job.need,
+            "expansion": -ratio,
+            "wfp3": -job.need * (ratio * ratio * ratio),
+        }
         return ranks.get(self.order, 0.0)  # waiting jobs are in order of age
 
     def next_job(self, state: State) -> Job | None:
-        candidates = sorted(filter(state.fits, state.waiting), key=self.rank)
-        due = [job for job in state.waiting if self.due(job) <= state.now]
+        jobs = sorted(state.waiting, key=lambda job: self.rank(job, state.now))
+        candidates = list(filter(state.fits, jobs))
+        if self.reservation == "first":
+            due = jobs[:1]
+        else:
+            due = [job for job in state.waiting if self.due(job) <= state.now]
         if not due:
             return candidates[0] if candidates else None
         target = due[0]

@@ -11,7 +11,7 @@ import numpy as np
 from numba import carray, cfunc, njit, types  # type: ignore[attr-defined]  # carray has no type
 from numba.extending import intrinsic, overload, overload_attribute
 
-__all__ = ["VIEW", "address", "carray", "cfunc", "draw", "encoded", "moment", "njit"]
+__all__ = ["VIEW", "address", "carray", "cfunc", "draw", "encoded", "goes_on", "moment", "njit"]
 
 VIEW = np.dtype(
     [
@@ -133,6 +133,18 @@ def _moment(answer: Any) -> Any:
     if isinstance(kind, types.Number) and not isinstance(kind, types.Complex):
         return time_or_none if optional else time
     return None
+
+
+TURNS = 10**8
+"""Most turns of a `while` loop, about a tenth of a second; native code cannot be interrupted."""
+
+
+@njit
+def goes_on(turns: int) -> bool:
+    """Raise an error if a loop has made too many turns."""
+    if turns > TURNS:
+        raise RuntimeError
+    return True
 
 
 @njit

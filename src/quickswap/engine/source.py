@@ -50,7 +50,8 @@ REASON = re.compile(r"Unknown attribute|Use of unsupported|Cannot unify|Unsuppor
 PREAMBLE = """\
 from __future__ import annotations
 import numpy
-from quickswap.engine.interface import VIEW, address, carray, cfunc, draw, encoded, moment, njit
+from quickswap.engine.interface import VIEW, address, carray, cfunc, draw, encoded, goes_on
+from quickswap.engine.interface import moment, njit
 """
 ENTRY = """\
 @cfunc("{kind}(voidptr)", cache=True)
@@ -81,12 +82,21 @@ class NotCompiledError(Exception):
 
 @dataclass
 class _Function:
-    """A function: its place in the user's file, its lines, and its first line in the module."""
+    """A function: its place in the user's file, its lines, and its first line in the module.
+
+    A statement that is added before a line is part of this line, and so has its number.
+    """
 
     file: str
     first: int
     lines: Sequence[str] = ()
     line: int = 0
+
+    def offset(self, line: int) -> int | None:
+        """Return the line of the function at a line of the module, from 0; None if elsewhere."""
+        offsets = [offset for offset, each in enumerate(self.lines) for _ in each.splitlines()]
+        place = line - self.line
+        return offsets[place] if 0 <= place < len(offsets) else None
 
 
 class PolicySource:
@@ -162,10 +172,10 @@ class PolicySource:
             rest = [line for line in lines if line and not line.startswith(FRAME)]
             reason = next(iter([*known, *rest]), "Numba does not compile it")
             places = [
-                (function, int(line) - function.line)
+                (function, offset)
                 for line in re.findall(r"policy_\w+\.py\", line (\d+)", str(error))
                 for function in self._functions.values()
-                if 0 <= int(line) - function.line < len(function.lines)
+                if (offset := function.offset(int(line))) is not None
             ]
         for function, offset in places:
             code = function.lines[offset].strip()
@@ -213,6 +223,9 @@ class PolicySource:
         for row, begin, end, new in sorted(found.edits, reverse=True):
             line = rows[row].encode()
             rows[row] = (line[:begin] + new.encode() + line[end:]).decode()
+        for row, statement in reversed(found.more):
+            indent = rows[row][: -len(rows[row].lstrip())]
+            rows[row] = f"{indent}{statement}\n{rows[row]}"
         rows[head] = re.sub(r"def\s+\w+", f"def {name}", rows[head], count=1)
         added.lines = rows[head : tree.end_lineno]
         self._problems += found.problems
@@ -268,7 +281,9 @@ class _Reading(ast.NodeVisitor):
         changes: whether it stores into attributes or items.
         draws: whether it draws random numbers.
         names, local: the names that it reads, and those that it assigns.
-        edits: calls of methods and of `view.random.random()` as calls of functions.
+        edits: calls of methods and of `view.random.random()` as calls of functions, and a limit in
+            the conditions of `while` loops.
+        more: lines before which statements are added, from 0, and these statements.
         problems: what Numba does not compile.
     """
 
@@ -280,6 +295,7 @@ class _Reading(ast.NodeVisitor):
         self.names: list[ast.Name] = []
         self.local: set[str] = set()
         self.edits: list[Edit] = []
+        self.more: list[tuple[int, str]] = []
         self.problems: list[str] = []
         self._source, self._this = source, this
         self._place, self._before = place, before
@@ -313,6 +329,19 @@ class _Reading(ast.NodeVisitor):
 
     def visit_AugAssign(self, node: ast.AugAssign) -> None:
         self._check_store(node.target, node.value, isinstance(node.op, ast.Div))
+        self.generic_visit(node)
+
+    def visit_While(self, node: ast.While) -> None:
+        turns, test, first = f"_turns_{node.lineno}", node.test, node.body[0]
+        assert test.end_lineno is not None
+        assert test.end_col_offset is not None
+        self.more.append((node.lineno - 1, f"{turns} = 0"))
+        self._insert(test.lineno, test.col_offset, f"goes_on({turns}) and (")
+        self._insert(test.end_lineno, test.end_col_offset, ")")
+        if first.lineno > test.end_lineno:
+            self.more.append((first.lineno - 1, f"{turns} += 1"))
+        else:
+            self._insert(first.lineno, first.col_offset, f"{turns} += 1; ")
         self.generic_visit(node)
 
     def visit_BinOp(self, node: ast.BinOp) -> None:
@@ -400,6 +429,9 @@ class _Reading(ast.NodeVisitor):
 
     def _is_policy(self, node: ast.expr) -> bool:
         return isinstance(node, ast.Name) and node.id == self._this
+
+    def _insert(self, line: int, column: int, new: str) -> None:
+        self.edits.append((line - 1, column, column, new))
 
     def _edit(self, node: ast.expr, more: int, new: str) -> None:
         if node.end_lineno != node.lineno or node.end_col_offset is None:

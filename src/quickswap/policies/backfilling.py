@@ -41,7 +41,11 @@ class EASY(Policy):
         age: or, instead of `patience`, a job is due once it has waited for this time, in seconds.
         order: in which jobs start before the one with the reservation, or while no job is due:
             "oldest", "shortest" (smallest estimate first), "area" (smallest product of estimate and
-            need) or "largest" (largest need); of equals the oldest.
+            need), "largest" (largest need), "expansion" (largest ratio of wait to estimate, which
+            is the order of the expansion factor) or "wfp3" (largest product of need and the third
+            power of that ratio); of equals the oldest.
+        reservation: which job has the reservation: "oldest", or "first", the first in `order`,
+            which then applies to all jobs. The latter takes neither patience nor age.
 
     The defaults are EASY as published. With `patience=inf` and order "oldest" it is `FirstFit`.
 
@@ -49,24 +53,31 @@ class EASY(Policy):
 
     Source: Lifka, "The ANL/IBM SP scheduling system", JSSPP (1995); Mu'alem, Feitelson,
     "Utilization, predictability, workloads, and user runtime estimates in scheduling the IBM SP2
-    with backfilling", IEEE Trans. Parallel Distrib. Syst. 12 (2001). Patience is from quickswap.
+    with backfilling", IEEE Trans. Parallel Distrib. Syst. 12 (2001). WFP3 is from Tang, Lan,
+    Desai, Buettner, "Fault-aware, utility-based job scheduling on Blue Gene/P systems", CLUSTER
+    (2009). Patience is from quickswap.
     """
 
     name: ClassVar[str] = "easy"
     title: ClassVar[str] = "EASY"
     estimates: ClassVar[bool] = True
     individual: ClassVar[bool] = True
-    orders: ClassVar[tuple[str, ...]] = ("oldest", "shortest", "area", "largest")
+    orders: ClassVar[tuple[str, ...]] = (
+        *("oldest", "shortest", "area", "largest"),
+        *("expansion", "wfp3"),
+    )
 
     patience: float = 0.0
     least: float = LEAST
     age: float | None = None
     order: str = "oldest"
+    reservation: str = "oldest"
 
     def __post_init__(self) -> None:
         patience = _up_to_infinity(self.patience, "patience of EASY", "multiples of the estimate")
         least = number(self.least, "least of EASY", 0.0, PolicyError)
         choice(self.order, "order of EASY", self.orders)
+        choice(self.reservation, "reservation of EASY", ("oldest", "first"))
         if self.age is not None:
             age = _up_to_infinity(self.age, "age of EASY", "seconds")
             object.__setattr__(self, "age", age)
@@ -78,6 +89,13 @@ class EASY(Policy):
                     given=age,
                     allowed="not given if patience is",
                 )
+        if self.reservation == "first" and (patience or self.age is not None):
+            raise PolicyError(
+                "EASY with a reservation for the first job takes neither patience nor age.",
+                argument="reservation of EASY",
+                given=self.reservation,
+                allowed="oldest with patience or age",
+            )
         if least != LEAST and not patience:
             raise PolicyError(
                 "least of EASY requires patience",
@@ -92,17 +110,24 @@ class EASY(Policy):
         least, factor = self.patience * self.least if self.patience else 0.0, self.patience
         if self.age is not None:
             least, factor = self.age, 0.0
-        if math.inf in (least, factor):  # never due
-            return {"patience": {"order": self.order, "least": None, "factor": 0.0}}
         if self.order == "oldest" and not (least or factor):
             return {}
-        return {"patience": {"order": self.order, "least": least, "factor": factor}}
+        never = math.inf in (least, factor)
+        return {
+            "patience": {
+                "order": self.order,
+                "reservation": self.reservation,
+                "least": None if never else least,
+                "factor": 0.0 if never else factor,
+            }
+        }
 
     def _details(self) -> list[str]:
         words = [f"patience {self.patience:.12g}"] if self.patience else []
         words += [f"least {self.least:.12g} s"] if self.least != LEAST else []
         words += [f"age {self.age:.12g} s"] if self.age is not None else []
-        return words + ([self.order] if self.order != "oldest" else [])
+        words += [self.order] if self.order != "oldest" else []
+        return words + (["first reserved"] if self.reservation == "first" else [])
 
 
 def _up_to_infinity(given: object, what: str, unit: str) -> float:

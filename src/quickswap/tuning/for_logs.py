@@ -40,7 +40,8 @@ FINALISTS = 3
 EASY_CANDIDATES = (
     *("easy", "easy:order=shortest", "easy:order=area", "easy:patience=[1,3,10]"),
     *("easy:patience=[1,3,10],order=shortest", "easy:age=[43200,86400]"),
-    *("easy:age=[43200,86400],order=shortest", "conservative", "first-fit"),
+    *("easy:age=[43200,86400],order=shortest", "easy:order=[expansion,wfp3],reservation=first"),
+    *("conservative", "first-fit"),
 )
 """Default candidates for any log."""
 AGES = (3600.0, 43200.0, 86400.0)
@@ -55,6 +56,9 @@ ORDERS = {
     "shortest": "of their time limits",
     "area": "of the product of time limit and need",
     "largest": "of their needs, the largest first",
+    "expansion": "of the ratio of wait to time limit, the largest first",
+    "wfp3": "of the product of need and the third power of the ratio of wait to time limit, the "
+    "largest first",
 }
 """The orders of EASY in words."""
 
@@ -227,7 +231,8 @@ class LogTuning(Shown):
                 f"reserves servers for a job only once it has waited for {policy.age:g} seconds"
             )
         if policy.order != "oldest":
-            words.append(f"starts other jobs in the order {ORDERS[policy.order]}")
+            jobs = "jobs" if policy.reservation == "first" else "other jobs"
+            words.append(f"starts {jobs} in the order {ORDERS[policy.order]}")
         return f"a scheduler that {' and '.join(words)}"
 
     def to_frame(self) -> pl.DataFrame:

@@ -1,7 +1,8 @@
 //! EASY backfilling, with patience.
 //!
 //! A waiting job is *due* once it has waited long enough; without patience every job is. At each instant:
-//! 1. Due jobs that fit start in order of arrival. The first one that does not fit is the *target*.
+//! 1. Due jobs that fit start in order of arrival, or in the order of the policy if its first job has the reservation. The
+//!    first one that does not fit is the *target*.
 //! 2. Without a target, each waiting job that fits starts, in the order of the policy.
 //! 3. With a target, its *shadow* is the first time at which it would fit, were all estimates exact, and *extra* is what
 //!    would be free then beyond its need. In the order of the policy, each waiting job starts that fits now and that either
@@ -13,6 +14,7 @@
 mod due_jobs;
 mod queue_tree;
 mod ranked_queue;
+mod urgency_queue;
 
 use super::shared::EstimatedEnds;
 use super::{Choice, Parameters, Policy, PolicyVisitor, Sight, View};
@@ -21,18 +23,45 @@ use crate::error::Error;
 use due_jobs::DueJobs;
 use queue_tree::QueueTree;
 use ranked_queue::{RankedQueue, area, largest, shortest};
+use urgency_queue::{UrgencyQueue, expansion, wfp3};
 
 pub(super) fn build<V: PolicyVisitor>(parameters: &Parameters<'_>, visitor: V) -> Result<V::Output, Error> {
     let Some(patience) = parameters.nested("patience")? else {
-        return Ok(visitor.visit(Easy { ends: EstimatedEnds::default(), queue: QueueTree::default(), due: None }));
+        let target = Target::Oldest;
+        return Ok(visitor.visit(Easy { ends: EstimatedEnds::default(), queue: QueueTree::default(), target }));
     };
-    let (ends, due) = (EstimatedEnds::default(), DueJobs::new(&patience)?);
-    Ok(match patience.choose("order", ["oldest", "shortest", "area", "largest"])? {
-        0 => visitor.visit(Easy { ends, queue: QueueTree::default(), due }),
-        1 => visitor.visit(Easy { ends, queue: RankedQueue::by(shortest), due }),
-        2 => visitor.visit(Easy { ends, queue: RankedQueue::by(area), due }),
-        _ => visitor.visit(Easy { ends, queue: RankedQueue::by(largest), due }),
+    let ends = EstimatedEnds::default();
+    let target = match patience.choose("reservation", ["oldest", "first"])? {
+        0 => DueJobs::new(&patience)?.map_or(Target::Oldest, Target::Due),
+        _ => Target::First,
+    };
+    Ok(match patience.choose("order", ["oldest", "shortest", "area", "largest", "expansion", "wfp3"])? {
+        0 => visitor.visit(Easy { ends, queue: QueueTree::default(), target }),
+        1 => visitor.visit(Easy { ends, queue: RankedQueue::by(shortest), target }),
+        2 => visitor.visit(Easy { ends, queue: RankedQueue::by(area), target }),
+        3 => visitor.visit(Easy { ends, queue: RankedQueue::by(largest), target }),
+        4 => visitor.visit(Easy { ends, queue: UrgencyQueue::by(expansion), target }),
+        _ => visitor.visit(Easy { ends, queue: UrgencyQueue::by(wfp3), target }),
     })
+}
+
+/// Which waiting job has the reservation.
+#[derive(Clone, Debug)]
+enum Target {
+    Oldest,
+    /// The first in the order of the policy.
+    First,
+    /// The oldest that is due.
+    Due(DueJobs),
+}
+
+impl Target {
+    fn due(&mut self) -> Option<&mut DueJobs> {
+        match self {
+            Self::Due(due) => Some(due),
+            _ => None,
+        }
+    }
 }
 
 /// What a search looks at: of a job its need (servers) and its estimated size (seconds), of some jobs the smallest of each;
@@ -63,13 +92,16 @@ struct WaitingJob {
     slot: Slot,
     /// Number in order of arrival.
     number: u64,
+    /// In seconds.
+    arrival: f64,
     size: Minimum,
 }
 
 impl WaitingJob {
     fn of(view: View<'_>, class: u32, slot: Slot) -> Self {
         let job = view.book.job(slot);
-        Self { slot, number: job.number, size: Minimum { need: view.station.need(class), expected: job.expected } }
+        let size = Minimum { need: view.station.need(class), expected: job.expected };
+        Self { slot, number: job.number, arrival: job.arrival, size }
     }
 }
 
@@ -80,7 +112,7 @@ trait Queue: Clone + Send + Sync {
     /// A job starts.
     fn remove(&mut self, job: WaitingJob);
     /// The first job for which `small` is true. If true, it must be true of any smaller need or estimate as well.
-    fn first(&self, small: impl Fn(Minimum) -> bool) -> Option<Slot>;
+    fn first(&self, now: f64, small: impl Fn(Minimum) -> bool) -> Option<Slot>;
 }
 
 /// EASY.
@@ -88,8 +120,7 @@ trait Queue: Clone + Send + Sync {
 struct Easy<Q> {
     ends: EstimatedEnds,
     queue: Q,
-    /// None if every job is due.
-    due: Option<DueJobs>,
+    target: Target,
 }
 
 impl<Q: Queue + 'static> Policy for Easy<Q> {
@@ -104,12 +135,13 @@ impl<Q: Queue + 'static> Policy for Easy<Q> {
     #[inline]
     fn next(&mut self, view: View<'_>) -> Choice {
         let (free, now) = (view.station.free(), view.station.now());
-        let oldest = match &mut self.due {
-            None => view.book.order().first(),
-            Some(due) => due.oldest(now),
+        let target = match &mut self.target {
+            Target::Oldest => view.book.order().first(),
+            Target::First => self.queue.first(now, |job| job.need < NONE.need),
+            Target::Due(due) => due.oldest(now),
         };
-        let Some(target) = oldest else {
-            return self.queue.first(|job| job.need <= free).map_or(Choice::Wait, Choice::Job);
+        let Some(target) = target else {
+            return self.queue.first(now, |job| job.need <= free).map_or(Choice::Wait, Choice::Job);
         };
         let need = view.station.need(view.book.job(target).class);
         if need <= free {
@@ -122,14 +154,14 @@ impl<Q: Queue + 'static> Policy for Easy<Q> {
         let extra = then.saturating_sub(u64::from(need));
         // the target itself does not fit
         self.queue
-            .first(|job| job.need <= free && (now + job.expected <= shadow || u64::from(job.need) <= extra))
+            .first(now, |job| job.need <= free && (now + job.expected <= shadow || u64::from(job.need) <= extra))
             .map_or(Choice::Wait, Choice::Job)
     }
 
     #[inline]
     fn arrived(&mut self, view: View<'_>, class: u32, slot: Slot) {
         self.queue.insert(WaitingJob::of(view, class, slot));
-        if let Some(due) = &mut self.due {
+        if let Some(due) = self.target.due() {
             due.insert(view.book.job(slot), slot);
         }
     }
@@ -138,7 +170,7 @@ impl<Q: Queue + 'static> Policy for Easy<Q> {
     fn starting(&mut self, view: View<'_>, class: u32, slot: Slot) {
         self.queue.remove(WaitingJob::of(view, class, slot));
         let job = view.book.job(slot);
-        if let Some(due) = &mut self.due {
+        if let Some(due) = self.target.due() {
             due.remove(job, slot);
         }
         self.ends.insert(view.station.now() + job.expected, slot, view.station.need(class));
@@ -156,8 +188,8 @@ impl<Q: Queue + 'static> Policy for Easy<Q> {
 
     #[inline]
     fn wake_at(&mut self, view: View<'_>) -> f64 {
-        let due = self.due.as_ref().filter(|_| view.station.free() > 0);
-        due.map_or(f64::INFINITY, DueJobs::next_time)
+        let due = self.target.due().filter(|_| view.station.free() > 0);
+        due.map_or(f64::INFINITY, |due| due.next_time())
     }
 
     fn restore(&mut self, _: &[i64], _: View<'_>) -> Result<(), Error> {

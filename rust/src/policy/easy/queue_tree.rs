@@ -46,7 +46,7 @@ impl Queue for QueueTree {
         self.set(place, NONE);
     }
 
-    fn first(&self, small: impl Fn(Minimum) -> bool) -> Option<Slot> {
+    fn first(&self, _: f64, small: impl Fn(Minimum) -> bool) -> Option<Slot> {
         self.search(1, &small)
     }
 }
@@ -110,7 +110,7 @@ mod tests {
         ) {
             let (mut line, mut list) = (QueueTree::default(), Vec::new());
             for (slot, &(need, expected, leaving)) in (0..).zip(&moves) {
-                let job = WaitingJob { slot, number: 0, size: Minimum { need, expected: f64::from(expected) } };
+                let job = WaitingJob { slot, number: 0, arrival: 0.0, size: Minimum { need, expected: f64::from(expected) } };
                 line.insert(job);
                 list.push(job);
                 if leaving > 3 && leaving < list.len() {
@@ -118,7 +118,7 @@ mod tests {
                 }
             }
             let small = |job: Minimum| job.need <= need || job.expected <= f64::from(expected) && job.need <= need + 3;
-            prop_assert_eq!(line.first(small), list.iter().find(|job| small(job.size)).map(|job| job.slot));
+            prop_assert_eq!(line.first(0.0, small), list.iter().find(|job| small(job.size)).map(|job| job.slot));
         }
     }
 }
