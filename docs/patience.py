@@ -47,7 +47,7 @@ CASES = {
     "sacct, as logged": ("sacct", "logged", 1.0),
 }
 """Log, estimates, factor of the load."""
-GROUPS = {
+GROUPS: dict[str, dict[str, float]] = {
     "need": {
         "need 1": 1,
         "2 to 4": 2,
@@ -65,7 +65,10 @@ GROUPS = {
     },
 }
 """Names and lower ends of the groups of jobs, by column of the log."""
-PAYING = [*POLICIES][1:2] + [*POLICIES][4:6] + [*POLICIES][7:8]
+PAYING = (
+    *("easy:order=shortest", "easy:patience=3,order=shortest", "easy:patience=10,order=shortest"),
+    *("easy:age=43200", "easy:order=wfp3,reservation=first"),
+)
 FACTORS = (1.0, 1.1, 1.2, 1.3, 1.4, 1.5)
 LOADED = (*PAYING, "easy:patience=3")
 
@@ -85,7 +88,7 @@ def replays(folder: Path, case: str, policies: Any = POLICIES) -> Replays:
 
 def hours(estimate: Estimate) -> Estimate:
     """Return an estimate in hours."""
-    return estimate.over(HOUR)
+    return estimate / HOUR
 
 
 def waits(result: qs.ReplayResult) -> tuple[Floats, Floats, Floats]:
@@ -159,14 +162,24 @@ def loaded(folder: Path) -> Iterator[list[str]]:
     log = logs.read(folder / file, **settings)
     for factor in FACTORS:
         easy, *rest = (qs.replay(log, each, load_factor=factor) for each in ("easy", *LOADED))
-        gaps = [f"{signed(hours(each.difference(easy)))} ({due(each):.0%})" for each in rest]
+        gaps = [
+            signed(hours(each.difference(easy)))
+            + (f" ({due(each):.0%})" if "patience" in name or "age" in name else "")
+            for name, each in zip(LOADED, rest, strict=True)
+        ]
         yield [f"{easy.load:.2f}", easy.verdict, str(hours(easy.mean_waiting_time)), *gaps]
 
 
 def figure(results: Replays) -> None:
     """Draw the mean wait against the longest wait and the mean wait of the largest jobs."""
     with matplotlib.rc_context(STYLE):
-        picture = Figure(figsize=(6.8, 3.2), facecolor="white")
+        picture = Figure(figsize=(6.8, 3.6), facecolor="white")
+        numbers = {
+            name: number
+            for number, name in enumerate(
+                sorted(results, key=lambda each: results[each].mean_waiting_time.value), 1
+            )
+        }
         panels = picture.subplots(1, 2)
         for axes, label, value in (
             (panels[0], "longest wait [h]", lambda each: each.longest_wait / HOUR),
@@ -181,17 +194,23 @@ def figure(results: Replays) -> None:
                 for x, y in points.values()
                 if not any(a <= x and b <= y and (a, b) != (x, y) for a, b in points.values())
             }
-            for place, (name, point) in enumerate(sorted(points.items(), key=lambda each: each[1])):
+            for name, point in points.items():
                 axes.plot(*point, "o", color="#0072B2" if point in front else "#B0B0B0", ms=5)
-                offset = 4, 3 if place % 2 else -9  # labels of neighbours do not overlap
-                axes.annotate(POLICIES[name], point, offset, textcoords="offset points", fontsize=6)
+                offset = 0, 4 if numbers[name] % 2 else -11  # numbers of neighbours do not overlap
+                axes.annotate(
+                    str(numbers[name]), point, offset, textcoords="offset points", fontsize=7
+                )
             axes.step(*zip(*sorted(front), strict=True), where="post", color="#0072B2", lw=0.8)
             axes.set_xlabel("mean wait [h]")
             axes.set_ylabel(label)
             axes.set_yscale("log")
             axes.yaxis.set_major_formatter("{x:g}")
             axes.yaxis.set_minor_formatter("{x:g}")
-            axes.margins(x=0.2)
+        lines = [f"{number}  {POLICIES[name]}" for name, number in numbers.items()]
+        for column in range(3):
+            words = "\n".join(lines[column * len(lines) // 3 : (column + 1) * len(lines) // 3])
+            picture.text(0.08 + 0.33 * column, 0.0, words, fontsize=7)
+        picture.set_layout_engine("constrained", rect=(0, 0.2, 1, 0.8))
         picture.savefig(
             FOLDER / "_static" / "patience.svg",
             metadata={"Date": None, "Creator": "docs/patience.py"},

@@ -143,7 +143,7 @@ def served(trace: Trace, policy: qs.Policy, sizes: Any) -> tuple[Any, Any]:
     system = trace.system
     spec = json.dumps({"system": system.to_dict(), "policy": policy.resolve(system)})
     classes = [system.needs.index(need) for need in trace.needs]
-    starts, ends, _ = replay(
+    starts, ends, *_ = replay(
         spec,
         np.array(trace.arrivals, dtype=float),
         np.array(classes, dtype=np.uint32),
