@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 
 import matplotlib
 import pytest
@@ -10,6 +11,7 @@ from matplotlib import pyplot
 from matplotlib.axes import Axes
 
 import quickswap as qs
+from replay_helpers import random_log
 
 POLICIES, LOADS, JOBS = ["msf", "first-fit"], [0.3, 0.5], 4000
 
@@ -45,6 +47,18 @@ def test_a_sweep_and_its_store() -> None:
     found = qs.sweep(qs.Grid("four-class", POLICIES, loads=LOADS, jobs=JOBS), store)
     assert set(shown(found.plot(metric="mean"))[2]) == {"MSF", "First-Fit"}
     assert set(shown(store.plot(x="rate"))[2]) == {"MSF", "First-Fit", "LSF"}
+
+
+def test_replays(tmp_path: Path) -> None:
+    log = random_log(tmp_path, 300)
+    found = qs.replay_all(log, ["easy", "server-filling"], load_factors=[0.8, 1.0])
+    axes = found.plot(metric="slowdown")
+    label, _, policies = shown(axes)
+    assert (label, set(policies)) == ("load", {"as logged", "EASY", "ServerFilling"})
+    easy, filling = found.points[0]
+    assert easy.plot().get_ylabel() == "waiting work [hours of the machine]"
+    with pytest.raises(qs.QuickswapError, match="ServerFilling is preemptive"):
+        filling.plot()
 
 
 def test_a_trajectory() -> None:

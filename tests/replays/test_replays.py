@@ -14,6 +14,7 @@ import pytest
 
 import quickswap as qs
 from quickswap import logs, replays
+from quickswap.engine._core import student_t
 from quickswap.replays.schedule import History, Schedule, check_schedule
 from replay_helpers import jobs, log_of, random_log
 
@@ -320,6 +321,27 @@ def test_equal_seeds_give_equal_results(busy: logs.JobLog) -> None:
     one, other = qs.replay(busy, "conservative"), qs.replay(busy, "conservative")
     assert one == other
     assert one.mean_waiting_time != qs.replay(busy, "conservative", seed=2).mean_waiting_time
+
+
+def test_confidence_and_percentiles_of_choice(busy: logs.JobLog) -> None:
+    usual = qs.replay(busy, "easy")
+    wide = qs.replay(busy, "easy", confidence=0.99, percentiles=(5, 99, 97.5))
+    assert wide.mean_waiting_time.value == usual.mean_waiting_time.value
+    pieces = usual.resampled[0]
+    ratio = student_t(pieces - 1, 0.995) / student_t(pieces - 1, 0.975)
+    found = wide.overall.response_time
+    for one, other in (
+        (wide.mean_waiting_time, usual.mean_waiting_time),
+        (wide.utilisation, usual.utilisation),
+        (found.p90, usual.overall.response_time.p90),
+        (wide.difference(wide), usual.difference(usual)),
+    ):
+        assert one.half_width == pytest.approx(ratio * other.half_width)
+    response = wide.outcomes().filter(pl.col("measured"))["response"].to_numpy()
+    assert [*found.percentiles] == [5, 97.5]
+    assert found.percentile(97.5).value == pytest.approx(np.quantile(response, 0.975))
+    assert 0 < found.percentile(5).half_width < found.percentile(97.5).half_width
+    assert found.cdf()["value"].is_sorted()
 
 
 def test_interrupted(busy: logs.JobLog) -> None:

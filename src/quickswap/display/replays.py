@@ -28,8 +28,10 @@ def replay_page(comparison: ReplayComparison) -> Page:
     first, waits = comparison.results[0], LoggedWaits.of(comparison)
     pieces, piece = first.resampled
     unit = common_unit(comparison)
-    width = f"± is the 95 % half-width over {counted(pieces, piece)} of the log"
-    columns = ["load", "policy", "", "mean wait", "P90 wait", "P99 wait", "longest"]
+    level = f"{100 * first.inputs.confidence:.6g} %"
+    width = f"± is the {level} half-width over {counted(pieces, piece)} of the log"
+    columns = ["load", "policy", "", "mean wait", "P90 wait", "P99 wait"]
+    columns += [*(f"P{level:.10g} wait" for level in first.inputs.more_percentiles), "longest"]
     columns += ["mean response", "weighted mean", "bounded slowdown", "utilisation", "verdict"]
     rows = []
     for point, results in enumerate(comparison.points):
@@ -130,7 +132,8 @@ def _lower_bound(comparison: ReplayComparison, unit: Unit) -> str:
 def _row(each: ReplayResult, best: tuple[str, ...], unit: Unit) -> list[str]:
     overall = each.overall
     waiting = overall.waiting_time
-    cells = [str(unit.convert(time)) for time in (waiting.mean, waiting.p90, waiting.p99)]
+    times = (waiting.mean, waiting.p90, waiting.p99, *waiting.percentiles.values())
+    cells = [str(unit.convert(time)) for time in times]
     cells.append(unit.plain(each.longest_wait))
     means = (overall.response_time.mean, each.weighted_mean_response_time)
     cells += [str(unit.convert(time)) for time in means]

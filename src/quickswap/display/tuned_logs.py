@@ -42,6 +42,7 @@ def log_tuning_page(found: LogTuning) -> Page:
     columns += ["longest wait, rest", "groups that lose", "undecided"]
     rows = [_cells(each, unit, hours) for each in found.rows]
     limit = f"{100 * found.no_worse:g} %, and than a minute"
+    level = f"{100 * found.rest.results[0].inputs.confidence:.6g} %"
     losses = [
         f"{each.label}: {_loss(each, hours)}"
         for each in found.rows
@@ -54,7 +55,7 @@ def log_tuning_page(found: LogTuning) -> Page:
         *_switch(found),
         f"{found.source}: {jobs} on {servers}; the first {100 * found.train:g} % select, the rest "
         "confirms",
-        f"{times}; ± is the 95 % half-width over {pieces} in the rest",
+        f"{times}; ± is the {level} half-width over {pieces} in the rest",
         "",
         TextTable(columns, rows, text=2),
         "",

@@ -160,6 +160,21 @@ def _slowdown_bound() -> Any:
     return _setting(10.0, _between(0, math.inf), text, label="bound of the slowdown [s]")
 
 
+def _confidence_level() -> Any:
+    """Return the field that simulations and replays have in common."""
+    return _setting(0.95, _confidence, "Confidence level of the intervals.")
+
+
+def _more_percentiles() -> Any:
+    """Return the field that simulations and replays have in common."""
+    text = "Percentiles of all times and slowdowns besides P50, P90, P99 and P99.9, as in 95,97.5."
+    return _setting("", _percentiles, text, unset="no others")
+
+
+def _levels(text: str) -> list[float]:
+    return [float(each) for each in text.split(",") if each]
+
+
 def _check_fields(settings: object, definition: type) -> None:
     """Replace the values of the fields of a definition by the checked values."""
     for each in fields(definition):
@@ -214,13 +229,8 @@ class Settings:
     plain_estimates: bool = _setting(
         False, flag, "Estimate without control variates, which makes intervals wider."
     )
-    confidence: float = _setting(0.95, _confidence, "Confidence level of the intervals.")
-    percentiles: str | Sequence[float] = _setting(
-        "",
-        _percentiles,
-        "Percentiles of all times and slowdowns besides P50, P90, P99 and P99.9, as in 95,97.5.",
-        unset="no others",
-    )
+    confidence: float = _confidence_level()
+    percentiles: str | Sequence[float] = _more_percentiles()
     trajectory: int = _setting(
         0,
         _whole(0, 1_000_000),
@@ -292,7 +302,7 @@ class Inputs(Settings):
     @property
     def more_percentiles(self) -> list[float]:
         """The percentiles as numbers."""
-        return [float(each) for each in self.percentiles.split(",") if each]
+        return _levels(self.percentiles)
 
     @classmethod
     def of(
@@ -453,6 +463,8 @@ def _pool_policies(value: object, argument: str) -> str:
 class ReplayInputs:
     """The inputs that determine a replay of a log; `replay` describes its settings.
 
+    The `percentiles` are text, as in "95,97.5".
+
     Attributes:
         source: the file of the log.
         policy: the policy as text; empty until the jobs are served.
@@ -488,6 +500,8 @@ class ReplayInputs:
         0.05, _share, "Share of the log's duration, at its end, whose jobs are not measured."
     )
     slowdown_bound: float = _slowdown_bound()
+    confidence: float = _confidence_level()
+    percentiles: str = _more_percentiles()
     seed: int = _setting(1, _whole(0, 2**64 - 1), "Seed of the bootstrap for the intervals.")
     pool_policies: str = _setting(
         "",
@@ -521,6 +535,11 @@ class ReplayInputs:
             allowed = f"below {1 - self.cooldown:g}, as the cool-down is {self.cooldown:g}"
             raise invalid("warmup", self.warmup, allowed, QuickswapError)
 
+    @property
+    def more_percentiles(self) -> list[float]:
+        """The percentiles as numbers."""
+        return _levels(self.percentiles)
+
 
 class MeasureSettings(TypedDict, total=False):
     """The settings of `as_logged`, for type checkers."""
@@ -530,6 +549,8 @@ class MeasureSettings(TypedDict, total=False):
     warmup: float
     cooldown: float
     slowdown_bound: float
+    confidence: float
+    percentiles: str | Sequence[float]
     seed: int
 
 

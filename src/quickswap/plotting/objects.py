@@ -1,4 +1,4 @@
-"""Results, comparisons, sweeps and stores on one pair of axes."""
+"""Results, comparisons, replays, sweeps and stores on one pair of axes."""
 
 from __future__ import annotations
 
@@ -7,8 +7,14 @@ from typing import TYPE_CHECKING, Any
 from quickswap.errors import QuickswapError
 from quickswap.plotting.chart import Chart, Panel
 from quickswap.plotting.drawing import draw_on
-from quickswap.plotting.results import comparison_chart, trajectory_chart
+from quickswap.plotting.results import (
+    backlog_chart,
+    comparison_chart,
+    replay_chart,
+    trajectory_chart,
+)
 from quickswap.plotting.stores import chart_of
+from quickswap.replays import ReplayComparison, ReplayResult
 from quickswap.simulation.comparison import Comparison
 from quickswap.simulation.result import Result
 from quickswap.statistics.quantities import quantity_of
@@ -32,6 +38,11 @@ def _chart(found: object, metric: str, x: str | None, model: Any) -> Chart:
     if isinstance(found, Comparison):
         quantity = quantity_of(metric)
         return comparison_chart(found, (Panel("", quantity.name, log=not quantity.share),))
+    if isinstance(found, ReplayResult):
+        return backlog_chart(found)
+    if isinstance(found, ReplayComparison):
+        quantity = quantity_of(metric)
+        return replay_chart(found, Panel("", quantity.name, log=False))
     if isinstance(found, Sweep):
         found = _stored(found)
     if isinstance(found, Store):

@@ -7,16 +7,29 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from quickswap.errors import QuickswapError
-from quickswap.plotting.chart import Axis, Chart, Line, Mark, Panel
+from quickswap.logs.times import DAY, HOUR
+from quickswap.plotting.chart import MISSING, Axis, Chart, Line, Mark, Panel
 from quickswap.plotting.drawing import draw
+from quickswap.replays.measurement import waiting_work
 from quickswap.statistics.estimates import Estimate
+from quickswap.statistics.quantities import value_of
 
 if TYPE_CHECKING:
+    from quickswap.replays.result import ReplayComparison, ReplayResult
     from quickswap.simulation.comparison import Comparison
     from quickswap.simulation.result import Result
 
-__all__ = ["comparison_chart", "plot_comparison", "plot_thresholds", "trajectory_chart"]
+__all__ = [
+    "backlog_chart",
+    "comparison_chart",
+    "plot_comparison",
+    "plot_thresholds",
+    "replay_chart",
+    "trajectory_chart",
+]
 
+POINTS = 400
+"""Points of a curve: more than a screen resolves."""
 PANELS = (Panel("", "weighted_mean_response_time"), Panel("", "mean_response_time"))
 
 
@@ -38,6 +51,37 @@ def comparison_chart(comparison: Comparison, panels: tuple[Panel, ...]) -> Chart
     loads = sorted({each.system.load for each in comparison.results})
     lines = tuple(Line(policy, tuple(found)) for policy, found in marks.items())
     return Chart(Axis.of("load", loads), panels, lines, limit=1.0)
+
+
+def replay_chart(comparison: ReplayComparison, panel: Panel) -> Chart:
+    """Return the chart of a quantity against the load, with a line for each policy."""
+    marks: dict[str, list[Mark]] = {}
+    for point in comparison.points:
+        load = point[-1].load  # the logged waits, which are first, may be of fewer jobs
+        for each in point:
+            found = value_of(each, panel.quantity, None)
+            marks.setdefault(each.policy_label, []).append(Mark(load, (found or MISSING,)))
+    loads = sorted(point[-1].load for point in comparison.points)
+    lines = tuple(Line(policy, tuple(found)) for policy, found in marks.items())
+    return Chart(Axis.of("load", loads), (panel,), lines)
+
+
+def backlog_chart(result: ReplayResult) -> Chart:
+    """Return the chart of the waiting work over time.
+
+    Raises:
+        QuickswapError: the policy is preemptive.
+    """
+    if result.schedule.preemptive:
+        raise QuickswapError(
+            f"{result.policy_label} is preemptive, so its schedule does not contain the waiting "
+            "work over time."
+        )
+    times, work = waiting_work(result.schedule, POINTS)
+    marks = zip(times / DAY, work / HOUR, strict=True)
+    line = tuple(Mark(float(day), (Estimate(float(hours), 0.0),)) for day, hours in marks)
+    panel = Panel("", "backlog", label="waiting work [hours of the machine]", log=False)
+    return Chart(Axis("time [days]"), (panel,), (Line(result.policy_label, line, look="path"),))
 
 
 def trajectory_chart(result: Result) -> Chart:

@@ -26,7 +26,7 @@ from quickswap.statistics.quantities import (
     Summary,
 )
 
-__all__ = ["MomentTable", "area", "measure", "tabulate"]
+__all__ = ["MomentTable", "area", "measure", "tabulate", "waiting_work"]
 
 MOMENTS = 3
 """Number of jobs, sum, and sum of squares of a metric."""
@@ -35,7 +35,7 @@ LEVELS = np.unique(np.concatenate([np.linspace(0, 1, 201), 1 - np.geomspace(1e-5
 SAMPLE = 50_000
 """Number of values from which the edges of the bins are computed."""
 ENOUGH = 10
-"""Number of jobs above a percentile that its interval requires."""
+"""Number of jobs beyond a percentile that its interval requires."""
 
 
 @dataclass(frozen=True)
@@ -74,6 +74,7 @@ def measure(
     groups: Sequence[tuple[int, int]],
     label: str,
     slowdown_bound: float,
+    percentiles: Sequence[float] = (),
 ) -> tuple[Quantities, MomentTable]:
     """Return the quantities of the jobs submitted within the pieces, and their table.
 
@@ -85,6 +86,7 @@ def measure(
         groups: smallest and largest need of each class.
         label: label of the policy.
         slowdown_bound: smallest size in the bounded slowdown, seconds.
+        percentiles: that are computed besides `QUANTILES`.
     """
     jobs = np.flatnonzero(pieces.inside(schedule.arrival))
     group = np.searchsorted([low for low, _ in groups], schedule.need, side="right") - 1
@@ -92,7 +94,9 @@ def measure(
     metrics = _metrics(schedule, jobs, slowdown_bound)
     table = MomentTable(pieces, _moments(metrics, cell, (len(pieces), len(groups))))
     with ThreadPoolExecutor(max_workers=2) as pool:  # NumPy releases the GIL
-        found = pool.map(partial(_summaries, cell, table), metrics, range(len(metrics)))
+        found = pool.map(
+            partial(_summaries, cell, table, percentiles), metrics, range(len(metrics))
+        )
         summaries = dict(zip(SUMMARIES, found, strict=True))
     rates = _rates(schedule, groups, pieces)
     names = [*((group_name(each), each[1]) for each in groups), ("all", 0)]
@@ -151,7 +155,9 @@ def _moments(metrics: Sequence[Floats], cell: Ints, shape: tuple[int, int]) -> F
     return out.reshape(*shape, len(metrics), MOMENTS)
 
 
-def _summaries(cell: Ints, table: MomentTable, values: Floats, metric: int) -> list[Summary]:
+def _summaries(
+    cell: Ints, table: MomentTable, more: Sequence[float], values: Floats, metric: int
+) -> list[Summary]:
     """Return the summary of a metric for each group, then for all jobs."""
     pieces, groups = table.pieces, table.moments.shape[1]
     moments = table.moments[:, :, metric]
@@ -162,38 +168,42 @@ def _summaries(cell: Ints, table: MomentTable, values: Floats, metric: int) -> l
         stds = np.sqrt(np.maximum(sums[..., 2] / sums[..., 0] - means**2, 0))
     mean, std = pieces.estimates(means), pieces.estimates(stds)
     group = cell % groups
-    exact = [_exact(values[group == g]) for g in range(groups)] + [_exact(values)]
-    widths = _quantile_widths(values, cell, pieces, groups)
+    levels = np.array([*QUANTILES, *(each / 100 for each in more)])
+    of_groups = [*(values[group == g] for g in range(groups)), values]
+    exact = [
+        np.quantile(x, levels) if len(x) else np.full(len(levels), math.nan) for x in of_groups
+    ]
+    widths = _quantile_widths(values, cell, pieces, groups, levels)
     out = []
-    for g, levels in enumerate(exact):
+    for g, found in enumerate(exact):
         jobs = sums[0, g, 0]
-        percentiles: list[Any] = [
+        known: list[Any] = [
             _percentile(Estimate(float(v), float(w)), level, jobs)
-            for v, w, level in zip(levels, widths[g], QUANTILES, strict=True)
+            for v, w, level in zip(found, widths[g], levels.tolist(), strict=True)
         ]
-        out.append(Summary(mean[g], std[g], *percentiles))
+        p50, p90, p99, p999, *others = known
+        percentiles = dict(zip(more, others, strict=True))
+        out.append(Summary(mean[g], std[g], p50, p90, p99, p999, percentiles))
     return out
 
 
-def _exact(values: Floats) -> Floats:
-    return np.quantile(values, QUANTILES) if len(values) else np.full(len(QUANTILES), math.nan)
-
-
 def _percentile(estimate: Estimate, level: float, jobs: float) -> Estimate:
-    above = jobs * (1 - level)
-    if above < 1:
+    beyond = jobs * min(level, 1 - level)
+    if beyond < 1:
         return Estimate(math.nan, math.nan)
-    return estimate if above >= ENOUGH else Estimate(estimate.value, math.nan)
+    return estimate if beyond >= ENOUGH else Estimate(estimate.value, math.nan)
 
 
-def _quantile_widths(values: Floats, cell: Ints, pieces: Pieces, groups: int) -> Floats:
-    """Return half-widths of the quantiles: (groups + 1, QUANTILES), all jobs last.
+def _quantile_widths(
+    values: Floats, cell: Ints, pieces: Pieces, groups: int, levels: Floats
+) -> Floats:
+    """Return half-widths of the quantiles: (groups + 1, levels), all jobs last.
 
     Draws are counted in bins whose edges are quantiles of all values, and interpolated linearly.
     """
     finite = values[np.isfinite(values)]
     if not len(finite) or len(pieces) < 2:
-        return np.full((groups + 1, len(QUANTILES)), math.nan)
+        return np.full((groups + 1, len(levels)), math.nan)
     sample = finite[:: -(-len(finite) // SAMPLE)]  # edges affect the resolution only
     edges = np.unique(np.append(np.quantile(sample, LEVELS), finite.max()))
     bins = np.searchsorted(edges, values)  # bin b is (edge b - 1, edge b]
@@ -205,8 +215,8 @@ def _quantile_widths(values: Floats, cell: Ints, pieces: Pieces, groups: int) ->
     total = drawn[..., -1:]
     upper = np.append(edges, np.inf)
     lower = np.concatenate([edges[:1], edges])
-    out = np.empty((*drawn.shape[:2], len(QUANTILES)))
-    for at, level in enumerate(QUANTILES):
+    out = np.empty((*drawn.shape[:2], len(levels)))
+    for at, level in enumerate(levels):
         target = level * total
         found = np.argmax(drawn >= target, axis=-1)[..., None]
         upto = np.take_along_axis(drawn, found, -1)
@@ -230,6 +240,18 @@ def area(ups: Floats, downs: Floats, weights: Floats | None, edges: Floats) -> F
         moment = np.concatenate([[0.0], np.cumsum(weight * sorted_times)])[begun]
         out += sign * (number * edges - moment)
     return np.diff(out)
+
+
+def waiting_work(schedule: Schedule, points: int) -> tuple[Floats, Floats]:
+    """Return times, in seconds, and the mean waiting work near each of them.
+
+    The work is in seconds that the whole machine needs to serve it. The times reach until the last
+    start, as a backlog is served after the last submission.
+    """
+    edges = np.linspace(0.0, max(float(schedule.start.max()), 1.0), points + 1)
+    work = schedule.need * schedule.size
+    waiting = area(schedule.arrival, schedule.start, work, edges) / np.diff(edges)
+    return (edges[1:] + edges[:-1]) / 2, np.maximum(waiting, 0) / schedule.servers
 
 
 def _rates(

@@ -89,6 +89,9 @@ def replay(
             - `warmup`, `cooldown`: shares of the duration of the log, after its first submission
               and before its last, whose jobs are replayed, but not measured.
             - `slowdown_bound`: smallest size in the bounded slowdown, seconds.
+            - `confidence`: of the intervals, from 0.5 to 0.999.
+            - `percentiles`: percentiles of all times and slowdowns besides P50, P90, P99 and P99.9,
+              as in `(95, 97.5)`.
             - `seed`: seed of the bootstrap, and of `view.random` in custom policies.
             - `pool_policies`: policies of some pools of the log, instead of the policy of the
               replay, as in "gpu=fcfs debug=conservative".
@@ -326,7 +329,8 @@ def as_logged(log: JobLog, **settings: Unpack[MeasureSettings]) -> ReplayResult:
 
     Args:
         log: a log that `quickswap.logs.read` returned.
-        settings: servers, classes, warmup, cooldown, slowdown_bound and seed, as in `replay`.
+        settings: servers, classes, warmup, cooldown, slowdown_bound, confidence, percentiles and
+            seed, as in `replay`.
 
     Raises:
         QuickswapError: a setting is out of range, or the log lacks waits or has a scaled load.
@@ -355,7 +359,7 @@ def _measured(
             check_schedule(schedule, history)
     inputs, (first, _), span = jobs.inputs, jobs.span, jobs.duration
     begin, end = first + inputs.warmup * span, first + (1 - inputs.cooldown) * span
-    pieces = Pieces.of(begin, end, 1 / jobs.log.load_factor, inputs.seed)
+    pieces = Pieces.of(begin, end, 1 / jobs.log.load_factor, inputs.seed, inputs.confidence)
     pools: dict[str, ReplayResult] = {}
     if jobs.log.pools:
         for part, schedule, history, each in zip(
@@ -383,7 +387,13 @@ def _result(
         name = label(policy)
     inputs = replace(jobs.inputs, policy=text)
     quantities, table = measure(
-        schedule, histories, pieces, jobs.groups, name, inputs.slowdown_bound
+        schedule,
+        histories,
+        pieces,
+        jobs.groups,
+        name,
+        inputs.slowdown_bound,
+        inputs.more_percentiles,
     )
     waits = schedule.wait[pieces.inside(schedule.arrival)]
     return ReplayResult(

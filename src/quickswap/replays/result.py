@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from quickswap._shown import Shown
+from quickswap._shown import Shown, plotted
 from quickswap._values import Value
 from quickswap._words import counted, load_words
 from quickswap.engine.settings import ReplayInputs
@@ -36,6 +36,7 @@ from quickswap.statistics.quantities import SUMMARIES, Quantities
 if TYPE_CHECKING:
     import polars
 
+    from quickswap._shown import Axes
     from quickswap.engine.custom import CustomPolicy
     from quickswap.logs import JobLog
 
@@ -51,9 +52,10 @@ FORMAT = 1
 class ReplayResult(Shown, Value, Quantities):
     """The result of a replay of a log under one policy.
 
-    Means and percentiles are exact for the jobs measured. Half-widths (95 %) are from a bootstrap
-    over the weeks of the log, and reflect the variation between weeks (see
-    `quickswap.statistics.bootstrap`). Classes are needs, or groups of needs if there are many.
+    Means and percentiles are exact for the jobs measured. Half-widths (at the level `confidence` of
+    the inputs) are from a bootstrap over the weeks of the log, and reflect the variation between
+    weeks (see `quickswap.statistics.bootstrap`). Classes are needs, or groups of needs if there are
+    many.
 
     Attributes:
         inputs: the inputs of the replay.
@@ -161,6 +163,14 @@ class ReplayResult(Shown, Value, Quantities):
 
         frame = self.schedule.to_frame(self.log, self.inputs.slowdown_bound)
         return frame.with_columns(pl.Series("measured", self.measured))
+
+    def plot(self, ax: Axes | None = None) -> Axes:
+        """Draw the waiting work over time on Matplotlib axes, by default new ones; return them.
+
+        Raises:
+            QuickswapError: the policy is preemptive, so the schedule does not contain the work.
+        """
+        return plotted(self, ax)
 
     def to_frame(self, *, wide: bool = False) -> polars.DataFrame:
         """Return a Polars frame with one row per class and quantity.
@@ -276,6 +286,18 @@ class ReplayComparison(Shown):
             return outcome_of(known[first].difference(known[second], metric))
 
         return best_of(means, dict.fromkeys(known, "stable"), outcome)
+
+    def plot(self, ax: Axes | None = None, *, metric: str = "wait") -> Axes:
+        """Draw a metric of each policy against the load on Matplotlib axes; return them.
+
+        Args:
+            ax: the axes, by default new ones.
+            metric: a quantity of `to_frame` or its short name, such as "weighted" or "slowdown".
+
+        Raises:
+            QuickswapError: the metric is unknown.
+        """
+        return plotted(self, ax, metric)
 
     def to_frame(self, *, wide: bool = False) -> polars.DataFrame:
         """Return a Polars frame with one row per result, class and quantity.

@@ -22,7 +22,7 @@ from quickswap.logs.times import DAY, HOUR, MINUTE
 from quickswap.plotting.drawing import draw_legend
 from quickswap.plotting.style import COLOURS, look_of, own_settings
 from quickswap.replays import ReplayResult
-from quickswap.replays.measurement import area
+from quickswap.replays.measurement import area, waiting_work
 from quickswap.replays.schedule import Floats, Ints
 from quickswap.report.data import Level, ReportData
 from quickswap.report.groups import GroupChange
@@ -144,14 +144,10 @@ def queue(data: ReportData, level: Level) -> Markup | None:
             schedule = each.schedule
             if schedule.preemptive or not len(schedule):
                 continue
-            # until the last start: a backlog is served after the last submission
-            edges = np.linspace(0.0, max(float(schedule.start.max()), 1.0), POINTS + 1)
-            work = schedule.need * schedule.size
-            waiting = area(schedule.arrival, schedule.start, work, edges) / np.diff(edges)
-            hours = np.maximum(waiting, 0) / (HOUR * schedule.servers)
-            times = _times((edges[1:] + edges[:-1]) / 2 * level.factor, data.clock)
+            middles, waiting = waiting_work(schedule, POINTS)
+            times = _times(middles * level.factor, data.clock)
             style = data.styles[each.policy_label]
-            _line(canvas, times, hours, each.policy_label, style, linewidth=1.1)
+            _line(canvas, times, waiting / HOUR, each.policy_label, style, linewidth=1.1)
         _time_axis(canvas.axes, data.clock)
         canvas.axes.set_ylabel("waiting work\n[hours of the machine]")
     return canvas.svg

@@ -14,7 +14,7 @@ from quickswap.logs import JobLog
 from quickswap.replays import ReplayComparison, ReplayResult
 from quickswap.replays.logged_waits import LoggedWaits
 from quickswap.replays.result import AS_LOGGED, baseline_of
-from quickswap.report.text import Clock, Unit, common_unit
+from quickswap.report.text import HARD_SPACE, Clock, Unit, common_unit
 from quickswap.statistics.estimates import Estimate
 from quickswap.statistics.paired import Outcome, outcome_of
 
@@ -147,6 +147,11 @@ class ReportData:
     def clock(self) -> Clock:
         """Its dates."""
         return Clock.of(self.log)
+
+    @property
+    def confidence(self) -> str:
+        """Confidence level of the intervals."""
+        return f"{100 * self.main.baseline.inputs.confidence:.6g}{HARD_SPACE}%"
 
     @cached_property
     def unit(self) -> Unit:

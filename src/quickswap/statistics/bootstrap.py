@@ -42,14 +42,23 @@ class Pieces:
             too many weeks; or "whole", if the span is too short for any interval.
         weights: how often each draw contains each piece; the first row is the whole span:
             (1 + draws, pieces).
+        confidence: of the intervals.
     """
 
     edges: Floats
     unit: str
     weights: Floats
+    confidence: float = CONFIDENCE
 
     @classmethod
-    def of(cls, begin: float, end: float, unit_length: float = 1.0, seed: int = 1) -> Pieces:
+    def of(
+        cls,
+        begin: float,
+        end: float,
+        unit_length: float = 1.0,
+        seed: int = 1,
+        confidence: float = CONFIDENCE,
+    ) -> Pieces:
         """Cut a span, seconds; `unit_length` shrinks all units as a change of the load does."""
         span = end - begin
         counts = {unit: round(span / (unit_length * length)) for unit, length in UNITS.items()}
@@ -60,7 +69,7 @@ class Pieces:
         edges = np.linspace(begin, end, count + 1)
         drawn = np.random.default_rng(seed).multinomial(count, np.full(count, 1 / count), DRAWS)
         weights = np.concatenate([np.ones((1, count)), drawn.astype(float)])
-        return cls(edges, unit, weights)
+        return cls(edges, unit, weights, confidence)
 
     def __len__(self) -> int:
         return len(self.edges) - 1
@@ -97,7 +106,7 @@ class Pieces:
         with np.errstate(invalid="ignore", divide="ignore"):
             mean = np.where(valid, rest, 0.0).sum(axis=0) / seen
             square = np.square(np.where(valid, rest - mean, 0.0)).sum(axis=0) / (seen - 1)
-        width = student_t(pieces - 1, (1 + CONFIDENCE) / 2) * math.sqrt(pieces / (pieces - 1))
+        width = student_t(pieces - 1, (1 + self.confidence) / 2) * math.sqrt(pieces / (pieces - 1))
         out: Floats = np.where(seen > DRAWS / 2, width * np.sqrt(square), math.nan)
         return out
 

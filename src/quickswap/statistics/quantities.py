@@ -187,7 +187,7 @@ class Summary(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=Tru
                 level,
                 ", ".join(f"{each:.10g}" for each in found),
                 QuickswapError,
-                advice=f"for others give {{percentiles:}}({level},) to the simulation",
+                advice=f"for others give {{percentiles:}}({level},) to the simulation or replay",
             )
         return found[level]
 
@@ -195,7 +195,7 @@ class Summary(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=Tru
         """Return the distribution function at the percentiles estimated, as a polars frame.
 
         Columns: value, probability (that the quantity is at most this value), half_width (of the
-        value). `percentiles=range(1, 100)` in the simulation makes it fine.
+        value). `percentiles=range(1, 100)` in the simulation or replay makes it fine.
         """
         import polars as pl
 

@@ -161,7 +161,7 @@ class LogTuningRow:
 
 @dataclass(frozen=True)
 class LogTuning(Shown):
-    """The best policy found for a log; see `tune_log`. Estimates have 95 % intervals.
+    """The best policy found for a log; see `tune_log`.
 
     Attributes:
         source: the file of the log.
