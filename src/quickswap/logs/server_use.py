@@ -33,11 +33,12 @@ class ServerUse:
         start = submit + wait
         rounding = sum(map(_unit, (submit, wait, size)))
         ends = np.maximum(start + size - rounding, start)
-        moments = np.concatenate([ends, start])
-        order = np.argsort(moments, kind="stable")  # at equal times, ends come first
-        self._used = np.concatenate([-need, need])[order].cumsum()
-        self._spans = np.diff(moments[order])
-        self.peak = int(self._used.max(initial=0))
+        self._starts, started = _sorted(start, need)
+        self._ends, ended = _sorted(ends, need)
+        # at equal times, ends come first
+        before = np.searchsorted(self._ends, self._starts, side="right")
+        self._changes = np.concatenate([-np.diff(ended), np.diff(started)])
+        self.peak = int((started[1:] - ended[before]).max(initial=0))
 
     def excess(self, servers: int, owner: str) -> str:
         """Return a sentence about the use of more servers than a machine or pool has."""
@@ -48,8 +49,11 @@ class ServerUse:
 
     def share_above(self, servers: int) -> float:
         """Return the share of the time with more than `servers` in use, from the first start on."""
-        above = self._spans[self._used[:-1] > servers].sum()
-        return float(above / max(float(self._spans.sum()), 1e-300))
+        moments = np.concatenate([self._ends, self._starts])
+        order = np.argsort(moments, kind="stable")
+        used, spans = self._changes[order].cumsum(), np.diff(moments[order])
+        above = spans[used[:-1] > servers].sum()
+        return float(above / max(float(spans.sum()), 1e-300))
 
 
 def server_use(frame: pl.DataFrame, *excluded: str) -> ServerUse | None:
@@ -62,6 +66,12 @@ def server_use(frame: pl.DataFrame, *excluded: str) -> ServerUse | None:
         return None
     known = known.filter((known[MARK] & sum(map(bit, excluded))) == 0)
     return ServerUse(*(known[name].to_numpy() for name in ("submit", "wait", "size", "need")))
+
+
+def _sorted(times: Floats, need: npt.NDArray[np.int64]) -> tuple[Floats, npt.NDArray[np.int64]]:
+    """Return times in order, and the sum of the needs before each of them and of all."""
+    order = np.argsort(times)
+    return times[order], np.concatenate([[0], need[order].cumsum()])
 
 
 def _unit(times: Floats) -> float:
