@@ -133,7 +133,18 @@ class TestPackages:
         grid = qs.Grid(FOUR, ["ours:kept=[0,3]"], loads=[0.5], jobs=500)
         assert [each.label for each in grid.grid_points()] == ["ours (kept 0)", "ours (kept 3)"]
         with pytest.raises(SystemExit) as stop:
-            main("simulate four-class --load .5 --jobs 500 --policy ours:kept=3".split())
+            main(
+                [
+                    "simulate",
+                    "four-class",
+                    "--load",
+                    ".5",
+                    "--jobs",
+                    "500",
+                    "--policy",
+                    "ours:kept=3",
+                ]
+            )
         assert stop.value.code == 0
         assert "ours (kept 3)" in capsys.readouterr().out
 
