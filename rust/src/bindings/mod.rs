@@ -6,6 +6,7 @@ mod intervals;
 mod policy;
 mod step;
 
+use std::panic::AssertUnwindSafe;
 use std::sync::atomic::Ordering;
 use std::sync::{Condvar, Mutex};
 use std::time::Duration;
@@ -204,7 +205,10 @@ impl Simulation {
     }
 }
 
-/// Advances the runs in threads; this thread checks for signals (Ctrl-C) and reports progress.
+/// Completions of each run, so few that starting a thread would take longer than they do.
+const FEW: u64 = 4096;
+
+/// Advances the runs, many completions in threads; this thread checks for signals (Ctrl-C) and reports progress.
 fn drive(
     py: Python<'_>,
     runs: &mut [Box<dyn Run>],
@@ -213,6 +217,15 @@ fn drive(
     progress: Option<&Py<PyAny>>,
 ) -> PyResult<Vec<Stop>> {
     let signals = Signals::default();
+    if completed <= FEW {
+        let advance = || std::panic::catch_unwind(AssertUnwindSafe(|| engine::advance(runs, completed, 1, &signals)));
+        let stops = py.detach(advance).map_err(|_| Error::Panic)?; // the message of the panic has been printed
+        if let Some(progress) = progress {
+            progress.call1(py, (signals.completed.load(Ordering::Relaxed),))?;
+        }
+        py.check_signals()?;
+        return Ok(stops);
+    }
     let (finished, over) = (Mutex::new(None), Condvar::new());
     py.detach(|| {
         std::thread::scope(|scope| {
