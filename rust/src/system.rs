@@ -17,6 +17,9 @@ pub struct ClassSpec {
     pub size: DistributionSpec,
     /// Arrival process.
     pub arrivals: Process,
+    /// Distribution of the ratio of a job's estimate to its size; the ratio is 1 without one.
+    #[serde(default)]
+    pub estimate: Option<DistributionSpec>,
 }
 
 /// A system as written in a model file.

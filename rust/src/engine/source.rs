@@ -73,6 +73,15 @@ pub enum Source {
         /// Times, sizes.
         streams: [Stream; 2],
     },
+    /// Random jobs whose estimates are not their sizes. The stream of the estimates is one more, so all else is as without.
+    Estimated {
+        /// The jobs.
+        jobs: Box<Source>,
+        /// Distributions of the ratio of estimate to size per class; none if it is 1.
+        ratios: Vec<Option<Sampler>>,
+        /// Ratios.
+        stream: Stream,
+    },
     /// A trace.
     Trace {
         /// Its jobs.
@@ -83,8 +92,18 @@ pub enum Source {
 }
 
 impl Source {
-    /// Random arrivals and sizes of a system.
+    /// Random arrivals, sizes and estimates of a system.
     pub fn random(system: &System, (seed, replication): (u64, u32)) -> Result<Self, Error> {
+        let jobs = Self::with_exact_estimates(system, (seed, replication))?;
+        if system.classes.iter().all(|class| class.estimate.is_none()) {
+            return Ok(jobs);
+        }
+        let ratios = system.classes.iter().map(|class| class.estimate.as_ref().map(Sampler::new).transpose());
+        let [_, _, _, stream] = streams(seed, replication);
+        Ok(Self::Estimated { jobs: Box::new(jobs), ratios: ratios.collect::<Result<_, _>>()?, stream })
+    }
+
+    fn with_exact_estimates(system: &System, (seed, replication): (u64, u32)) -> Result<Self, Error> {
         let sizes = system.classes.iter().map(|c| Sampler::new(&c.size)).collect::<Result<Vec<_>, _>>()?;
         let rates: Option<Vec<f64>> = system
             .classes
@@ -116,6 +135,7 @@ impl Source {
             Self::General { next, classes, .. } => {
                 next.oldest(0, classes.len()).and_then(|class| next.key(class)).map_or(f64::INFINITY, f64::from_bits)
             }
+            Self::Estimated { jobs, .. } => jobs.next_time(),
             Self::Trace { trace, next } => trace.arrival.get(*next).copied().unwrap_or(f64::INFINITY),
         }
     }
@@ -136,6 +156,11 @@ impl Source {
                 next.set(class, process.advance(&mut streams[0]).to_bits());
                 let size = sizes.draw(&mut streams[1]);
                 Arrival { class, size, estimate: size }
+            }
+            Self::Estimated { jobs, ratios, stream } => {
+                let job = jobs.take()?;
+                let ratio = ratios[job.class as usize].as_mut().map_or(1.0, |ratio| ratio.draw(stream));
+                Arrival { estimate: ratio * job.size, ..job }
             }
             Self::Trace { trace, next } => {
                 let job = *next;

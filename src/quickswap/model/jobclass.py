@@ -16,7 +16,7 @@ from quickswap.model.distributions import Distribution
 
 __all__ = ["JobClass"]
 
-KEYS = ("name", "need", "size", "arrivals", "arrival_rate")
+KEYS = ("name", "need", "size", "arrivals", "arrival_rate", "estimate")
 LEAST, MOST = 1e-100, 1e100
 """Bounds of mean sizes and arrival rates, whose squares and ratios are still floats."""
 
@@ -32,6 +32,8 @@ class JobClass:
         size: the distribution of the job size, in seconds.
         name: name of the class in tables; by default `System` names it after its need.
         arrivals: the arrival process, if it is not Poisson.
+        estimate: the distribution of the ratio of a job's estimate to its size, as in
+            `Uniform(1, 5)`, for policies that use estimates; by default estimates are exact.
 
     Raises:
         ModelError: a value out of range.
@@ -45,15 +47,28 @@ class JobClass:
     arrivals: Arrivals
     size: Distribution
     name: str | None
+    estimate: Distribution | None
 
     @overload
     def __init__(
-        self, need: int, arrival_rate: float, size: Distribution, name: str | None = None
+        self,
+        need: int,
+        arrival_rate: float,
+        size: Distribution,
+        name: str | None = None,
+        *,
+        estimate: Distribution | None = None,
     ) -> None: ...
 
     @overload
     def __init__(
-        self, need: int, *, size: Distribution, name: str | None = None, arrivals: Arrivals
+        self,
+        need: int,
+        *,
+        size: Distribution,
+        name: str | None = None,
+        arrivals: Arrivals,
+        estimate: Distribution | None = None,
     ) -> None: ...
 
     def __init__(
@@ -63,6 +78,8 @@ class JobClass:
         size: Distribution | None = None,
         name: str | None = None,
         arrivals: Arrivals | None = None,
+        *,
+        estimate: Distribution | None = None,
     ) -> None:
         with inside("need"):
             object.__setattr__(self, "need", whole(need, "need of a job class", 1))
@@ -73,6 +90,11 @@ class JobClass:
             if name is not None and (not isinstance(name, str) or not name.strip()):
                 raise invalid("name of a job class", name, "a text that is not empty")
             object.__setattr__(self, "name", name)
+        with inside("estimate"):
+            if estimate is not None and not isinstance(estimate, Distribution):
+                allowed = "a distribution of the ratio of estimate to size, as in Uniform(1, 5)"
+                raise invalid("estimate", estimate, allowed)
+            object.__setattr__(self, "estimate", estimate)
 
     @property
     def arrival_rate(self) -> float:
@@ -96,10 +118,11 @@ class JobClass:
         return self.need * self.arrival_rate * self.size.mean
 
     def to_dict(self) -> dict[str, object]:
-        """Return the form written to JSON and TOML; without `name` if it has none."""
+        """Return the form written to JSON and TOML; without `name` and `estimate` if None."""
         name = {} if self.name is None else {"name": self.name}
         parts = {"size": self.size.to_dict(), "arrivals": self.arrivals.to_dict()}
-        return {**name, "need": self.need, **parts}
+        estimate = {} if self.estimate is None else {"estimate": self.estimate.to_dict()}
+        return {**name, "need": self.need, **parts, **estimate}
 
     @classmethod
     def from_dict(cls, data: Mapping[str, object]) -> Self:
@@ -115,6 +138,7 @@ class JobClass:
         readers: dict[str, Callable[[Any], object]] = {
             "size": Distribution.from_dict,
             "arrivals": Arrivals.from_dict,
+            "estimate": Distribution.from_dict,
         }
         for key, read in readers.items():
             if key in parts:

@@ -1,8 +1,8 @@
 """Backfilling policies, which reserve servers in the future for jobs that do not fit now.
 
 They use estimated sizes. A job that exceeds its estimate is not interrupted; from then on its
-estimated end is the present time. In a simulation the estimates are exact; in a replay they are
-those of the log.
+estimated end is the present time. In a simulation the estimates are exact, unless the classes have
+a distribution of the ratio of estimate to size; in a replay they are those of the log.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ class EASY(Policy):
 
     The defaults are EASY as published. With `patience=inf` and order "oldest" it is `FirstFit`.
 
-    In `simulate` the estimates are exact: the size of a job is known when it arrives.
+    In `simulate` the estimates are exact, unless the classes have an `estimate`.
 
     Source: Lifka, "The ANL/IBM SP scheduling system", JSSPP (1995); Mu'alem, Feitelson,
     "Utilization, predictability, workloads, and user runtime estimates in scheduling the IBM SP2
@@ -150,7 +150,7 @@ class Conservative(Policy):
     reservation cannot be kept, all reservations are made again at the next event, oldest job first.
 
     No job starts after its first reservation if no job exceeds its estimate. In `simulate` the
-    estimates are exact: the size of a job is known when it arrives.
+    estimates are exact, unless the classes have an `estimate`.
 
     Source: Mu'alem, Feitelson, "Utilization, predictability, workloads, and user runtime estimates
     in scheduling the IBM SP2 with backfilling", IEEE Trans. Parallel Distrib. Syst. 12 (2001).

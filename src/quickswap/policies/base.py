@@ -58,7 +58,7 @@ class Policy(ABC):
 
     @property
     def knows_sizes(self) -> bool:
-        """Whether the sizes of jobs decide in a simulation, where estimates are exact."""
+        """Whether the sizes of jobs decide in a simulation, as their estimates depend on them."""
         return self.estimates
 
     def parameters(self, system: System | None = None) -> dict[str, bool | float | str]:

@@ -90,7 +90,7 @@ class Slurm(Policy):
 
     `partitions` are the `PriorityJobFactor` of partitions, 1 by default, and `qos` the priorities
     of QOS, 0 by default: `partitions=("debug:10", "batch:1")`. A replay has the users, partitions
-    and QOS of the log; in `simulate`, where estimates are exact, each class is a user.
+    and QOS of the log; in `simulate` each class is a user.
 
     Source: the manual of Slurm, slurm.conf and "Multifactor Priority Plugin", 22.05.
     """
