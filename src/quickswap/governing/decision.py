@@ -1,0 +1,212 @@
+"""What a policy does with the jobs of a partition, as a plan and as the SiteFactors that lead to it.
+
+Each decision is that of a `quickswap.Scheduler`, which is given the jobs in service with their
+starts and time limits, the waiting jobs with their arrivals and time limits, and the policy's state
+after its last decision. A job that the policy has started and Slurm has not is in service for the
+policy. If the jobs in service then end at their limits, the Scheduler also shows which jobs start
+next.
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import chain, pairwise
+
+from quickswap.engine.scheduler import Scheduler
+from quickswap.errors import PolicyError, QuickswapError, invalid
+from quickswap.governing.controller import Job, JobState, Snapshot
+from quickswap.model.distributions import Exponential
+from quickswap.model.jobclass import JobClass
+from quickswap.model.system import System
+from quickswap.policies import EASY, AdaptiveQuickswap, Policy, parse
+
+__all__ = ["Plan", "Planner", "factors_of", "spread_of", "steering_policy"]
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """A decision of a policy about the jobs of a partition.
+
+    Attributes:
+        starts: jobs that start now, in order.
+        reserved: the job for which servers are kept free, if any.
+        later: when the next jobs start if those in service end at their limits, in order; seconds
+            since 1970.
+        too_large: jobs that need more servers than the partition has.
+    """
+
+    starts: tuple[str, ...] = ()
+    reserved: str | None = None
+    later: Mapping[str, float] = field(default_factory=dict)
+    too_large: tuple[str, ...] = ()
+
+    def order(self, depth: int) -> list[str]:
+        """Return the jobs to which Slurm should give priority, at most `depth`, in order."""
+        reserved = [] if self.reserved is None else [self.reserved]
+        return list(dict.fromkeys(chain(self.starts, reserved, self.later)))[:depth]
+
+
+def steering_policy(text: str) -> Policy:
+    """Return a policy that can govern a cluster.
+
+    Raises:
+        PolicyError: the text spells no policy, or one that cannot.
+    """
+    policy = parse(text)
+    known = isinstance(policy, EASY | AdaptiveQuickswap)
+    if not known or getattr(policy, "believed", None) is not None:
+        allowed = "adaptive-quickswap or easy, with any parameters but believed"
+        raise PolicyError(
+            f"policy {text} cannot govern a cluster: give {allowed}.",
+            argument="policy",
+            given=text,
+            allowed=allowed,
+        )
+    return policy
+
+
+class Planner:
+    """Decisions of a policy, one after the other.
+
+    Args:
+        policy: Adaptive Quickswap or EASY.
+        depth: number of jobs in a plan.
+    """
+
+    def __init__(self, policy: Policy, depth: int) -> None:
+        self.policy, self.depth = policy, depth
+        self.state: tuple[int, ...] = (0,)
+        self._started: tuple[str, ...] = ()
+
+    def plan(self, snapshot: Snapshot, until: str | None = None) -> Plan:
+        """Return the decision, and keep the policy's state for the next one.
+
+        Args:
+            snapshot: the jobs.
+            until: a job; the plan is continued until it starts.
+        """
+        running = [job for job in snapshot.jobs if job.state is JobState.RUNNING]
+        held = sum(job.need for job in running)
+        servers = max(snapshot.servers, held)
+        waiting = {job.id: job for job in snapshot.jobs if job.startable and job.need <= servers}
+        too_large = [job.id for job in snapshot.jobs if job.startable and job.need > servers]
+        others = max(0, servers - held - snapshot.free)  # such as nodes of jobs that have just ended
+        free, started = servers - held - others, []
+        for job in filter(None, map(waiting.get, self._started)):
+            if job.need <= free:
+                free -= job.need
+                started.append(waiting.pop(job.id))
+        if not (waiting or started):
+            self._started = ()
+            return Plan(too_large=tuple(too_large))
+
+        now = snapshot.time
+        present = [(job, min(job.start, now), job.limit) for job in running]
+        present += [(job, now, job.limit) for job in started]
+        present.sort(key=lambda each: each[1])
+        queue = sorted(waiting.values(), key=lambda job: min(job.arrival, now))
+        first = min([now, *(start for _, start, _ in present), *(job.arrival for job in queue)])
+        needs = sorted({job.need for job in chain(waiting.values(), running, started)} | {others})
+        classes = {need: index for index, need in enumerate(each for each in needs if each)}
+        size = Exponential(mean=1.0)  # decisions are by the time limits
+        system = System(servers, [JobClass(need, 1.0, size) for need in classes])
+        scheduler = Scheduler(system, self.policy, estimates=True)
+        scheduler.wait_until(now - first)
+        in_service = [(classes[job.need], start - first, limit) for job, start, limit in present]
+        in_service += [(classes[others], now - first, 0.0)] if others else []
+        numbers, starts = scheduler.resume(
+            in_service,
+            [(classes[job.need], min(job.arrival, now) - first, job.limit) for job in queue],
+            self.state,
+        )
+        count = len(in_service)
+        jobs = dict(zip(numbers[count:], queue, strict=True))
+        self.state = scheduler.policy_state
+        reserved = scheduler.reserved
+        begun = [*started, *(jobs[number] for number in starts)]
+        self._started = tuple(job.id for job in begun)
+        ends = [
+            (max(now - first, start + limit), number)
+            for number, (_, start, limit) in zip(numbers, in_service, strict=False)
+        ]
+        ends += [(now - first + jobs[number].limit, number) for number in starts]
+        return Plan(
+            self._started,
+            None if reserved is None else jobs[reserved].id,
+            self._later(scheduler, jobs, ends, first, until),
+            tuple(too_large),
+        )
+
+    def _later(
+        self,
+        scheduler: Scheduler,
+        jobs: Mapping[int, Job],
+        ends: list[tuple[float, int]],
+        first: float,
+        until: str | None,
+    ) -> dict[str, float]:
+        """Return when the next jobs start if all jobs end at their limits."""
+        heapq.heapify(ends)
+        later: dict[str, float] = {}
+        while ends and (len(later) < self.depth if until is None else until not in later):
+            time = ends[0][0]
+            for number in scheduler.wait_until(time):
+                later[jobs[number].id] = first + scheduler.time
+                heapq.heappush(ends, (scheduler.time + jobs[number].limit, number))
+            gone = []
+            while ends and ends[0][0] <= time:
+                gone.append(heapq.heappop(ends)[1])
+            for number in scheduler.complete(gone):
+                later[jobs[number].id] = first + time
+                heapq.heappush(ends, (time + jobs[number].limit, number))
+        return later
+
+
+def spread_of(snapshot: Snapshot) -> int:
+    """Return the largest difference of the priorities of pending jobs without their SiteFactors."""
+    plain = [job.priority - (job.factor or 0) for job in snapshot.jobs if job.startable]
+    return max(plain) - min(plain) if plain else 0
+
+
+def factors_of(
+    order: Sequence[str], present: Mapping[str, int], most: int, gap: int
+) -> dict[str, int]:
+    """Return decreasing SiteFactors of jobs in an order, from at most `most` down to above `gap`.
+
+    Jobs keep their present factors where these are in order, so few have to be written.
+
+    Args:
+        order: the jobs.
+        present: their present factors; others have 0.
+        most: the largest factor.
+        gap: largest difference of the other priorities, which differences of factors exceed.
+
+    Raises:
+        QuickswapError: `most` is too small.
+    """
+    values = [present.get(job, 0) for job in order]
+    marks = [(-1, most + gap), *((i, values[i]) for i in _decreasing(values, most, gap))]
+    found: dict[str, int] = {}
+    for (left, high), (right, low) in pairwise([*marks, (len(order), 0)]):
+        step = (high - low) // (right - left)
+        if step <= gap:
+            if len(marks) > 1:
+                return factors_of(order, {}, most, gap)
+            least = (gap + 1) * (len(order) + 1)
+            allowed = f"at least {least}, as other priorities differ by {gap}"
+            raise invalid("most", most, allowed, QuickswapError)
+        found |= {order[k]: high - (k - left) * step for k in range(left + 1, right)}
+        found |= {order[k]: low for k in range(right, min(right + 1, len(order)))}
+    return found
+
+
+def _decreasing(values: Sequence[int], most: int, gap: int) -> list[int]:
+    """Return the positions of a longest sequence of factors that decrease by more than `gap`."""
+    best: list[list[int]] = []
+    for i, value in enumerate(values):
+        before = [best[j] for j in range(i) if best[j] and values[j] - value > gap]
+        usable = gap < value <= most
+        best.append([*max(before, key=len, default=[]), i] if usable else [])
+    return max(best, key=len, default=[])
