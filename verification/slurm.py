@@ -13,7 +13,7 @@ import subprocess
 import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
@@ -27,12 +27,14 @@ import quickswap as qs
 from quickswap.logs import JobLog
 from verification.agreement import Check
 
-__all__ = ["slurm"]
+__all__ = ["Case", "cluster", "finished_jobs", "obstacle", "slurm"]
 
 PROGRAMS = ("munged", "mungekey", "slurmctld", "slurmd", "sbatch", "squeue", "sinfo")
 DATABASE = ("mariadb-install-db", "mariadbd", "slurmdbd", "sacctmgr")
 PATIENCE = 120.0
 """Seconds until the daemons must answer."""
+OTHERS = ("fcfs", "first-fit", "easy", "conservative")
+"""Policies with which Slurm's is compared: none should describe the real one better."""
 
 
 @dataclass(frozen=True)
@@ -68,7 +70,7 @@ def _path() -> str:
 
 
 @contextmanager
-def _cluster(case: Case) -> Iterator[tuple[dict[str, str], Path, Path]]:
+def cluster(case: Case) -> Iterator[tuple[dict[str, str], Path, Path]]:
     """Start Slurm; yield the environment of its commands, its slurm.conf and its list of jobs."""
     with TemporaryDirectory(prefix="slurm-") as name:
         folder = Path(name)
@@ -274,9 +276,19 @@ class Outcome:
         return float((starts - self.log.jobs["submit"].to_numpy()).mean())
 
 
-def outcome(case: Case) -> Outcome:
-    """Serve the jobs of a case by Slurm, and replay them."""
-    with _cluster(case) as (environment, conf, finished):
+def outcome(
+    case: Case,
+    others: Sequence[str] = OTHERS,
+    beside: Callable[[dict[str, str]], AbstractContextManager[object]] = nullcontext,
+) -> Outcome:
+    """Serve the jobs of a case by Slurm, and replay them.
+
+    Args:
+        case: the jobs.
+        others: policies of replays apart from Slurm's.
+        beside: a block that runs meanwhile, with the environment of the commands.
+    """
+    with cluster(case) as (environment, conf, finished), beside(environment):
         begun = time.monotonic()
         for number, (submit, need, size, limit) in enumerate(
             zip(case.submit, case.need, case.size, case.limit, strict=True)
@@ -291,9 +303,9 @@ def outcome(case: Case) -> Outcome:
         ).stdout:
             time.sleep(1)
         table = conf.with_name("jobs.csv")
-        _finished(finished.read_text()).write_csv(table)
+        finished_jobs(finished.read_text()).write_csv(table)
         log = qs.logs.read(table, servers=case.nodes)
-        policies = {"slurm": qs.Slurm.from_conf(conf)} | {name: qs.parse(name) for name in OTHERS}
+        policies = {"slurm": qs.Slurm.from_conf(conf)} | {name: qs.parse(name) for name in others}
     replayed = {
         name: qs.replay(log, policy, warmup=0, cooldown=0).schedule.start
         for name, policy in policies.items()
@@ -302,7 +314,7 @@ def outcome(case: Case) -> Outcome:
     return Outcome(log, real, replayed)
 
 
-def _finished(text: str) -> pl.DataFrame:
+def finished_jobs(text: str) -> pl.DataFrame:
     """Return the jobs in the list that Slurm writes, in order of submission."""
     rows = []
     for line in text.splitlines():
@@ -345,8 +357,6 @@ CLEARING = 1.0
 ROUNDING = 1.0
 """Starts are known in whole seconds."""
 CLOSE = 5.0
-OTHERS = ("fcfs", "first-fit", "easy", "conservative")
-"""Policies with which Slurm's is compared: none should describe the real one better."""
 SCHEDULER = "bf_interval=5,bf_resolution=1,batch_sched_delay=0"
 CASES = (
     drawn("no weights", 11, SchedulerParameters=SCHEDULER),

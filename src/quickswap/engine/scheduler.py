@@ -184,7 +184,7 @@ class Scheduler:
         waiting: Iterable[tuple[int, float, float]],
         policy: Iterable[int] | None = None,
     ) -> tuple[list[int], list[int]]:
-        """Replace all jobs by those of a real system; return their numbers, and the jobs that start.
+        """Replace all jobs by those of a real system; return their numbers and those that start.
 
         The numbers are those of the jobs in service, in order of start, and then of the waiting
         jobs, in order of arrival. The policy then decides at the present time.
@@ -206,7 +206,7 @@ class Scheduler:
 
     @property
     def reserved(self) -> int | None:
-        """The waiting job for which the policy keeps servers free: of a drain, or reserved by EASY."""
+        """The waiting job for which Adaptive Quickswap drains, or for which EASY reserves."""
         return self._core.reserved()
 
     @property

@@ -1,56 +1,76 @@
 """The audit log of a governor: one JSON object per line, on disk before each write to Slurm.
 
-From the log alone follows which SiteFactors may still be set: those of jobs with a line `write` or
-`undo`, until a line `undone` says that Slurm has the original factor again, or no longer has the job.
-A crash between the line and the write therefore leaves no unknown factor.
+From the log alone follows which SiteFactors may still be set: those of jobs with a line `write`,
+until a line `undone`, which is written when the factor is 0 again or the job has ended. A crash
+between the line and the write therefore leaves no unknown factor.
 """
 
 from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterator
 from dataclasses import dataclass, field
+from fcntl import LOCK_EX, LOCK_NB
+from fcntl import flock as lock
 from pathlib import Path
 from typing import Any, Self
 
 from quickswap.errors import LogError
 from quickswap.files import checked_path
 
-__all__ = ["Audit", "OpenFactor", "open_factors"]
+__all__ = ["Audit", "Recovered", "recovered"]
 
 
 @dataclass
-class OpenFactor:
-    """A SiteFactor that may differ from the original one.
+class Recovered:
+    """What follows from an audit log.
 
     Attributes:
-        original: the factor before the first write.
-        written: the factors that a governor wrote or was about to write.
+        open: the factors that may still be set: for each job those that were written.
+        states: the states of policies after their last decisions, by their texts.
     """
 
-    original: int
-    written: set[int] = field(default_factory=set)
+    open: dict[str, set[int]] = field(default_factory=dict)
+    states: dict[str, tuple[int, ...]] = field(default_factory=dict)
+
+    def follow(self, line: dict[str, Any]) -> None:
+        """Take a line of the log into account."""
+        if line["event"] == "write":
+            self.open.setdefault(line["job"], set()).add(line["factor"])
+        elif line["event"] == "undone":
+            self.open.pop(line["job"], None)
+        elif line["event"] == "decision":
+            self.states[line["policy"]] = tuple(line["state"])
 
 
 class Audit:
-    """An audit log that is open for writing.
+    """An audit log that is open for writing, by one process at a time.
 
     Args:
         path: the file, which is continued; None keeps no log.
 
     Raises:
-        LogError: the file cannot be read or written, or is another kind of file.
+        LogError: the file cannot be read or written, is another kind of file, or is in use.
     """
 
     def __init__(self, path: Path | None) -> None:
-        self.open = {} if path is None or not path.exists() else open_factors(path)
+        self.known = Recovered() if path is None or not path.exists() else recovered(path)
+        self._file = None
+        if path is None:
+            return
         try:
-            self._file = None if path is None else path.open("ab")
+            self._file = path.open("ab")
+            lock(self._file, LOCK_EX | LOCK_NB)
+        except BlockingIOError:
+            raise LogError(f"{path} is the log of a governor that runs: stop it first.") from None
         except OSError as error:
             raise LogError(f"{path} cannot be written: {error.strerror}.") from None
-        if self._file is not None:
-            self._file.write(b"\n")  # a crash may have left part of a line
+        self._file.write(b"\n")  # a crash may have left part of a line
+
+    @property
+    def open(self) -> dict[str, set[int]]:
+        """The factors that may still be set: for each job those that were written."""
+        return self.known.open
 
     def __enter__(self) -> Self:
         return self
@@ -60,35 +80,34 @@ class Audit:
             self._file.close()
 
     def add(self, time: float, event: str, **values: Any) -> None:
-        """Write a line to the disk, and follow the factors that it opens or closes."""
+        """Write a line to the disk, and take it into account."""
         line = {"time": time, "event": event, **values}
-        _follow(self.open, line)
+        self.known.follow(line)
         if self._file is not None:
             self._file.write(json.dumps(line).encode() + b"\n")
             self._file.flush()
             os.fsync(self._file.fileno())
 
 
-def open_factors(path: str | Path) -> dict[str, OpenFactor]:
-    """Return the factors that may still be set, by the names of the jobs.
+def recovered(path: str | Path) -> Recovered:
+    """Return what follows from an audit log.
 
     Raises:
         LogError: the file cannot be read, or is not an audit log.
     """
-    found: dict[str, OpenFactor] = {}
-    known = empty = True
     try:
-        for line in checked_path(path).read_bytes().splitlines():
-            if not line.strip():
-                continue
-            empty = False
-            with_event = _parsed(line)
-            known = known and (with_event is not None or empty)
-            if with_event is not None:
-                _follow(found, with_event)
+        lines = [line for line in checked_path(path).read_bytes().splitlines() if line.strip()]
     except OSError as error:
         raise LogError(f"{path} cannot be read: {error.strerror}.") from None
-    return found
+    parsed = [each for each in map(_parsed, lines) if each is not None]  # a crash may truncate one
+    if lines and not parsed:
+        raise LogError(
+            f"{path} is not an audit log of quickswap govern: give the file of its --log."
+        )
+    known = Recovered()
+    for line in parsed:
+        known.follow(line)
+    return known
 
 
 def _parsed(line: bytes) -> dict[str, Any] | None:
@@ -97,11 +116,3 @@ def _parsed(line: bytes) -> dict[str, Any] | None:
     except ValueError:
         return None
     return found if isinstance(found, dict) and "event" in found else None
-
-
-def _follow(found: dict[str, OpenFactor], line: dict[str, Any]) -> None:
-    job = line.get("job")
-    if line["event"] in ("write", "undo"):
-        found.setdefault(job, OpenFactor(line["present"])).written.add(line["factor"])
-    elif line["event"] == "undone":
-        found.pop(job, None)

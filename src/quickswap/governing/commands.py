@@ -63,10 +63,12 @@ class Commands(Controller):
                     f"the command {each} of Slurm is not in PATH: run quickswap where Slurm is "
                     "installed, or use its REST interface.",
                 )
-        self._numbers: dict[str, str] = {}
 
     def cluster(self) -> Cluster:
-        found = {key.lower(): text.strip() for key, text in _SETTING.findall(_run("scontrol", "show", "config"))}
+        found = {
+            key.lower(): text.strip()
+            for key, text in _SETTING.findall(_run("scontrol", "show", "config"))
+        }
         return Cluster(found.get("clustername", ""), found)
 
     def snapshot(self, partition: str) -> Snapshot:
@@ -75,10 +77,11 @@ class Commands(Controller):
         if not nodes.strip():
             raise QuickswapError(f"Slurm has no partition {partition!r}: sinfo lists them.")
         format_ = ",".join(f"{each}:{SEPARATOR}" for each in FIELDS)
-        text = _run("squeue", "--noheader", "--array", "--states=all", chosen, f"--Format={format_}")
+        text = _run(
+            "squeue", "--noheader", "--array", "--states=all", chosen, f"--Format={format_}"
+        )
         factors = self._factors([])
         rows = [line.split(SEPARATOR) for line in text.splitlines() if line]
-        self._numbers = {row[0]: row[1] for row in rows}
         servers, free = self._servers(nodes)
         jobs = tuple(self._job(row, factors) for row in rows)
         return Snapshot(time.time(), servers, free, jobs)
@@ -114,25 +117,35 @@ class Commands(Controller):
             _seconds(limit),
             reason,
             int(priority),
-            factors.get(number),
+            factors.get(number, 0),
             *row[12:15],
         )
 
     def diagnostics(self) -> Diagnostics:
         text = _run("sdiag")
-        found = [re.search(rf"^{name}:\s*(\d+)", text, re.M) for name in ("Server thread count", "Agent queue size")]
+        found = [
+            re.search(rf"^{name}:\s*(\d+)", text, re.M)
+            for name in ("Server thread count", "Agent queue size")
+        ]
         threads, queue = (int(match[1]) if match else 0 for match in found)
         return Diagnostics(threads, queue)
 
-    def write(self, job: Job, factor: int) -> None:
-        _run("scontrol", "update", f"JobId={job.id}", f"SiteFactor={factor}", error=RejectedError)
+    def write(self, job: str, factor: int) -> None:
+        _run("scontrol", "update", f"JobId={job}", f"SiteFactor={factor}", error=RejectedError)
 
     def factors(self, jobs: Iterable[str]) -> dict[str, int]:
         # a task of an array has a number of its own once it has been changed
         ids = list(jobs)
         if not ids:
             return {}
-        text = _run("squeue", "--noheader", "--array", "--states=pending", f"--jobs={','.join(ids)}", f"--Format=JobArrayID:{SEPARATOR},JobID:{SEPARATOR}")
+        text = _run(
+            "squeue",
+            "--noheader",
+            "--array",
+            "--states=pending",
+            f"--jobs={','.join(ids)}",
+            f"--Format=JobArrayID:{SEPARATOR},JobID:{SEPARATOR}",
+        )
         numbers = dict(line.split(SEPARATOR)[:2] for line in text.splitlines() if line)
         known = self._factors(numbers.values())
         return {each: known[numbers[each]] for each in ids if numbers.get(each) in known}
@@ -148,7 +161,14 @@ class Commands(Controller):
 def _run(*command: str, error: type[QuickswapError] = UnreachableError) -> str:
     environment = os.environ | {"SLURM_TIME_FORMAT": "%s", "LC_ALL": "C"}
     try:
-        done = subprocess.run(command, env=environment, capture_output=True, text=True, errors="replace", timeout=PATIENCE)
+        done = subprocess.run(
+            command,
+            env=environment,
+            capture_output=True,
+            text=True,
+            errors="replace",
+            timeout=PATIENCE,
+        )
     except subprocess.TimeoutExpired:
         raise UnreachableError(f"{command[0]} has not answered for {PATIENCE:g} s.") from None
     except OSError as failure:

@@ -58,7 +58,7 @@ class Job:
         id: its name in commands, as in "12" or, for a task of an array, "12_3".
         limit: time limit, seconds.
         reason: why it waits, as Slurm says.
-        factor: its SiteFactor; None if it cannot be read.
+        factor: its SiteFactor, while it is pending.
     """
 
     id: str
@@ -71,7 +71,7 @@ class Job:
     limit: float
     reason: str = ""
     priority: int = 0
-    factor: int | None = None
+    factor: int = 0
     user: str = ""
     group: str = ""
     queue: str = ""
@@ -150,8 +150,8 @@ class Controller(ABC):
         """Return how busy the controller is."""
 
     @abstractmethod
-    def write(self, job: Job, factor: int) -> None:
-        """Set the SiteFactor of a job.
+    def write(self, job: str, factor: int) -> None:
+        """Set the SiteFactor of a job, by its `id`.
 
         Raises:
             RejectedError: Slurm does not accept it.

@@ -1,4 +1,4 @@
-"""What a policy does with the jobs of a partition, as a plan and as the SiteFactors that lead to it.
+"""What a policy does with the jobs of a partition: a plan, and the SiteFactors that lead to it.
 
 Each decision is that of a `quickswap.Scheduler`, which is given the jobs in service with their
 starts and time limits, the waiting jobs with their arrivals and time limits, and the policy's state
@@ -92,7 +92,9 @@ class Planner:
         servers = max(snapshot.servers, held)
         waiting = {job.id: job for job in snapshot.jobs if job.startable and job.need <= servers}
         too_large = [job.id for job in snapshot.jobs if job.startable and job.need > servers]
-        others = max(0, servers - held - snapshot.free)  # such as nodes of jobs that have just ended
+        others = max(
+            0, servers - held - snapshot.free
+        )  # such as nodes of jobs that have just ended
         free, started = servers - held - others, []
         for job in filter(None, map(waiting.get, self._started)):
             if job.need <= free:
@@ -166,7 +168,7 @@ class Planner:
 
 def spread_of(snapshot: Snapshot) -> int:
     """Return the largest difference of the priorities of pending jobs without their SiteFactors."""
-    plain = [job.priority - (job.factor or 0) for job in snapshot.jobs if job.startable]
+    plain = [job.priority - job.factor for job in snapshot.jobs if job.startable]
     return max(plain) - min(plain) if plain else 0
 
 
