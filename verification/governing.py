@@ -1,27 +1,25 @@
-"""`quickswap govern` beside a real Slurm: agreement with replays, faults, and load.
-
-`python -m verification.governing --kills 50` prints the table of `docs/measured/govern.md`.
-"""
+"""`quickswap govern` beside a real Slurm: agreement with replays, faults, and load."""
 
 from __future__ import annotations
 
-import argparse
+import math
 import os
 import random
+import shutil
 import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import numpy as np
 
 from quickswap.governing.audit import recovered
+from quickswap.governing.commands import FIELDS
 from quickswap.governing.controller import Job, JobState, Snapshot
 from quickswap.governing.decision import Planner, steering_policy
 from verification.agreement import Check
@@ -117,4 +115,264 @@ def agreement() -> Iterator[Check]:
         yield Check(f"govern, {policy}: mean wait", real, ours, SLOWER * ours)
 
 
+class Slurm:
+    """A Slurm on which faults are tried, with a queue of short jobs.
+
+    Attributes:
+        environment: of the commands.
+        seen: what the checks count: factors that no log contains, and factors that remain.
+    """
+
+    def __init__(self, environment: dict[str, str], folder: Path) -> None:
+        self.environment, self.log = environment, folder / "log"
+        self.draw = random.Random(1)
+        self.controller: subprocess.Popen[bytes] | None = None
+
+    def run(self, *command: str, check: bool = True) -> str:
+        """Return the output of a command."""
+        done = subprocess.run(
+            command, env=self.environment, check=check, capture_output=True, text=True
+        )
+        return done.stdout
+
+    def submit(self, jobs: int, *options: str) -> None:
+        """Submit jobs that need 1 to all nodes for 1 to 4 s."""
+        for _ in range(jobs):
+            need = self.draw.choice((1, 1, 2, 3, 4, NODES))
+            script = ["--wrap", f"sleep {self.draw.randint(1, 4)}", "--output=/dev/null"]
+            self.run("sbatch", f"--nodes={need}", "--time=1", *options, *script)
+
+    def factors(self) -> dict[str, int]:
+        """Return the SiteFactors that are set, by number of the job."""
+        pairs = (line.split() for line in self.run("sprio", "-h", "-o", "%i %S").splitlines())
+        return {number: int(factor) for number, factor in pairs if int(factor)}
+
+    def unknown(self) -> int:
+        """Return the number of SiteFactors that are set and not in the log."""
+        numbers = dict(
+            line.split()
+            for line in self.run("squeue", "-h", "-r", "-t", "PD", "-o", "%A %i").splitlines()
+        )
+        found, known = self.factors(), recovered(self.log).open
+        return sum(
+            factor not in known.get(numbers.get(number, number), ())
+            for number, factor in found.items()
+        )
+
+    def govern(self, *options: str) -> Governed:
+        """Start a governor, and wait until it has decided."""
+        return Governed(self.environment, self.log, *options)
+
+    def stop_controller(self) -> None:
+        """Stop slurmctld."""
+        self.run("scontrol", "shutdown", "slurmctld")
+        while " UP" in self.run("scontrol", "ping", check=False):
+            time.sleep(0.2)
+
+    def start_controller(self) -> None:
+        """Start slurmctld again, with the jobs that it had."""
+        if self.controller is not None:
+            self.controller.wait()
+        self.controller = subprocess.Popen(
+            ["slurmctld", "-D"],
+            env=self.environment,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        )
+        while " UP" not in self.run("scontrol", "ping", check=False):
+            time.sleep(0.2)
+
+
+def events(log: Path, event: str) -> int:
+    """Return how often an event is in a log."""
+    return log.read_text().count(f'"event": "{event}"')
+
+
+def faults(kills: int) -> Iterator[Check]:
+    """Kills, restarts, refused and lost writes, changed jobs, and many pending jobs."""
+    none, no_need = np.zeros(0), np.zeros(0, np.int64)
+    case = Case("faults", NODES, SETTINGS, none, no_need, none, none)
+    with cluster(case) as (environment, _, finished), TemporaryDirectory() as name:
+        slurm = Slurm(environment, Path(name))
+        try:
+            for fault in (killed, restarted, failing, changed, crowded):
+                begun = time.monotonic()
+                yield from fault(slurm, kills)
+                print(f"        {fault.__name__}: {time.monotonic() - begun:.0f} s", flush=True)
+            yield from last(slurm, finished)
+        finally:
+            if slurm.controller is not None:
+                slurm.controller.terminate()
+                slurm.controller.wait()
+
+
+def killed(slurm: Slurm, kills: int) -> Iterator[Check]:
+    """The governor is killed at random moments, and started again."""
+    unknown = set_then = 0
+    for _ in range(kills):
+        slurm.submit(3)
+        process = slurm.govern()
+        time.sleep(slurm.draw.uniform(0.6, 2.5))
+        process.stop(signal.SIGKILL)
+        set_then += bool(slurm.factors())
+        unknown += slurm.unknown()
+    yield Check(
+        f"factors without a line after {kills} kills, {set_then} with factors", unknown, 0, 0
+    )
+    slurm.run(*UNDO, str(slurm.log))
+    yield Check("factors after the undo", len(slurm.factors()), 0, 0)
+
+
+def restarted(slurm: Slurm, _: int) -> Iterator[Check]:
+    """The controller is restarted, and then down for a minute."""
+    slurm.submit(40)
+    process = slurm.govern()
+    time.sleep(4)
+    for pause in (0, 60):
+        slurm.stop_controller()
+        time.sleep(pause)
+        slurm.start_controller()
+        before = events(slurm.log, "write")
+        slurm.submit(10)
+        time.sleep(25)
+        after = events(slurm.log, "write")
+        yield Check(f"governs after {pause} s without controller", after > before, 1, 0)
+    second = slurm.govern()
+    text = second.process.communicate()[0]
+    yield Check(
+        f"a second governor does not start ({text.strip()[:60]})", second.process.returncode, 2, 0
+    )
+    code, _text = process.stop()
+    yield Check("exit code", code, 0, 0)
+    yield Check("factors after restarts", len(slurm.factors()), 0, 0)
+
+
+def failing(slurm: Slurm, _: int) -> Iterator[Check]:
+    """A third of the writes is rejected, and a third is lost."""
+    slurm.submit(30)
+    real = shutil.which("scontrol", path=slurm.environment["PATH"])
+    with TemporaryDirectory() as name:
+        script = Path(name) / "scontrol"
+        script.write_text(
+            f"#!/bin/sh\n[ $1 = update ] || exec {real} $@\n"
+            "case $(($(od -An -N1 -tu1 /dev/urandom) % 3)) in\n"
+            "0) echo slurm_update error: Invalid job id specified >&2; exit 1;;\n"
+            f"1) exit 0;;\n*) exec {real} $@;;\nesac\n"
+        )
+        script.chmod(0o755)
+        path = f"{name}{os.pathsep}{slurm.environment['PATH']}"
+        process = Governed(slurm.environment | {"PATH": path}, slurm.log)
+        time.sleep(30)
+        process.stop()
+        rejected = events(slurm.log, "rejected")
+        yield Check(f"{rejected} writes rejected", rejected > 0, 1, 0)
+    slurm.run(*UNDO, str(slurm.log))
+    yield Check("factors after rejected and lost writes", len(slurm.factors()), 0, 0)
+
+
+def changed(slurm: Slurm, _: int) -> Iterator[Check]:
+    """Jobs are cancelled, held, released, changed and requeued under the governor."""
+    slurm.submit(60)
+    process = slurm.govern()
+    for _ in range(30):
+        listed = slurm.run("squeue", "-h", "-r", "-t", "PD", "-o", "%i").split()
+        if len(listed) < 20:
+            slurm.submit(10)
+            continue
+        jobs = slurm.draw.sample(listed, 4)
+        slurm.run("scancel", jobs[0], check=False)
+        for job, change in zip(jobs[1:], ("TimeLimit=2", "NumNodes=2", "Priority=0"), strict=True):
+            slurm.run("scontrol", "update", f"JobId={job}", change, check=False)
+        running = slurm.run("squeue", "-h", "-r", "-t", "R", "-o", "%i").split()
+        if running:
+            slurm.run("scontrol", "requeue", running[0], check=False)
+        time.sleep(1)
+        slurm.run("scontrol", "release", jobs[3], check=False)
+    code, _text = process.stop()
+    yield Check("exit code under changes", code, 0, 0)
+    yield Check("factors after changes", len(slurm.factors()), 0, 0)
+
+
+def crowded(slurm: Slurm, _: int) -> Iterator[Check]:
+    """5,000 jobs wait."""
+    for _ in range(5):
+        slurm.submit(1, "--array=1-1000", "--job-name=crowd")
+    sizes = [
+        len(slurm.run("squeue", "--json")),
+        len(
+            slurm.run("squeue", "-h", "-r", f"--Format={','.join(f'{each}:|' for each in FIELDS)}")
+        ),
+    ]
+    print(f"        bytes of squeue as JSON (a record for an array) and in columns: {sizes}")
+    process = slurm.govern("--policy", POLICIES[1])
+    before = events(slurm.log, "decision")
+    time.sleep(60)
+    code, _text = process.stop()
+    yield Check("exit code with 5,000 jobs", code, 0, 0)
+    decisions = events(slurm.log, "decision") - before
+    yield Check(f"{decisions} different decisions in a minute", decisions > 3, 1, 0)
+    yield Check("factors with 5,000 jobs", len(slurm.factors()), 0, 0)
+    slurm.run("scancel", "--name=crowd", "--state=PENDING")
+
+
+def last(slurm: Slurm, finished: Path) -> Iterator[Check]:
+    """All jobs end, and none is held."""
+    given_up = time.monotonic() + 300
+    while (text := slurm.run("squeue", "-h", "-r", "-o", "%i %T %r %Q")) and (
+        time.monotonic() < given_up
+    ):
+        time.sleep(1)
+    yield Check(f"jobs that remain {text[:200]!r}", len(text.splitlines()), 0, 0)
+    failed = sum("JobState=FAILED" in line for line in finished.read_text().splitlines())
+    yield Check("jobs that failed", failed, 0, 0)
+
+
+def load() -> Iterator[Check]:
+    """The time of a decision over 10,000 pending jobs, without Slurm's own."""
+    draw, now = random.Random(1), 1e9
+    jobs: list[Job] = []
+    held = 0
+    while held < 1_900:
+        need = draw.choice((1, 2, 4, 8, 64))
+        start = now - draw.uniform(0, 20_000)
+        jobs.append(_job(len(jobs), JobState.RUNNING, need, start, draw.choice(LIMITS), start))
+        held += need
+    for _ in range(10_000):
+        need, arrival = draw.choice((1, 2, 4, 8, 64, 128, 512)), now - draw.uniform(0, 100_000)
+        jobs.append(_job(len(jobs), JobState.PENDING, need, arrival, draw.choice(LIMITS)))
+    snapshot = Snapshot(now, 2_048, 2_048 - held, tuple(jobs))
+    for policy in POLICIES:
+        planner, times = Planner(steering_policy(policy), 20), []
+        for _ in range(5):
+            begun = time.perf_counter()
+            planner.plan(snapshot)
+            times.append(1_000 * (time.perf_counter() - begun))
+        median = float(np.median(times))
+        yield Check(
+            f"milliseconds of a decision, {policy}: {median:.0f}", max(0, median - 200), 0, 0
+        )
+
+
+def _job(
+    number: int, state: JobState, need: int, arrival: float, limit: float, start: float = math.nan
+) -> Job:
+    name = str(number)
+    return Job(name, state, need, arrival, arrival, start, math.nan, limit, "Priority", 1_000)
+
+
+NODES = 8
+LIMITS = (600.0, 3_600.0, 36_000.0, 86_400.0)
 SEEDS = (21, 22)
+"""Seeds of the jobs for the agreement."""
+KILLS = 50
+UNDO = (sys.executable, "-m", "quickswap", "govern", "--undo")
+
+
+def govern() -> Iterator[Check]:
+    """`quickswap govern` beside a real Slurm: agreement with replays, faults, load."""
+    yield from load()
+    if reason := obstacle(drawn("", 0)):
+        print(f"skipped: the checks with a real Slurm, as {reason}")
+        return
+    yield from faults(KILLS)
+    yield from agreement()

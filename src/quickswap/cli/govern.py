@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import signal
 import sys
-from contextlib import ExitStack
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
@@ -104,8 +105,8 @@ def govern(
         planner.state = known.states.get(spell(planner.policy), planner.state)
         print(explained(controller.snapshot(partition), planner, explain))
         return
-    stop = _stopping()
     with ExitStack() as stack:
+        stop = stack.enter_context(_stopping())
         audit = stack.enter_context(Audit(log))
         report = _Report(partition, live, jobs, metrics)
         if live and log is not None:
@@ -138,12 +139,17 @@ def _controller(unit: str, rest: str | None) -> Controller:
     return Rest(unit, rest)
 
 
-def _stopping() -> Event:
-    """Return an event that SIGTERM, SIGHUP and Ctrl-C set."""
+@contextmanager
+def _stopping() -> Iterator[Event]:
+    """Yield an event that SIGTERM, SIGHUP and Ctrl-C set meanwhile."""
     stop = Event()
-    for each in (signal.SIGTERM, signal.SIGHUP, signal.SIGINT):
-        signal.signal(each, lambda *_: stop.set())
-    return stop
+    signals = (signal.SIGTERM, signal.SIGHUP, signal.SIGINT)
+    before = [signal.signal(each, lambda *_: stop.set()) for each in signals]
+    try:
+        yield stop
+    finally:
+        for each, handler in zip(signals, before, strict=True):
+            signal.signal(each, handler)
 
 
 def _undo(controller: Controller, audit: Audit, log: Path) -> None:

@@ -60,11 +60,13 @@ class Audit:
             return
         try:
             self._file = path.open("ab")
-            lock(self._file, LOCK_EX | LOCK_NB)
-        except BlockingIOError:
-            raise LogError(f"{path} is the log of a governor that runs: stop it first.") from None
         except OSError as error:
             raise LogError(f"{path} cannot be written: {error.strerror}.") from None
+        try:
+            lock(self._file, LOCK_EX | LOCK_NB)
+        except OSError:
+            self._file.close()
+            raise LogError(f"{path} is the log of a governor that runs: stop it first.") from None
         self._file.write(b"\n")  # a crash may have left part of a line
 
     @property

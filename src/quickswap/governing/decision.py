@@ -22,7 +22,7 @@ from quickswap.model.jobclass import JobClass
 from quickswap.model.system import System
 from quickswap.policies import EASY, AdaptiveQuickswap, Policy, parse
 
-__all__ = ["Plan", "Planner", "factors_of", "spread_of", "steering_policy"]
+__all__ = ["Plan", "Planner", "factors_of", "steerable", "steering_policy"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,10 +42,11 @@ class Plan:
     later: Mapping[str, float] = field(default_factory=dict)
     too_large: tuple[str, ...] = ()
 
-    def order(self, depth: int) -> list[str]:
-        """Return the jobs to which Slurm should give priority, at most `depth`, in order."""
+    @property
+    def order(self) -> list[str]:
+        """The jobs to which Slurm should give priority, in order."""
         reserved = [] if self.reserved is None else [self.reserved]
-        return list(dict.fromkeys(chain(self.starts, reserved, self.later)))[:depth]
+        return list(dict.fromkeys(chain(self.starts, reserved, self.later)))
 
 
 def steering_policy(text: str) -> Policy:
@@ -166,10 +167,23 @@ class Planner:
         return later
 
 
-def spread_of(snapshot: Snapshot) -> int:
-    """Return the largest difference of the priorities of pending jobs without their SiteFactors."""
-    plain = [job.priority - job.factor for job in snapshot.jobs if job.startable]
-    return max(plain) - min(plain) if plain else 0
+def steerable(snapshot: Snapshot, most: int, depth: int) -> tuple[dict[str, Job], int]:
+    """Return the jobs that SiteFactors can put in order, and how much their priorities differ.
+
+    A job that was given a high priority by hand is not among them.
+
+    Raises:
+        QuickswapError: `most` is too small for the priorities of most jobs.
+    """
+    jobs = {job.id: job for job in snapshot.jobs if job.startable}
+    plain = {name: job.priority - job.factor for name, job in jobs.items()}
+    low, room = min(plain.values(), default=0), most // (depth + 1) - 1
+    kept = {name: job for name, job in jobs.items() if plain[name] - low <= room}
+    if 2 * len(kept) < len(jobs):
+        differ = max(plain.values()) - low
+        allowed = f"at least {(differ + 1) * (depth + 1)}, as priorities differ by {differ}"
+        raise invalid("most", most, allowed, QuickswapError)
+    return kept, max((plain[name] - low for name in kept), default=0)
 
 
 def factors_of(
@@ -182,11 +196,8 @@ def factors_of(
     Args:
         order: the jobs.
         present: their present factors; others have 0.
-        most: the largest factor.
+        most: the largest factor, at least (gap + 1) (n + 1) for n jobs.
         gap: largest difference of the other priorities, which differences of factors exceed.
-
-    Raises:
-        QuickswapError: `most` is too small.
     """
     values = [present.get(job, 0) for job in order]
     marks = [(-1, most + gap), *((i, values[i]) for i in _decreasing(values, most, gap))]
@@ -194,11 +205,7 @@ def factors_of(
     for (left, high), (right, low) in pairwise([*marks, (len(order), 0)]):
         step = (high - low) // (right - left)
         if step <= gap:
-            if len(marks) > 1:
-                return factors_of(order, {}, most, gap)
-            least = (gap + 1) * (len(order) + 1)
-            allowed = f"at least {least}, as other priorities differ by {gap}"
-            raise invalid("most", most, allowed, QuickswapError)
+            return factors_of(order, {}, most, gap)
         found |= {order[k]: high - (k - left) * step for k in range(left + 1, right)}
         found |= {order[k]: low for k in range(right, min(right + 1, len(order)))}
     return found

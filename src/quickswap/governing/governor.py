@@ -1,4 +1,4 @@
-"""The loop of a governor: read, decide, write a few SiteFactors, read them back; undo at the end."""
+"""The loop of a governor: read, decide, write a few SiteFactors, read them back, undo at last."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from quickswap.governing.controller import (
     Snapshot,
     UnreachableError,
 )
-from quickswap.governing.decision import Plan, Planner, factors_of, spread_of
+from quickswap.governing.decision import Plan, Planner, factors_of, steerable
 from quickswap.governing.limits import Limits
 from quickswap.policies import spell
 
@@ -93,20 +93,19 @@ class Governor:
         snapshot = self.controller.snapshot(self.partition)
         plan = self.planner.plan(snapshot)
         self.counts["decisions"] += 1
-        jobs = {job.id: job for job in snapshot.jobs if job.startable}
-        order = plan.order(self.limits.depth)
+        jobs, gap = steerable(snapshot, self.limits.most, self.limits.depth)
         present = {name: job.factor for name, job in jobs.items() if self._ours(job)}
-        order = [name for name in order if name in present and self._failed[name] < ATTEMPTS]
-        wanted = factors_of(order, present, self.limits.most, spread_of(snapshot))
+        order = [name for name in plan.order if self._failed[name] < ATTEMPTS and name in present]
+        wanted = factors_of(order[: self.limits.depth], present, self.limits.most, gap)
         writes = [
             Write(name, 0, "it is not among the next jobs of the policy")
             for name, factor in present.items()
             if factor and name not in wanted
         ]
         writes += [
-            Write(name, wanted[name], _reason(plan, name))
-            for name in order
-            if wanted[name] != present[name]
+            Write(name, factor, _reason(plan, name))
+            for name, factor in wanted.items()
+            if factor != present[name]
         ]
         writes += self._gone(snapshot)
         decided = (plan.starts, plan.reserved, self.planner.state)
@@ -118,7 +117,7 @@ class Governor:
                 policy=spell(self.planner.policy),
                 starts=plan.starts,
                 reserved=plan.reserved,
-                next=order,
+                next=list(wanted),
                 state=self.planner.state,
                 free=snapshot.free,
                 waiting=len(jobs),
@@ -126,15 +125,17 @@ class Governor:
         return Decision(snapshot, plan, tuple(writes))
 
     def _gone(self, snapshot: Snapshot) -> list[Write]:
-        """Return resets for jobs that run, as they may be requeued; close the factors of others."""
-        states = {job.id: job.state for job in snapshot.jobs}
+        """Return resets for jobs that no longer wait for servers; close those of jobs that ended."""
+        jobs = {job.id: job for job in snapshot.jobs if job.state is not JobState.ENDED}
         writes = []
         for name in list(self.audit.open):
-            state = states.get(name, JobState.ENDED)
-            if state is JobState.RUNNING:
-                writes.append(Write(name, 0, "it runs"))
-            elif state is JobState.ENDED and self.live:
+            job = jobs.get(name)
+            if job is None and self.live:
                 self.audit.add(self.clock(), "undone", job=name)
+            elif job is not None and job.state is JobState.RUNNING:
+                writes.append(Write(name, 0, "it runs, and could be requeued"))
+            elif job is not None and job.factor and not job.startable and self._ours(job):
+                writes.append(Write(name, 0, "Slurm does not let it start"))
         return writes
 
     def apply(self, decision: Decision) -> None:
@@ -272,7 +273,7 @@ def check_cluster(cluster: Cluster) -> None:
         ("SchedulerType", "sched/backfill", "the job for which servers are kept free has none"),
     )
     for name, required, why in allowed:
-        given = cluster.settings.get(name.lower(), "")
+        given = cluster.settings.get(name.lower(), required)
         if given != required:
             raise QuickswapError(f"slurm.conf has {name}={given}; it must be {required}, as {why}.")
     plugin = cluster.settings.get("prioritysitefactorplugin", "")
