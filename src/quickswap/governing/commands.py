@@ -118,7 +118,7 @@ class Commands(Controller):
             reason,
             int(priority),
             factors.get(number, 0),
-            *row[12:15],
+            *("" if text == "(null)" else text for text in row[12:15]),
         )
 
     def diagnostics(self) -> Diagnostics:
