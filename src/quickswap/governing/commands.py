@@ -73,12 +73,18 @@ class Commands(Controller):
 
     def snapshot(self, partition: str) -> Snapshot:
         chosen = f"--partition={partition}"
-        nodes = _run("sinfo", "--noheader", "--exact", chosen, "--format=%T|%D|%C")
+        nodes = _run("sinfo", "--noheader", "--all", "--exact", chosen, "--format=%T|%D|%C")
         if not nodes.strip():
             raise QuickswapError(f"Slurm has no partition {partition!r}: sinfo lists them.")
         format_ = ",".join(f"{each}:{SEPARATOR}" for each in FIELDS)
         text = _run(
-            "squeue", "--noheader", "--array", "--states=all", chosen, f"--Format={format_}"
+            "squeue",
+            "--noheader",
+            "--all",
+            "--array",
+            "--states=all",
+            chosen,
+            f"--Format={format_}",
         )
         factors = self._factors([])
         rows = [line.split(SEPARATOR) for line in text.splitlines() if line]

@@ -125,7 +125,7 @@ class Governor:
         return Decision(snapshot, plan, tuple(writes))
 
     def _gone(self, snapshot: Snapshot) -> list[Write]:
-        """Return resets for jobs that no longer wait for servers; close those of jobs that ended."""
+        """Return resets for jobs that do not wait for servers; close the factors of ended jobs."""
         jobs = {job.id: job for job in snapshot.jobs if job.state is not JobState.ENDED}
         writes = []
         for name in list(self.audit.open):
