@@ -32,6 +32,7 @@ SCRIPT = """\
 #!/bin/sh
 PATH=/usr/bin:/bin
 case "${{0##*/}} $*" in
+*gone*) echo "slurm_update error: Unable to contact slurm controller" >&2; exit 1;;
 *fail*) echo "slurm_update error: Invalid job id specified" >&2; exit 1;;
 "scontrol show config") printf 'ClusterName = big\\nPriorityType    = priority/multifactor\\n';;
 scontrol*) echo "$*" >> "{folder}/written";;
@@ -88,7 +89,8 @@ def test_other_answers(folder: Path) -> None:
     slurm.write("7_1", 900)
     assert (folder / "written").read_text() == "update JobId=7_1 SiteFactor=900\n"
     assert slurm.factors(["7_1", "7_2", "5"]) == {"7_1": -30, "7_2": 800}
-    assert slurm.factors([]) == {}
+    with pytest.raises(UnreachableError):
+        slurm.write("gone", 900)
 
 
 def test_failures(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:

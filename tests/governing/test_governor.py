@@ -222,6 +222,20 @@ def test_jobs_that_end_or_are_held_or_cancelled(audit: Audit) -> None:
     assert not {"2", "3", "4"} & audit.open.keys()
 
 
+def test_a_job_that_leaves_the_partition(audit: Audit) -> None:
+    slurm = queue(8)
+    one = governor(slurm, audit)
+    cycle(one)
+    moved = next(iter(slurm.set_factors()))
+    jobs = dict(slurm.jobs)
+    decision = one.decide()
+    del slurm.jobs[moved]
+    snapshot = slurm.snapshot("all")
+    slurm.jobs = jobs
+    one.apply(replace(decision, writes=tuple(one._gone(snapshot))))
+    assert moved not in {*slurm.set_factors(), *audit.open}
+
+
 def test_a_busy_or_absent_controller_is_left_alone(audit: Audit) -> None:
     slurm, stop, pauses = queue(8), Event(), []
     one = governor(slurm, audit)

@@ -42,6 +42,8 @@ UP = frozenset({"allocated", "completing", "idle", "mixed", "planned"})
 MARKS = "#$@^!%+-~"
 """Characters after the state of a node that serves jobs, such as one that is powered down."""
 _LIMIT = re.compile(r"(?:(\d+)-)?(?:(\d+):)?(\d+):(\d+)")
+_ABSENT = re.compile("contact|connect|timed out|zero bytes", re.I)
+"""In messages about a controller that does not answer."""
 _SETTING = re.compile(r"^(\w+)\s*= (.*)$", re.M)
 
 
@@ -76,6 +78,7 @@ class Commands(Controller):
         nodes = _run("sinfo", "--noheader", "--all", "--exact", chosen, "--format=%T|%D|%C")
         if not nodes.strip():
             raise QuickswapError(f"Slurm has no partition {partition!r}: sinfo lists them.")
+        factors = self._factors()  # first, as it does not show jobs that start meanwhile
         format_ = ",".join(f"{each}:{SEPARATOR}" for each in FIELDS)
         text = _run(
             "squeue",
@@ -86,7 +89,6 @@ class Commands(Controller):
             chosen,
             f"--Format={format_}",
         )
-        factors = self._factors([])
         rows = [line.split(SEPARATOR) for line in text.splitlines() if line]
         servers, free = self._servers(nodes)
         jobs = tuple(self._job(row, factors) for row in rows)
@@ -140,26 +142,17 @@ class Commands(Controller):
         _run("scontrol", "update", f"JobId={job}", f"SiteFactor={factor}", error=RejectedError)
 
     def factors(self, jobs: Iterable[str]) -> dict[str, int]:
-        # a task of an array has a number of its own once it has been changed
-        ids = list(jobs)
-        if not ids:
-            return {}
-        text = _run(
-            "squeue",
-            "--noheader",
-            "--array",
-            "--states=pending",
-            f"--jobs={','.join(ids)}",
-            f"--Format=JobArrayID:{SEPARATOR},JobID:{SEPARATOR}",
-        )
+        # a list of jobs would be an error if one has ended; a task of an array has a number of its
+        # own once it has been changed
+        format_ = f"--Format=JobArrayID:{SEPARATOR},JobID:{SEPARATOR}"
+        text = _run("squeue", "--noheader", "--all", "--array", "--states=pending", format_)
         numbers = dict(line.split(SEPARATOR)[:2] for line in text.splitlines() if line)
-        known = self._factors(numbers.values())
-        return {each: known[numbers[each]] for each in ids if numbers.get(each) in known}
+        known = self._factors()
+        return {each: known[numbers[each]] for each in jobs if numbers.get(each) in known}
 
-    def _factors(self, numbers: Iterable[str]) -> dict[str, int]:
-        """Return the factors of pending jobs by their numbers; of all without numbers."""
-        chosen = [f"--jobs={','.join(numbers)}"] if numbers else []
-        text = _run("sprio", "--noheader", *chosen, f"--format=%i{SEPARATOR}%S")
+    def _factors(self) -> dict[str, int]:
+        """Return the factors of pending jobs by their numbers."""
+        text = _run("sprio", "--noheader", f"--format=%i{SEPARATOR}%S")
         pairs = [line.split(SEPARATOR) for line in text.splitlines() if SEPARATOR in line]
         return {number.strip(): int(factor) for number, factor in pairs}
 
@@ -181,7 +174,8 @@ def _run(*command: str, error: type[QuickswapError] = UnreachableError) -> str:
         raise UnreachableError(f"{command[0]} cannot be run: {failure.strerror}.") from None
     if done.returncode:
         words = " ".join((done.stderr or done.stdout).split())
-        raise error(f"{' '.join(command[:3])} failed: {words or f'exit code {done.returncode}'}.")
+        kind = UnreachableError if _ABSENT.search(words) else error
+        raise kind(f"{' '.join(command[:3])} failed: {words or f'exit code {done.returncode}'}.")
     return done.stdout
 
 

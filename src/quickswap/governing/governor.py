@@ -127,14 +127,19 @@ class Governor:
     def _gone(self, snapshot: Snapshot) -> list[Write]:
         """Return resets for jobs that do not wait for servers; close the factors of ended jobs."""
         jobs = {job.id: job for job in snapshot.jobs if job.state is not JobState.ENDED}
+        absent = [name for name in self.audit.open if name not in jobs] if self.live else []
+        elsewhere = self.controller.factors(absent) if absent else {}
         writes = []
-        for name in list(self.audit.open):
-            job = jobs.get(name)
-            if job is None and self.live:
+        for name in absent:
+            if elsewhere.get(name):
+                writes.append(Write(name, 0, "it has left the partition"))
+            else:
                 self.audit.add(self.clock(), "undone", job=name)
-            elif job is not None and job.state is JobState.RUNNING:
+        for name in self.audit.open.keys() & jobs.keys():
+            job = jobs[name]
+            if job.state is JobState.RUNNING:
                 writes.append(Write(name, 0, "it runs, and could be requeued"))
-            elif job is not None and job.factor and not job.startable and self._ours(job):
+            elif job.factor and not job.startable and self._ours(job):
                 writes.append(Write(name, 0, "Slurm does not let it start"))
         return writes
 
