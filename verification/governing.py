@@ -51,7 +51,9 @@ class Governed:
             )
 
     def stop(self, by: signal.Signals = signal.SIGTERM) -> int:
-        """Stop it by a signal; return the exit code."""
+        """Stop it by a signal, unless it has failed; return the exit code."""
+        if self.process.poll() is not None:
+            raise RuntimeError(f"the governor failed: {self.output.read_text()[-2000:]}")
         self.process.send_signal(by)
         return self.process.wait()
 
@@ -210,7 +212,7 @@ def killed(slurm: Slurm, kills: int) -> Iterator[Check]:
     for _ in range(kills):
         slurm.submit(3)
         process = slurm.govern()
-        time.sleep(slurm.draw.uniform(0.6, 2.5))
+        time.sleep(slurm.draw.uniform(0.8, 4))
         process.stop(signal.SIGKILL)
         set_then += bool(slurm.factors())
         unknown += slurm.unknown()

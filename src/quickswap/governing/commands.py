@@ -75,7 +75,7 @@ class Commands(Controller):
 
     def snapshot(self, partition: str) -> Snapshot:
         chosen = f"--partition={partition}"
-        nodes = _run("sinfo", "--noheader", "--all", "--exact", chosen, "--format=%T|%D|%C")
+        nodes = _run("sinfo", "--noheader", "--exact", chosen, "--format=%T|%D|%C")
         if not nodes.strip():
             raise QuickswapError(f"Slurm has no partition {partition!r}: sinfo lists them.")
         factors = self._factors()  # first, as it does not show jobs that start meanwhile
