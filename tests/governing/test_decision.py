@@ -120,6 +120,12 @@ def test_nodes_that_are_not_free_yet_and_jobs_beyond_their_limits() -> None:
     assert planner("easy").plan(slurm.snapshot("all")).later["2"] >= NOW
 
 
+def test_jobs_that_arrive_in_one_second_are_in_order_of_their_numbers() -> None:
+    names = ["12", "7_10", "7_9", "3"]
+    slurm = Pretended(8, *(job(name, 8) for name in names))
+    assert planner().plan(slurm.snapshot("all")).order == ["3", "7_9", "7_10", "12"]
+
+
 def test_times_in_the_future_are_now() -> None:
     slurm = small()
     slurm.time = NOW - 1000  # the clock of this machine was set back

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -80,6 +81,11 @@ class Job:
     def startable(self) -> bool:
         """Whether it waits only for servers or for its turn."""
         return self.state is JobState.PENDING and self.reason in STARTABLE and self.priority > 0
+
+    @property
+    def number(self) -> list[int]:
+        """Its place among jobs that arrive in one second, and among the tasks of its array."""
+        return [int(part) for part in re.findall(r"\d+", self.id)]
 
     @property
     def arrival(self) -> float:

@@ -109,7 +109,7 @@ class Planner:
         present = [(job, min(job.start, now), job.limit) for job in running]
         present += [(job, now, job.limit) for job in started]
         present.sort(key=lambda each: each[1])
-        queue = sorted(waiting.values(), key=lambda job: min(job.arrival, now))
+        queue = sorted(waiting.values(), key=lambda job: (min(job.arrival, now), job.number))
         first = min([now, *(start for _, start, _ in present), *(job.arrival for job in queue)])
         needs = sorted({job.need for job in chain(waiting.values(), running, started)} | {others})
         classes = {need: index for index, need in enumerate(each for each in needs if each)}
