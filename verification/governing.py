@@ -142,6 +142,11 @@ class Slurm:
             script = ["--wrap", f"sleep {self.draw.randint(1, 4)}", "--output=/dev/null"]
             self.run("sbatch", f"--nodes={need}", "--time=1", *options, *script)
 
+    def fill(self, jobs: int) -> None:
+        """Submit jobs until this many wait."""
+        waiting = self.run("squeue", "-h", "-r", "-t", "PD", "-o", "%i").split()
+        self.submit(max(0, jobs - len(waiting)))
+
     def factors(self) -> dict[str, int]:
         """Return the SiteFactors that are set, by number of the job."""
         pairs = (line.split() for line in self.run("sprio", "-h", "-o", "%i %S").splitlines())
@@ -185,7 +190,7 @@ class Slurm:
 
 def events(log: Path, event: str) -> int:
     """Return how often an event is in a log."""
-    return log.read_text().count(f'"event": "{event}"')
+    return 0 if not log.exists() else log.read_text().count(f'"event": "{event}"')
 
 
 def faults(kills: int, *, briefly: bool = False) -> Iterator[Check]:
@@ -207,18 +212,20 @@ def faults(kills: int, *, briefly: bool = False) -> Iterator[Check]:
 
 
 def killed(slurm: Slurm, kills: int) -> Iterator[Check]:
-    """The governor is killed at random moments, and started again."""
+    """The governor is killed at random moments after its first decision, and started again."""
     unknown = set_then = 0
     for _ in range(kills):
-        slurm.submit(3)
+        slurm.fill(20)
+        before = events(slurm.log, "decision")
         process = slurm.govern()
-        time.sleep(slurm.draw.uniform(0.8, 4))
+        while events(slurm.log, "decision") == before and process.process.poll() is None:
+            time.sleep(0.01)
+        time.sleep(slurm.draw.choice((slurm.draw.uniform(0, 0.1), slurm.draw.uniform(0, 2))))
         process.stop(signal.SIGKILL)
         set_then += bool(slurm.factors())
         unknown += slurm.unknown()
-    yield Check(
-        f"factors without a line after {kills} kills, {set_then} with factors", unknown, 0, 0
-    )
+    name = f"factors that no log contains, after {kills} kills, {set_then} of them with factors"
+    yield Check(name, unknown, 0, 0)
     slurm.run(*UNDO, str(slurm.log))
     yield Check("factors after the undo", len(slurm.factors()), 0, 0)
 
@@ -233,7 +240,7 @@ def restarted(slurm: Slurm, _: int) -> Iterator[Check]:
         time.sleep(pause)
         slurm.start_controller()
         before = events(slurm.log, "write")
-        slurm.submit(10)
+        slurm.fill(20)
         time.sleep(25)
         after = events(slurm.log, "write")
         yield Check(f"governs after {pause} s without controller", after > before, 1, 0)
@@ -273,13 +280,10 @@ def failing(slurm: Slurm, _: int) -> Iterator[Check]:
 
 def changed(slurm: Slurm, _: int) -> Iterator[Check]:
     """Jobs are cancelled, held, released, changed and requeued under the governor."""
-    slurm.submit(60)
     process = slurm.govern()
     for _ in range(30):
+        slurm.fill(20)
         listed = slurm.run("squeue", "-h", "-r", "-t", "PD", "-o", "%i").split()
-        if len(listed) < 20:
-            slurm.submit(10)
-            continue
         jobs = slurm.draw.sample(listed, 4)
         slurm.run("scancel", jobs[0], check=False)
         for job, change in zip(jobs[1:], ("TimeLimit=2", "NumNodes=2", "Priority=0"), strict=True):

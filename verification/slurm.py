@@ -173,7 +173,7 @@ def _conf(folder: Path, case: Case, ports: list[int]) -> str:
         "PriorityFlags=NO_FAIR_TREE",
     ]
     lines = [
-        "ClusterName=verification",
+        f"ClusterName=verification{ports[2]}",
         f"SlurmctldHost={host}(127.0.0.1)",
         f"SlurmctldPort={ports[2]}",
         "SlurmUser=root",
