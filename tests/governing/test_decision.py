@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
@@ -182,19 +181,3 @@ def test_why_a_job_waits() -> None:
     with pytest.raises(QuickswapError) as caught:
         explained(snapshot, planner(), "99")
     assert caught.value.given == "99"
-
-
-def test_a_scheduler_resumes_only_possible_states() -> None:
-    system = qs.System(4, [qs.JobClass(2, 1.0, qs.Exponential(mean=1.0))])
-    scheduler = qs.Scheduler(system, "easy")
-    scheduler.wait_until(10)
-    for running, waiting in (
-        ([(0, 1.0, 5.0)] * 3, []),
-        ([], [(0, 11.0, 5.0)]),
-        ([], [(0, 1.0, math.nan)]),
-        ([], [(1, 1.0, 5.0)]),
-    ):
-        with pytest.raises(QuickswapError):
-            scheduler.resume(running, waiting)
-    numbers, started = scheduler.resume([(0, 1.0, 5.0)], [(0, 2.0, 5.0), (0, 3.0, 5.0)])
-    assert (started, scheduler.reserved) == ([numbers[1]], numbers[2])
