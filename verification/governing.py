@@ -19,7 +19,6 @@ from tempfile import TemporaryDirectory
 import numpy as np
 
 from quickswap.governing.audit import recovered
-from quickswap.governing.commands import FIELDS
 from quickswap.governing.controller import Job, JobState, Snapshot
 from quickswap.governing.decision import Planner, steering_policy
 from verification.agreement import Check
@@ -302,13 +301,6 @@ def crowded(slurm: Slurm, _: int) -> Iterator[Check]:
     """5,000 jobs wait."""
     for _ in range(5):
         slurm.submit(1, "--array=1-1000", "--job-name=crowd")
-    sizes = [
-        len(slurm.run("squeue", "--json")),
-        len(
-            slurm.run("squeue", "-h", "-r", f"--Format={','.join(f'{each}:|' for each in FIELDS)}")
-        ),
-    ]
-    print(f"        bytes of squeue as JSON (a record for an array) and in columns: {sizes}")
     process = slurm.govern("--policy", POLICIES[1])
     before = events(slurm.log, "decision")
     time.sleep(60)

@@ -1,7 +1,8 @@
 """Slurm through its commands: squeue, sinfo, sprio, sdiag and scontrol.
 
 The output is requested in columns with times as numbers, which every version from 22.05 on writes.
-`squeue --json` contains the same values in fifty times as many bytes, of all partitions.
+`squeue --json` has the same values, but of all partitions, in about thirty times as many bytes per
+job, and in a form that depends on the version.
 """
 
 from __future__ import annotations
