@@ -18,6 +18,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from threading import Lock
 
 import numpy as np
 import polars as pl
@@ -33,6 +34,8 @@ PROGRAMS = ("munged", "mungekey", "slurmctld", "slurmd", "sbatch", "squeue", "si
 DATABASE = ("mariadb-install-db", "mariadbd", "slurmdbd", "sacctmgr")
 PATIENCE = 120.0
 """Seconds until the daemons must answer."""
+_PORTS, _TAKEN = Lock(), set[int]()
+"""The ports of the clusters of this process, which start side by side."""
 OTHERS = ("fcfs", "first-fit", "easy", "conservative")
 """Policies with which Slurm's is compared: none should describe the real one better."""
 
@@ -207,13 +210,16 @@ def _conf(folder: Path, case: Case, ports: list[int]) -> str:
 
 
 def _free_ports(count: int) -> list[int]:
-    """Return ports on which nothing listens."""
-    sockets = [socket.socket() for _ in range(count)]
-    for each in sockets:
-        each.bind(("127.0.0.1", 0))
-    ports = [each.getsockname()[1] for each in sockets]
-    for each in sockets:
-        each.close()
+    """Return ports on which nothing listens, other ones in each call."""
+    ports: list[int] = []
+    with _PORTS:
+        while len(ports) < count:
+            with socket.socket() as each:
+                each.bind(("127.0.0.1", 0))
+                port = each.getsockname()[1]
+            if port not in _TAKEN:
+                _TAKEN.add(port)
+                ports.append(port)
     return ports
 
 
