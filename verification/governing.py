@@ -285,7 +285,7 @@ def changed(slurm: Slurm, _: int) -> Iterator[Check]:
         listed = slurm.run("squeue", "-h", "-r", "-t", "PD", "-o", "%i").split()
         jobs = slurm.draw.sample(listed, 4)
         slurm.run("scancel", jobs[0], check=False)
-        for job, change in zip(jobs[1:], ("TimeLimit=2", "NumNodes=2", "Priority=0"), strict=True):
+        for job, change in zip(jobs[1:], ("TimeLimit=2", "Nice=9", "Priority=0"), strict=True):
             slurm.run("scontrol", "update", f"JobId={job}", change, check=False)
         running = slurm.run("squeue", "-h", "-r", "-t", "R", "-o", "%i").split()
         if running:
