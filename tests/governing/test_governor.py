@@ -291,10 +291,20 @@ def test_settings_of_the_cluster(name: str, value: str) -> None:
         check_cluster(Cluster("c", settings | {name.lower(): value}))
 
 
+def test_a_full_disk_stops_the_writes(audit: Audit) -> None:
+    slurm = queue(8)
+    with Path("/dev/full").open("ab", buffering=0) as full:
+        known, audit._file = audit._file, full
+        with pytest.raises(LogError, match="/dev/full"):
+            cycle(governor(slurm, audit))
+        audit._file = known
+    assert not slurm.writes
+
+
 def test_logs_that_are_none(tmp_path: Path) -> None:
     path = tmp_path / "other"
     path.write_text("job,submit\n1,2\n")
-    for given in (path, tmp_path / "none", tmp_path):
+    for given in (path, tmp_path / "none", tmp_path, Path("/dev/zero")):
         with pytest.raises(LogError, match=str(given)):
             recovered(given)
 

@@ -158,14 +158,14 @@ def _undo(controller: Controller, audit: Audit, log: Path) -> None:
     Raises:
         QuickswapError: some may still be set.
     """
-    from quickswap.errors import QuickswapError
+    from quickswap.errors import LogError, QuickswapError
     from quickswap.governing.controller import UnreachableError
     from quickswap.governing.governor import undo
 
     count, reason = len(audit.open), "Slurm does not accept the changes"
     try:
         undo(controller, audit)
-    except UnreachableError as error:
+    except (LogError, UnreachableError) as error:
         reason = str(error).removesuffix(".")
     if audit.open:
         raise QuickswapError(

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import os
+from contextlib import ExitStack
 from dataclasses import dataclass, field
 from fcntl import LOCK_EX, LOCK_NB
 from fcntl import flock as lock
@@ -54,20 +55,23 @@ class Audit:
     """
 
     def __init__(self, path: Path | None) -> None:
-        self.known = Recovered() if path is None or not path.exists() else recovered(path)
-        self._file = None
+        self.known, self._file = Recovered(), None
+        self._torn = True  # a crash may have left part of a line
         if path is None:
             return
         try:
-            self._file = path.open("ab")
+            file = path.open("ab", buffering=0)
         except OSError as error:
             raise LogError(f"{path} cannot be written: {error.strerror}.") from None
-        try:
-            lock(self._file, LOCK_EX | LOCK_NB)
-        except OSError:
-            self._file.close()
-            raise LogError(f"{path} is the log of a governor that runs: stop it first.") from None
-        self._file.write(b"\n")  # a crash may have left part of a line
+        with ExitStack() as closing:
+            closing.enter_context(file)
+            try:
+                lock(file, LOCK_EX | LOCK_NB)
+            except OSError:
+                message = f"{path} is the log of a governor that runs: stop it first."
+                raise LogError(message) from None
+            self.known, self._file = recovered(path), file
+            closing.pop_all()
 
     @property
     def open(self) -> dict[str, set[int]]:
@@ -82,13 +86,24 @@ class Audit:
             self._file.close()
 
     def add(self, time: float, event: str, **values: Any) -> None:
-        """Write a line to the disk, and take it into account."""
+        """Write a line to the disk, and take it into account.
+
+        Raises:
+            LogError: the file cannot be written.
+        """
         line = {"time": time, "event": event, **values}
         self.known.follow(line)
-        if self._file is not None:
-            self._file.write(json.dumps(line).encode() + b"\n")
-            self._file.flush()
+        if self._file is None:
+            return
+        text = b"\n" * self._torn + json.dumps(line).encode() + b"\n"
+        self._torn = True
+        try:
+            self._torn = self._file.write(text) != len(text)
             os.fsync(self._file.fileno())
+        except OSError as error:
+            raise LogError(f"{self._file.name} cannot be written: {error.strerror}.") from None
+        if self._torn:
+            raise LogError(f"{self._file.name} cannot be written: there is no space left.")
 
 
 def recovered(path: str | Path) -> Recovered:
@@ -97,8 +112,11 @@ def recovered(path: str | Path) -> Recovered:
     Raises:
         LogError: the file cannot be read, or is not an audit log.
     """
+    path = checked_path(path)
+    if path.exists() and not path.is_file():
+        raise LogError(f"{path} is not a file: give a file.")
     try:
-        lines = [line for line in checked_path(path).read_bytes().splitlines() if line.strip()]
+        lines = [line for line in path.read_bytes().splitlines() if line.strip()]
     except OSError as error:
         raise LogError(f"{path} cannot be read: {error.strerror}.") from None
     parsed = [each for each in map(_parsed, lines) if each is not None]  # a crash may truncate one
