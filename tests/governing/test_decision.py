@@ -51,7 +51,13 @@ def test_quickswap_drains_and_backfills_what_ends_in_time() -> None:
 
 @pytest.mark.parametrize(
     "policy",
-    [QUICKSWAP, "adaptive-quickswap", "easy", "easy:age=30,order=shortest", "easy:patience=inf"],
+    [
+        QUICKSWAP,
+        "adaptive-quickswap",
+        "easy",
+        "easy:age=30,order=shortest",
+        "easy:reservation=first,order=wfp3",
+    ],
 )
 def test_decisions_are_those_of_a_replay(tmp_path: Path, policy: str) -> None:
     draw = np.random.default_rng(3)
