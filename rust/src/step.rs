@@ -257,8 +257,7 @@ impl<P: Policy> Steps for Stepper<P> {
             let given = (&state.waiting, &state.running);
             return Err(Error::argument("waiting and running", given, format!("{classes} counts each")));
         }
-        let used =
-            state.running.iter().zip(&self.system.classes).map(|(&n, c)| u64::from(n) * u64::from(c.need)).sum();
+        let used = state.running.iter().zip(&self.system.classes).map(|(&n, c)| u64::from(n) * u64::from(c.need)).sum();
         self.check_room(used, &state.running)?;
         let order = match &state.order {
             Some(order) => order.clone(),
