@@ -339,7 +339,7 @@ def load() -> Iterator[Check]:
         jobs.append(_job(len(jobs), JobState.PENDING, need, arrival, draw.choice(LIMITS)))
     snapshot = Snapshot(now, 2_048, 2_048 - held, tuple(jobs))
     for policy in POLICIES:
-        planner, times = Planner(steering_policy(policy), 20), []
+        planner, times = Planner(steering_policy(policy)), []
         for _ in range(5):
             begun = time.process_time()
             planner.plan(snapshot)

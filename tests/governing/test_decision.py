@@ -20,8 +20,8 @@ from replay_helpers import log_of
 QUICKSWAP = "adaptive-quickswap:overrun=0.9"
 
 
-def planner(policy: str = QUICKSWAP, depth: int = 20) -> Planner:
-    return Planner(steering_policy(policy), depth)
+def planner(policy: str = QUICKSWAP) -> Planner:
+    return Planner(steering_policy(policy))
 
 
 def small() -> Pretended:
@@ -43,17 +43,17 @@ def test_quickswap_drains_and_backfills_what_ends_in_time() -> None:
     draining.state = (1,)
     plan = working.plan(snapshot)
     assert (plan.starts, plan.reserved, working.state) == (("4", "5"), None, (0,))
-    plan = draining.plan(snapshot)
+    plan = draining.plan(snapshot, until="2")
     assert (plan.starts, plan.reserved, draining.state) == (("4", "6"), "2", (1,))
     assert plan.later["2"] == NOW + 110
-    assert plan.order[:4] == ["4", "6", "2", "3"]
+    assert plan.order == ["4", "6", "2", "3", "5"]
 
 
 @pytest.mark.parametrize(
     "policy",
     [
         QUICKSWAP,
-        "adaptive-quickswap",
+        "adaptive-quickswap:backfill=0.1",
         "easy",
         "easy:age=30,order=shortest",
         "easy:reservation=first,order=wfp3",
@@ -111,7 +111,7 @@ def test_jobs_that_cannot_start_are_left_out() -> None:
     slurm.jobs["7"] = job("7", 9)
     slurm.jobs["8"] = job("8", 1, reason="Dependency")
     slurm.jobs["9"] = job("9", 1, priority=0)
-    plan = planner(depth=200).plan(slurm.snapshot("all"))
+    plan = planner().plan(slurm.snapshot("all"))
     assert plan.too_large == ("7",)
     assert not {"7", "8", "9"} & set(plan.order)
 
@@ -122,7 +122,19 @@ def test_nodes_that_are_not_free_yet_and_jobs_beyond_their_limits() -> None:
     plan = planner("easy").plan(snapshot)
     assert sum(slurm.jobs[name].need for name in plan.starts) <= 2
     slurm.jobs["1"] = job("1", 4, start=NOW - 500, limit=60)
-    assert planner("easy").plan(slurm.snapshot("all")).later["2"] >= NOW
+    assert planner("easy").plan(slurm.snapshot("all"), until="2").later["2"] >= NOW
+
+
+def test_a_drain_ends_when_slurm_starts_the_job_between_two_decisions() -> None:
+    slurm, quickswap = small(), planner()
+    quickswap.state = (1,)
+    assert quickswap.plan(slurm.snapshot("all")).reserved == "2"
+    slurm.jobs = {name: slurm.jobs[name] for name in ("2", "3")}
+    slurm.start("2")
+    assert quickswap.plan(slurm.snapshot("all")).reserved == "3"  # a new drain, as 3 waits alone
+    del slurm.jobs["3"]  # the job of the drain is cancelled
+    assert quickswap.plan(slurm.snapshot("all")).reserved is None
+    assert quickswap.state == (0,)
 
 
 def test_jobs_that_arrive_in_one_second_are_in_order_of_their_numbers() -> None:
@@ -138,7 +150,7 @@ def test_times_in_the_future_are_now() -> None:
 
 
 @pytest.mark.parametrize(
-    "policy", ["msf", "fcfs", "slurm", "adaptive-quickswap:overrun=0.9,believed=2"]
+    "policy", ["msf", "slurm", "adaptive-quickswap", "adaptive-quickswap:overrun=0.9,believed=2"]
 )
 def test_policies_that_cannot_govern(policy: str) -> None:
     with pytest.raises(PolicyError) as caught:

@@ -50,7 +50,7 @@ def audit(tmp_path: Path) -> Iterator[Audit]:
 
 def governor(slurm: Pretended, audit: Audit, *, live: bool = True, **limits: int) -> Governor:
     bounds = Limits(**{"depth": 5, **limits})
-    planner = Planner(steering_policy("easy"), bounds.depth)
+    planner = Planner(steering_policy("easy"))
     return Governor(slurm, "all", planner, audit, bounds, live, monotonic=Clock())
 
 

@@ -56,7 +56,7 @@ def govern(
     partition
         A partition of Slurm, whose nodes no other partition uses.
     policy
-        adaptive-quickswap or easy, with their parameters.
+        adaptive-quickswap with overrun or backfill, or easy, with their parameters.
     live
         Set the SiteFactors of pending jobs; all are undone at the end. Requires the rights of an
         operator of Slurm, and --log.
@@ -86,7 +86,7 @@ def govern(
     from quickswap.policies import spell
 
     bounds = Limits(**vars(limits or cast("Any", LimitOptions)()))
-    planner = Planner(steering_policy(policy), bounds.depth)
+    planner = Planner(steering_policy(policy))
     if undo is not None:
         recovered(undo)  # it must be an audit log
         with Audit(undo) as audit:

@@ -3,14 +3,14 @@
 Each decision is that of a `quickswap.Scheduler`, which is given the jobs in service with their
 starts and time limits, the waiting jobs with their arrivals and time limits, and the policy's state
 after its last decision. A job that the policy has started and Slurm has not is in service for the
-policy. If the jobs in service then end at their limits, the Scheduler also shows which jobs start
-next.
+policy. The order of the other jobs is that in which the policy would start them if all fitted:
+Slurm then starts the right job when servers become free before the next decision.
 """
 
 from __future__ import annotations
 
 import heapq
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain, pairwise
 
@@ -32,21 +32,23 @@ class Plan:
     Attributes:
         starts: jobs that start now, in order.
         reserved: the job for which servers are kept free, if any.
-        later: when the next jobs start if those in service end at their limits, in order; seconds
-            since 1970.
+        others: the waiting jobs in the order of the policy.
         too_large: jobs that need more servers than the partition has.
+        later: when jobs start if those in service end at their limits, in order; seconds since
+            1970. Only if it was requested.
     """
 
     starts: tuple[str, ...] = ()
     reserved: str | None = None
-    later: Mapping[str, float] = field(default_factory=dict)
+    others: tuple[str, ...] = ()
     too_large: tuple[str, ...] = ()
+    later: Mapping[str, float] = field(default_factory=dict)
 
     @property
     def order(self) -> list[str]:
-        """The jobs to which Slurm should give priority, in order."""
+        """The jobs in the order of the priority that Slurm should give them."""
         reserved = [] if self.reserved is None else [self.reserved]
-        return list(dict.fromkeys(chain(self.starts, reserved, self.later)))
+        return list(dict.fromkeys(chain(self.starts, reserved, self.others)))
 
 
 def steering_policy(text: str) -> Policy:
@@ -56,9 +58,12 @@ def steering_policy(text: str) -> Policy:
         PolicyError: the text spells no policy, or one that cannot.
     """
     policy = parse(text)
-    known = isinstance(policy, EASY | AdaptiveQuickswap)
-    if not known or getattr(policy, "believed", None) is not None:
-        allowed = "adaptive-quickswap or easy, with any parameters but believed"
+    if isinstance(policy, AdaptiveQuickswap):
+        able = policy.uses_estimates and policy.believed is None  # Slurm backfills in any drain
+    else:
+        able = isinstance(policy, EASY)
+    if not able:
+        allowed = "adaptive-quickswap with overrun or backfill and without believed, or easy"
         raise PolicyError(
             f"policy {text} cannot govern a cluster: give {allowed}.",
             argument="policy",
@@ -73,34 +78,40 @@ class Planner:
 
     Args:
         policy: Adaptive Quickswap or EASY.
-        depth: number of jobs in a plan.
+
+    Attributes:
+        state: the policy's own state after the last decision.
     """
 
-    def __init__(self, policy: Policy, depth: int) -> None:
-        self.policy, self.depth = policy, depth
+    def __init__(self, policy: Policy) -> None:
+        self.policy = policy
         self.state: tuple[int, ...] = (0,)
         self._started: tuple[str, ...] = ()
+        self._reserved: Job | None = None
 
     def plan(self, snapshot: Snapshot, until: str | None = None) -> Plan:
         """Return the decision, and keep the policy's state for the next one.
 
         Args:
             snapshot: the jobs.
-            until: a job; the plan is continued until it starts.
+            until: a job; if given, the plan is continued until it starts.
         """
         running = [job for job in snapshot.jobs if job.state is JobState.RUNNING]
         held = sum(job.need for job in running)
         servers = max(snapshot.servers, held)
         waiting = {job.id: job for job in snapshot.jobs if job.startable and job.need <= servers}
         too_large = [job.id for job in snapshot.jobs if job.startable and job.need > servers]
-        others = max(
-            0, servers - held - snapshot.free
-        )  # such as nodes of jobs that have just ended
-        free, started = servers - held - others, []
+        extra = max(0, servers - held - snapshot.free)  # held by jobs that have just ended
+        free, started = servers - held - extra, []
         for job in filter(None, map(waiting.get, self._started)):
             if job.need <= free:
                 free -= job.need
                 started.append(waiting.pop(job.id))
+        if self._reserved is not None and self._reserved.id not in waiting:
+            # Slurm has started it since the last decision, or it is gone
+            scheduler = self._scheduler(self._reserved.need, [self._reserved.need])
+            scheduler.resume([], [(0, 0.0, self._reserved.limit)], self.state)
+            self.state, self._reserved = scheduler.policy_state, None
         if not (waiting or started):
             self._started = ()
             return Plan(too_large=tuple(too_large))
@@ -111,36 +122,40 @@ class Planner:
         present.sort(key=lambda each: each[1])
         queue = sorted(waiting.values(), key=lambda job: (min(job.arrival, now), job.number))
         first = min([now, *(start for _, start, _ in present), *(job.arrival for job in queue)])
-        needs = sorted({job.need for job in chain(waiting.values(), running, started)} | {others})
-        classes = {need: index for index, need in enumerate(each for each in needs if each)}
-        size = Exponential(mean=1.0)  # decisions are by the time limits
-        system = System(servers, [JobClass(need, 1.0, size) for need in classes])
-        scheduler = Scheduler(system, self.policy, estimates=True)
+        needs = {job.need for job in chain(queue, running, started)} | ({extra} - {0})
+        classes = {need: index for index, need in enumerate(sorted(needs))}
+        entries = [(classes[job.need], min(job.arrival, now) - first, job.limit) for job in queue]
+        everything = self._scheduler(max(servers, sum(job.need for job in queue)), classes)
+        everything.wait_until(now - first)
+        numbers, order = everything.resume([], entries)
+        names = dict(zip(numbers, (job.id for job in queue), strict=True))
+        others = tuple(names[number] for number in order)
+
+        scheduler = self._scheduler(servers, classes)
         scheduler.wait_until(now - first)
         in_service = [(classes[job.need], start - first, limit) for job, start, limit in present]
-        in_service += [(classes[others], now - first, 0.0)] if others else []
-        numbers, starts = scheduler.resume(
-            in_service,
-            [(classes[job.need], min(job.arrival, now) - first, job.limit) for job in queue],
-            self.state,
-        )
-        count = len(in_service)
-        jobs = dict(zip(numbers[count:], queue, strict=True))
-        self.state = scheduler.policy_state
-        reserved = scheduler.reserved
-        begun = [*started, *(jobs[number] for number in starts)]
-        self._started = tuple(job.id for job in begun)
-        ends = [
-            (max(now - first, start + limit), number)
-            for number, (_, start, limit) in zip(numbers, in_service, strict=False)
-        ]
-        ends += [(now - first + jobs[number].limit, number) for number in starts]
-        return Plan(
-            self._started,
-            None if reserved is None else jobs[reserved].id,
-            self._later(scheduler, jobs, ends, first, until),
-            tuple(too_large),
-        )
+        in_service += [(classes[extra], now - first, 0.0)] if extra else []
+        numbers, starts = scheduler.resume(in_service, entries, self.state)
+        jobs = dict(zip(numbers[len(in_service) :], queue, strict=True))
+        self.state, reserved = scheduler.policy_state, scheduler.reserved
+        self._reserved = None if reserved is None else jobs[reserved]
+        self._started = tuple(job.id for job in (*started, *map(jobs.__getitem__, starts)))
+        later: dict[str, float] = {}
+        if until is not None:
+            ends = [
+                (max(now - first, start + limit), number)
+                for number, (_, start, limit) in zip(numbers, in_service, strict=False)
+            ]
+            ends += [(now - first + jobs[number].limit, number) for number in starts]
+            later = self._later(scheduler, jobs, ends, first, until)
+        kept = None if self._reserved is None else self._reserved.id
+        return Plan(self._started, kept, others, tuple(too_large), later)
+
+    def _scheduler(self, servers: int, needs: Iterable[int]) -> Scheduler:
+        """Return an empty Scheduler, which decides by the time limits of jobs."""
+        size = Exponential(mean=1.0)
+        system = System(servers, [JobClass(need, 1.0, size) for need in needs])
+        return Scheduler(system, self.policy, estimates=True)
 
     def _later(
         self,
@@ -148,12 +163,12 @@ class Planner:
         jobs: Mapping[int, Job],
         ends: list[tuple[float, int]],
         first: float,
-        until: str | None,
+        until: str,
     ) -> dict[str, float]:
-        """Return when the next jobs start if all jobs end at their limits."""
+        """Return when the next jobs start if all jobs end at their limits, until one does."""
         heapq.heapify(ends)
         later: dict[str, float] = {}
-        while ends and (len(later) < self.depth if until is None else until not in later):
+        while ends and until not in later:
             time = ends[0][0]
             for number in scheduler.wait_until(time):
                 later[jobs[number].id] = first + scheduler.time

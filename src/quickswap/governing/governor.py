@@ -98,7 +98,7 @@ class Governor:
         order = [name for name in plan.order if self._failed[name] < ATTEMPTS and name in present]
         wanted = factors_of(order[: self.limits.depth], present, self.limits.most, gap)
         writes = [
-            Write(name, 0, "it is not among the next jobs of the policy")
+            Write(name, 0, "it is no longer among the next in the order of the policy")
             for name, factor in present.items()
             if factor and name not in wanted
         ]
@@ -225,7 +225,7 @@ def _reason(plan: Plan, job: str) -> str:
         return "the policy starts it now"
     if job == plan.reserved:
         return "the policy keeps servers free for it"
-    return "it starts next if the jobs in service end at their limits"
+    return "it is among the next in the order of the policy"
 
 
 def undo(controller: Controller, audit: Audit, clock: Callable[[], float] = time.time) -> list[str]:
