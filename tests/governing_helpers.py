@@ -74,6 +74,45 @@ class Pretended(Controller):
     def start(self, name: str) -> None:
         self.jobs[name] = replace(self.jobs[name], state=JobState.RUNNING, start=self.time)
 
+    def main_loop(self) -> None:
+        """Start jobs in order of priority until one does not fit."""
+        free = self.snapshot("").free
+        for each in self._by_priority():
+            if each.need > free:
+                return
+            self.start(each.id)
+            free -= each.need
+
+    def backfill(self) -> None:
+        """Give each job, in order of priority, the first time at which it delays no other."""
+        jobs = self.jobs.values()
+        free = {self.time: self.snapshot("").free}  # by the time from which it applies
+        ends = [
+            (max(self.time + 1, one.start + one.limit), one.need) for one in jobs if one.start > 0
+        ]
+        for end, need in sorted(ends):
+            free[end] = free.get(end, list(free.values())[-1]) + need
+        for each in self._by_priority():
+            start = next(
+                time
+                for time in sorted(free)
+                if all(
+                    there >= each.need
+                    for other, there in free.items()
+                    if time <= other < time + each.limit
+                )
+            )
+            end = start + each.limit
+            free.setdefault(end, free[max(time for time in free if time <= end)])
+            for time in free:
+                free[time] -= each.need * (start <= time < end)
+            if start == self.time:
+                self.start(each.id)
+
+    def _by_priority(self) -> list[Job]:
+        waiting = (each for each in self.jobs.values() if each.state is JobState.PENDING)
+        return sorted(waiting, key=lambda each: (-each.priority, each.number))
+
     def set_factors(self) -> dict[str, int]:
         """Return the factors that are not 0."""
         return {name: each.factor for name, each in self.jobs.items() if each.factor}

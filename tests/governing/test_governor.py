@@ -8,8 +8,11 @@ from dataclasses import replace
 from pathlib import Path
 from threading import Event
 
+import numpy as np
+import polars as pl
 import pytest
 
+import quickswap as qs
 from governing_helpers import NOW, Pretended, job, queue
 from quickswap.errors import LogError, QuickswapError
 from quickswap.governing.audit import Audit, recovered
@@ -318,23 +321,36 @@ def test_limits_out_of_range(given: dict[str, float]) -> None:
     assert caught.value.argument == next(iter(given))
 
 
-def test_many_jobs_run_in_turn_and_no_factor_remains(audit: Audit) -> None:
-    slurm = queue(40)
-    one = governor(slurm, audit)
-    for _ in range(120):
-        for name, each in slurm.jobs.items():
-            if each.state is JobState.RUNNING and slurm.time >= each.start + 20:
-                slurm.jobs[name] = replace(each, state=JobState.ENDED)
-        cycle(one)
-        free = slurm.snapshot("all").free
-        waiting = [each for each in slurm.jobs.values() if each.state is JobState.PENDING]
-        for each in sorted(waiting, key=lambda each: -each.priority):
-            if each.need > free:
-                break  # as Slurm's main loop
-            slurm.start(each.id)
-            free -= each.need
-        slurm.time += 10
-    assert all(each.state is JobState.ENDED for each in slurm.jobs.values())
-    assert not audit.open
-    assert slurm.time > NOW
-    assert job("1", 1).startable
+@pytest.mark.parametrize("policy", ["adaptive-quickswap:overrun=0.9", "easy:age=60,order=shortest"])
+def test_slurm_serves_the_jobs_as_the_policy_would(tmp_path: Path, policy: str) -> None:
+    draw = np.random.default_rng(5)
+    submit = np.sort(draw.choice(250, 30, replace=False)).astype(float)
+    needs, sizes = draw.choice([1, 2, 4, 8], 30), draw.integers(5, 60, 30).astype(float)
+    limits = sizes * draw.integers(1, 4, 30)
+    columns = {"submit": submit, "need": needs, "size": sizes, "estimate": limits}
+    log = tmp_path / "log.parquet"
+    pl.DataFrame(columns).write_parquet(log)
+    replayed = qs.replay(qs.logs.read(log, servers=8), policy, warmup=0, cooldown=0).schedule.start
+    slurm, starts, second = Pretended(8), np.full(30, np.nan), 0.0
+    with Audit(None) as audit:
+        planner = Planner(steering_policy(policy))
+        one = Governor(slurm, "all", planner, audit, Limits(writes=10**5), True)
+        while slurm.jobs or second <= submit[-1]:
+            slurm.time = NOW + second
+            for name, each in list(slurm.jobs.items()):
+                if each.start + sizes[int(name)] <= slurm.time:
+                    starts[int(name)] = each.start - NOW
+                    del slurm.jobs[name]
+            for i in np.flatnonzero(submit == second):
+                name = str(i)
+                slurm.jobs[name] = job(name, int(needs[i]), arrival=slurm.time, limit=limits[i])
+            slurm.main_loop()  # before the governor has seen the events
+            cycle(one)
+            slurm.main_loop()
+            if second % 5 == 0:
+                slurm.backfill()
+            second += 1
+        assert not audit.open
+    order = [np.sign(np.subtract.outer(each, each)) for each in (starts, replayed)]
+    assert (order[0] == order[1]).mean() > 0.97
+    assert (starts - submit).mean() == pytest.approx((replayed - submit).mean(), rel=0.05)
