@@ -108,10 +108,7 @@ class Planner:
                 free -= job.need
                 started.append(waiting.pop(job.id))
         if self._reserved is not None and self._reserved.id not in waiting:
-            # Slurm has started it since the last decision, or it is gone
-            scheduler = self._scheduler(self._reserved.need, [self._reserved.need])
-            scheduler.resume([], [(0, 0.0, self._reserved.limit)], self.state)
-            self.state, self._reserved = scheduler.policy_state, None
+            self._end_drain(self._reserved)
         if not (waiting or started):
             self._started = ()
             return Plan(too_large=tuple(too_large))
@@ -125,14 +122,12 @@ class Planner:
         needs = {job.need for job in chain(queue, running, started)} | ({extra} - {0})
         classes = {need: index for index, need in enumerate(sorted(needs))}
         entries = [(classes[job.need], min(job.arrival, now) - first, job.limit) for job in queue]
-        everything = self._scheduler(max(servers, sum(job.need for job in queue)), classes)
-        everything.wait_until(now - first)
-        numbers, order = everything.resume([], entries)
+        enough = max(servers, sum(job.need for job in queue))
+        numbers, order = self._scheduler(enough, classes, now - first).resume([], entries)
         names = dict(zip(numbers, (job.id for job in queue), strict=True))
         others = tuple(names[number] for number in order)
 
-        scheduler = self._scheduler(servers, classes)
-        scheduler.wait_until(now - first)
+        scheduler = self._scheduler(servers, classes, now - first)
         in_service = [(classes[job.need], start - first, limit) for job, start, limit in present]
         in_service += [(classes[extra], now - first, 0.0)] if extra else []
         numbers, starts = scheduler.resume(in_service, entries, self.state)
@@ -151,11 +146,19 @@ class Planner:
         kept = None if self._reserved is None else self._reserved.id
         return Plan(self._started, kept, others, tuple(too_large), later)
 
-    def _scheduler(self, servers: int, needs: Iterable[int]) -> Scheduler:
-        """Return an empty Scheduler, which decides by the time limits of jobs."""
+    def _end_drain(self, job: Job) -> None:
+        """Let the reserved job start: Slurm has started it since the last decision, or it is gone."""
+        scheduler = self._scheduler(job.need, [job.need], 0.0)
+        scheduler.resume([], [(0, 0.0, job.limit)], self.state)
+        self.state, self._reserved = scheduler.policy_state, None
+
+    def _scheduler(self, servers: int, needs: Iterable[int], time: float) -> Scheduler:
+        """Return an empty Scheduler at a time, which decides by the time limits of jobs."""
         size = Exponential(mean=1.0)
         system = System(servers, [JobClass(need, 1.0, size) for need in needs])
-        return Scheduler(system, self.policy, estimates=True)
+        scheduler = Scheduler(system, self.policy, estimates=True)
+        scheduler.wait_until(time)
+        return scheduler
 
     def _later(
         self,
