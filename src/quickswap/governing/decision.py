@@ -147,7 +147,7 @@ class Planner:
         return Plan(self._started, kept, others, tuple(too_large), later)
 
     def _end_drain(self, job: Job) -> None:
-        """Let the reserved job start: Slurm has started it since the last decision, or it is gone."""
+        """Let the reserved job start: Slurm has started it since the last plan, or it is gone."""
         scheduler = self._scheduler(job.need, [job.need], 0.0)
         scheduler.resume([], [(0, 0.0, job.limit)], self.state)
         self.state, self._reserved = scheduler.policy_state, None
