@@ -255,11 +255,13 @@ class Outcome:
         log: the jobs as Slurm served them; each holds its nodes for `CLEARING` seconds longer.
         real: starts in seconds after the first submission, in order of submission.
         replayed: the same under each policy, by its name.
+        policies: the policies, by their names.
     """
 
     log: JobLog
     real: NDArray[np.float64]
     replayed: dict[str, NDArray[np.float64]]
+    policies: dict[str, qs.Policy]
 
     def same_order(self, policy: str) -> float:
         """The share of the pairs of jobs that start in the same order, of those not at once."""
@@ -311,13 +313,14 @@ def outcome(
         table = conf.with_name("jobs.csv")
         finished_jobs(finished.read_text()).write_csv(table)
         log = qs.logs.read(table, servers=case.nodes)
-        policies = {"slurm": qs.Slurm.from_conf(conf)} | {name: qs.parse(name) for name in others}
+        policies: dict[str, qs.Policy] = {"slurm": qs.Slurm.from_conf(conf)}
+        policies |= {name: qs.parse(name) for name in others}
     replayed = {
         name: qs.replay(log, policy, warmup=0, cooldown=0).schedule.start
         for name, policy in policies.items()
     }
     real = log.jobs["submit"].to_numpy() + log.jobs["wait"].to_numpy()
-    return Outcome(log, real, replayed)
+    return Outcome(log, real, replayed, policies)
 
 
 def finished_jobs(text: str) -> pl.DataFrame:
