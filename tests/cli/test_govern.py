@@ -90,16 +90,17 @@ def test_a_shadow_leaves_a_log_for_replays(
         )
     table = tmp_path / "jobs.csv"
     for _ in range(2):
-        assert run(capsys, "govern", "all", "--once", "--jobs", str(table))[0] == 0
+        assert run(capsys, "govern", "all", "--once", "--outcomes", str(table))[0] == 0
     log = logs.read(table, servers=8)
     assert sorted(log.jobs["need"]) == [2, 3]
     assert set(log.jobs["size"]) == {50.0}
     assert set(log.jobs["wait"]) == {38.0}
     assert set(log.jobs["estimate"]) == {60.0}
     table.write_text("job,need\n")
-    code, _, err = run(capsys, "govern", "all", "--once", "--jobs", str(table))
+    code, _, err = run(capsys, "govern", "all", "--once", "--outcomes", str(table))
     assert code == 2
-    assert str(table) in err
+    assert f"{table} is not a table" in err
+    assert "give --outcomes a new file" in err
 
 
 def test_why_a_job_waits(

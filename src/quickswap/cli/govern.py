@@ -45,7 +45,7 @@ def govern(
     rest: str | None = None,
     once: bool = False,
     explain: str | None = None,
-    jobs: File = None,
+    outcomes: File = None,
     metrics: File = None,
     undo: Path | None = None,
 ) -> None:
@@ -71,7 +71,7 @@ def govern(
         Decide once.
     explain
         Print why this job waits.
-    jobs
+    outcomes
         Append each job that has ended to this table, a log for `quickswap replay`.
     metrics
         Write metrics to this file at each decision, for the textfile collector of Prometheus.
@@ -97,7 +97,7 @@ def govern(
     if live and (log is None or once or explain is not None):
         wrong = "--live requires --log" if log is None else "--once and --explain change nothing"
         raise QuickswapError(f"{wrong}: {'give a file' if log is None else 'omit --live'}.")
-    check_writable(jobs, metrics, sources=[log])
+    check_writable(outcomes, metrics, sources=[log])
     controller = _controller(unit, rest)
     cluster = controller.cluster()
     if explain is not None:
@@ -108,7 +108,7 @@ def govern(
     with ExitStack() as stack:
         stop = stack.enter_context(_stopping())
         audit = stack.enter_context(Audit(log))
-        report = _Report(partition, live, jobs, metrics)
+        report = _Report(partition, live, outcomes, metrics)
         if live and log is not None:
             check_cluster(cluster)
             stack.enter_context(only_governor(cluster.name, partition))
@@ -182,14 +182,14 @@ class _Report:
 
     partition: str
     live: bool
-    jobs: Path | None
+    outcomes: Path | None
     metrics: Path | None
     shown: object = None
 
     def __post_init__(self) -> None:
         from quickswap.governing.outputs import JobTable
 
-        self.table = None if self.jobs is None else JobTable(self.jobs)
+        self.table = None if self.outcomes is None else JobTable(self.outcomes)
 
     def __call__(self, governor: Governor, decision: Decision) -> None:
         from quickswap.files import write_text

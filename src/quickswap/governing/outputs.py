@@ -38,7 +38,9 @@ class JobTable:
         except (OSError, UnicodeDecodeError) as error:
             raise LogError(f"{path} cannot be read and continued: {error}.") from None
         if rows and tuple(rows[0]) != COLUMNS:
-            raise LogError(f"{path} is not a table of quickswap govern: give {{jobs}} a new file.")
+            raise LogError(
+                f"{path} is not a table of quickswap govern: give {{outcomes}} a new file."
+            )
         self._path = path
         self._known = {tuple(row[:2]) for row in rows}
 
