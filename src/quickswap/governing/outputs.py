@@ -38,9 +38,8 @@ class JobTable:
         except (OSError, UnicodeDecodeError) as error:
             raise LogError(f"{path} cannot be read and continued: {error}.") from None
         if rows and tuple(rows[0]) != COLUMNS:
-            raise LogError(
-                f"{path} is not a table of quickswap govern: give {{outcomes}} a new file."
-            )
+            message = f"{path} is not a table of quickswap govern"
+            raise LogError(message, given=str(path), advice="give {outcomes} a new file")
         self._path = path
         self._known = {tuple(row[:2]) for row in rows}
 
