@@ -345,10 +345,21 @@ ILLEGAL: dict[str, str] = {
     "--queue-limit": "bogus",
     "--end-at-limit": "maybe",
     "--sacct-format": "bogus",
+    "--live": "maybe",
+    "--interval": "0",
+    "--depth": "0",
+    "--most": "0",
+    "--writes": "0",
+    "--rest": "bogus",
+    "--once": "maybe",
+    "--explain": "bogus",
 }
 """Per option of the command line a value that every command rejects."""
-FILES = ("--plot", "--csv", "--json", "--parquet", "--output", "--report", "--outcomes")
-"""Options that write a file."""
+FILES = (
+    *("--plot", "--csv", "--json", "--parquet", "--output", "--report", "--outcomes"),
+    *("--log", "--metrics", "--undo"),
+)
+"""Options that name a file."""
 SPECIAL = {("simulate", "--trajectory"), ("sweep", "--store"), ("tune", "--store")}
 """Those that name a file, unlike the settings of these names."""
 FREE = {
@@ -363,6 +374,7 @@ SUBJECT = {
     "show": ["four-class"],
     "analyze": ["one-or-all:k=4"],
     "reproduce": ["figure-1"],
+    "govern": ["all", "--rest", "unix:nowhere"],
 }
 
 

@@ -13,11 +13,12 @@ import subprocess
 import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from threading import Lock
 
 import numpy as np
 import polars as pl
@@ -27,12 +28,16 @@ import quickswap as qs
 from quickswap.logs import JobLog
 from verification.agreement import Check
 
-__all__ = ["slurm"]
+__all__ = ["Case", "cluster", "finished_jobs", "obstacle", "slurm"]
 
 PROGRAMS = ("munged", "mungekey", "slurmctld", "slurmd", "sbatch", "squeue", "sinfo")
 DATABASE = ("mariadb-install-db", "mariadbd", "slurmdbd", "sacctmgr")
 PATIENCE = 120.0
 """Seconds until the daemons must answer."""
+_PORTS, _TAKEN = Lock(), set[int]()
+"""The ports of the clusters of this process, which start side by side."""
+OTHERS = ("fcfs", "first-fit", "easy", "conservative")
+"""Policies with which Slurm's is compared: none should describe the real one better."""
 
 
 @dataclass(frozen=True)
@@ -68,7 +73,7 @@ def _path() -> str:
 
 
 @contextmanager
-def _cluster(case: Case) -> Iterator[tuple[dict[str, str], Path, Path]]:
+def cluster(case: Case) -> Iterator[tuple[dict[str, str], Path, Path]]:
     """Start Slurm; yield the environment of its commands, its slurm.conf and its list of jobs."""
     with TemporaryDirectory(prefix="slurm-") as name:
         folder = Path(name)
@@ -171,7 +176,7 @@ def _conf(folder: Path, case: Case, ports: list[int]) -> str:
         "PriorityFlags=NO_FAIR_TREE",
     ]
     lines = [
-        "ClusterName=verification",
+        f"ClusterName=verification{ports[2]}",
         f"SlurmctldHost={host}(127.0.0.1)",
         f"SlurmctldPort={ports[2]}",
         "SlurmUser=root",
@@ -205,13 +210,16 @@ def _conf(folder: Path, case: Case, ports: list[int]) -> str:
 
 
 def _free_ports(count: int) -> list[int]:
-    """Return ports on which nothing listens."""
-    sockets = [socket.socket() for _ in range(count)]
-    for each in sockets:
-        each.bind(("127.0.0.1", 0))
-    ports = [each.getsockname()[1] for each in sockets]
-    for each in sockets:
-        each.close()
+    """Return ports on which nothing listens, other ones in each call."""
+    ports: list[int] = []
+    with _PORTS:
+        while len(ports) < count:
+            with socket.socket() as each:
+                each.bind(("127.0.0.1", 0))
+                port = each.getsockname()[1]
+            if port not in _TAKEN:
+                _TAKEN.add(port)
+                ports.append(port)
     return ports
 
 
@@ -247,11 +255,13 @@ class Outcome:
         log: the jobs as Slurm served them; each holds its nodes for `CLEARING` seconds longer.
         real: starts in seconds after the first submission, in order of submission.
         replayed: the same under each policy, by its name.
+        policies: the policies, by their names.
     """
 
     log: JobLog
     real: NDArray[np.float64]
     replayed: dict[str, NDArray[np.float64]]
+    policies: dict[str, qs.Policy]
 
     def same_order(self, policy: str) -> float:
         """The share of the pairs of jobs that start in the same order, of those not at once."""
@@ -274,9 +284,19 @@ class Outcome:
         return float((starts - self.log.jobs["submit"].to_numpy()).mean())
 
 
-def outcome(case: Case) -> Outcome:
-    """Serve the jobs of a case by Slurm, and replay them."""
-    with _cluster(case) as (environment, conf, finished):
+def outcome(
+    case: Case,
+    others: Sequence[str] = OTHERS,
+    beside: Callable[[dict[str, str]], AbstractContextManager[object]] = nullcontext,
+) -> Outcome:
+    """Serve the jobs of a case by Slurm, and replay them.
+
+    Args:
+        case: the jobs.
+        others: policies of replays apart from Slurm's.
+        beside: a block that runs meanwhile, with the environment of the commands.
+    """
+    with cluster(case) as (environment, conf, finished), beside(environment):
         begun = time.monotonic()
         for number, (submit, need, size, limit) in enumerate(
             zip(case.submit, case.need, case.size, case.limit, strict=True)
@@ -291,18 +311,19 @@ def outcome(case: Case) -> Outcome:
         ).stdout:
             time.sleep(1)
         table = conf.with_name("jobs.csv")
-        _finished(finished.read_text()).write_csv(table)
+        finished_jobs(finished.read_text()).write_csv(table)
         log = qs.logs.read(table, servers=case.nodes)
-        policies = {"slurm": qs.Slurm.from_conf(conf)} | {name: qs.parse(name) for name in OTHERS}
+        policies: dict[str, qs.Policy] = {"slurm": qs.Slurm.from_conf(conf)}
+        policies |= {name: qs.parse(name) for name in others}
     replayed = {
         name: qs.replay(log, policy, warmup=0, cooldown=0).schedule.start
         for name, policy in policies.items()
     }
     real = log.jobs["submit"].to_numpy() + log.jobs["wait"].to_numpy()
-    return Outcome(log, real, replayed)
+    return Outcome(log, real, replayed, policies)
 
 
-def _finished(text: str) -> pl.DataFrame:
+def finished_jobs(text: str) -> pl.DataFrame:
     """Return the jobs in the list that Slurm writes, in order of submission."""
     rows = []
     for line in text.splitlines():
@@ -345,8 +366,6 @@ CLEARING = 1.0
 ROUNDING = 1.0
 """Starts are known in whole seconds."""
 CLOSE = 5.0
-OTHERS = ("fcfs", "first-fit", "easy", "conservative")
-"""Policies with which Slurm's is compared: none should describe the real one better."""
 SCHEDULER = "bf_interval=5,bf_resolution=1,batch_sched_delay=0"
 CASES = (
     drawn("no weights", 11, SchedulerParameters=SCHEDULER),

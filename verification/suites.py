@@ -22,6 +22,7 @@ from verification.agreement import (
     without_theorem,
 )
 from verification.crashes import crash
+from verification.governing import govern, govern_briefly
 from verification.known import EXACT, FOUR, GOLDEN, Known, one_or_all
 from verification.slurm import slurm
 from verification.systems import (
@@ -257,6 +258,6 @@ SUITES: dict[str, Callable[[], Checks]] = {
     suite.__name__: suite
     for suite in (
         *(exact, goldens, distribution, random, intervals, percentiles, identities, verdicts),
-        *(weeks, theory, borders, thresholds, crashes, slurm),
+        *(weeks, theory, borders, thresholds, crashes, slurm, govern, govern_briefly),
     )
 }

@@ -184,6 +184,11 @@ impl Book {
         std::iter::successors(chain.first(), |&slot| self.next(slot)).map(|slot| (slot, self.job(slot)))
     }
 
+    /// Every job has an estimate. Only if listed.
+    pub fn estimated(&self) -> bool {
+        [self.order, self.running].into_iter().all(|chain| self.walk(chain).all(|(_, job)| !job.expected.is_nan()))
+    }
+
     /// A job arrives and waits behind the others of its class. Returns its place if the book is listed, otherwise [`NO_JOB`].
     #[inline]
     pub fn queue(&mut self, class: u32, number: u64, arrival: f64, size: f64, expected: f64) -> Slot {

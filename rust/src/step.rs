@@ -22,6 +22,9 @@ pub struct State {
     pub policy: Vec<i64>,
 }
 
+/// A job of a real system: its class, its start or, if it waits, its arrival, and its estimated size, in seconds.
+pub type RealJob = (u32, f64, f64);
+
 /// A system under a policy, moved by hand.
 pub trait Steps: Send + Sync {
     /// Time passes, seconds; it does not go back.
@@ -30,8 +33,13 @@ pub trait Steps: Send + Sync {
     fn arrive(&mut self, classes: &[u32], estimates: &[f64]) -> Result<(Vec<u64>, Vec<u64>), Error>;
     /// Jobs in service complete in one instant; returns the numbers of the jobs that start.
     fn complete(&mut self, jobs: &[u64]) -> Result<Vec<u64>, Error>;
+    /// All jobs are replaced by those of a real system, in service in order of start and waiting in order of arrival, and
+    /// the policy has the given state. Returns their numbers.
+    fn resume(&mut self, jobs: [&[RealJob]; 2], policy: &[i64]) -> Result<Vec<u64>, Error>;
     /// The job of a class in service that started first.
     fn first_running(&self, class: u32) -> Option<u64>;
+    /// The waiting job for which the policy keeps servers free.
+    fn reserved(&mut self) -> Option<u64>;
     /// The policy is asked once more; returns the numbers of the jobs that start.
     fn ask(&mut self) -> Result<Vec<u64>, Error>;
     /// The time of the policy's timer, seconds.
@@ -103,6 +111,36 @@ impl<P: Policy> Stepper<P> {
         number
     }
 
+    /// Replaces all jobs by others, in service in order of start and waiting in order of arrival.
+    fn replace(&mut self, [running, waiting]: [&[RealJob]; 2], policy: &[i64]) -> Result<(), Error> {
+        let mut new = Self::new(&self.system, self.fresh.clone());
+        new.next = self.next;
+        for &(class, start, estimate) in running {
+            new.station.set_now(start);
+            let number = new.enter(class, estimate);
+            let slot = new.numbers[&number];
+            new.begin(slot);
+        }
+        for &(class, arrival, estimate) in waiting {
+            new.station.set_now(arrival);
+            new.enter(class, estimate);
+        }
+        new.station.set_now(self.station.now());
+        let mut restored = self.fresh.clone();
+        restored.restore(policy, new.view())?;
+        new.policy = restored;
+        *self = new;
+        Ok(())
+    }
+
+    fn check_room(&self, used: u64, running: impl std::fmt::Debug) -> Result<(), Error> {
+        if used <= u64::from(self.system.servers) {
+            return Ok(());
+        }
+        let allowed = format!("jobs that need at most {} servers, not {used}", self.system.servers);
+        Err(Error::argument("running", running, allowed))
+    }
+
     fn check_class(&self, class: u32) -> Result<(), Error> {
         let classes = self.station.classes();
         if (class as usize) < classes {
@@ -146,6 +184,29 @@ impl<P: Policy> Steps for Stepper<P> {
             self.numbers.remove(job);
         }
         self.ask()
+    }
+
+    fn resume(&mut self, jobs: [&[RealJob]; 2], policy: &[i64]) -> Result<Vec<u64>, Error> {
+        for &(class, time, estimate) in jobs.into_iter().flatten() {
+            self.check_class(class)?;
+            let now = self.station.now();
+            if !(0.0..=now).contains(&time) {
+                return Err(Error::argument("time of a job", time, format!("from 0 to {now}")));
+            }
+            if estimate.is_nan() || estimate < 0.0 {
+                return Err(Error::argument("estimate of a job", estimate, "at least 0"));
+            }
+        }
+        let used = jobs[0].iter().map(|job| u64::from(self.station.need(job.0))).sum();
+        self.check_room(used, jobs[0])?;
+        let first = self.next;
+        self.replace(jobs, policy)?;
+        Ok((first..self.next).collect())
+    }
+
+    fn reserved(&mut self) -> Option<u64> {
+        let slot = self.policy.reserved(View { station: &self.station, book: &self.book })?;
+        Some(self.book.job(slot).number)
     }
 
     fn first_running(&self, class: u32) -> Option<u64> {
@@ -196,12 +257,8 @@ impl<P: Policy> Steps for Stepper<P> {
             let given = (&state.waiting, &state.running);
             return Err(Error::argument("waiting and running", given, format!("{classes} counts each")));
         }
-        let used: u64 =
-            state.running.iter().zip(&self.system.classes).map(|(&n, c)| u64::from(n) * u64::from(c.need)).sum();
-        if used > u64::from(self.system.servers) {
-            let allowed = format!("jobs that need at most {} servers, not {used}", self.system.servers);
-            return Err(Error::argument("running", &state.running, allowed));
-        }
+        let used = state.running.iter().zip(&self.system.classes).map(|(&n, c)| u64::from(n) * u64::from(c.need)).sum();
+        self.check_room(used, &state.running)?;
         let order = match &state.order {
             Some(order) => order.clone(),
             None if self.remembers_order() => {
@@ -217,24 +274,12 @@ impl<P: Policy> Steps for Stepper<P> {
         if counts != state.waiting {
             return Err(Error::argument("order", order, "the classes of the waiting jobs in order of arrival"));
         }
-        let mut new = Self::new(&self.system, self.fresh.clone());
-        new.next = self.next;
-        new.station.set_now(self.station.now());
-        for (class, &running) in (0u32..).zip(&state.running) {
-            for _ in 0..running {
-                let number = new.enter(class, f64::NAN);
-                let slot = new.numbers[&number];
-                new.begin(slot);
-            }
-        }
-        for &class in &order {
-            new.enter(class, f64::NAN);
-        }
-        let (policy, view) = (&mut self.fresh.clone(), new.view());
-        policy.restore(&state.policy, view)?;
-        new.policy = policy.clone();
-        *self = new;
-        Ok(())
+        let now = self.station.now();
+        let counts = (0u32..).zip(&state.running);
+        let running: Vec<RealJob> =
+            counts.flat_map(|(class, &jobs)| std::iter::repeat_n((class, now, f64::NAN), jobs as usize)).collect();
+        let waiting: Vec<RealJob> = order.into_iter().map(|class| (class, now, f64::NAN)).collect();
+        self.replace([&running, &waiting], &state.policy)
     }
 
     fn station(&self) -> &Station {

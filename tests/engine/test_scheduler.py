@@ -378,3 +378,19 @@ def test_conservative_starts_a_job_at_its_reservation() -> None:
     assert scheduler.wait_until(21.0) == []
     assert scheduler.complete(0) == []
     assert scheduler.complete(3) == [2]
+
+
+def test_jobs_of_a_real_system_must_be_possible() -> None:
+    system = qs.System(4, [qs.JobClass(2, 1.0, qs.Exponential(mean=1.0))])
+    scheduler = qs.Scheduler(system, "easy")
+    scheduler.wait_until(10)
+    for running, waiting in (
+        ([(0, 1.0, 5.0)] * 3, []),
+        ([], [(0, 11.0, 5.0)]),
+        ([], [(0, 1.0, math.nan)]),
+        ([], [(1, 1.0, 5.0)]),
+    ):
+        with pytest.raises(qs.QuickswapError):
+            scheduler.resume(running, waiting)
+    numbers, started = scheduler.resume([(0, 1.0, 5.0)], [(0, 2.0, 5.0), (0, 3.0, 5.0)])
+    assert (started, scheduler.reserved) == ([numbers[1]], numbers[2])

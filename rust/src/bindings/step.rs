@@ -104,6 +104,20 @@ impl Stepper {
         self.steps.complete(&jobs).map_err(|error| self.fault.exception(error))
     }
 
+    /// Replaces all jobs by (class, start or arrival, estimate) of those in service and waiting; returns their numbers.
+    fn resume(&mut self, jobs: [Vec<(usize, f64, f64)>; 2], policy: Vec<i64>) -> PyResult<Vec<u64>> {
+        let [running, waiting] = jobs.map(|jobs| {
+            let inner = jobs.into_iter().map(|(class, time, estimate)| Ok((self.class(class)?, time, estimate)));
+            inner.collect::<PyResult<Vec<_>>>()
+        });
+        self.steps.resume([&running?, &waiting?], &policy).map_err(|error| self.fault.exception(error))
+    }
+
+    /// The number of the waiting job for which the policy keeps servers free.
+    fn reserved(&mut self) -> Option<u64> {
+        self.steps.reserved()
+    }
+
     fn first_running(&self, cls: usize) -> PyResult<Option<u64>> {
         Ok(self.steps.first_running(self.class(cls)?))
     }

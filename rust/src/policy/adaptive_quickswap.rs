@@ -97,6 +97,11 @@ impl<L: Lines, B: Backfill> Policy for AdaptiveQuickswap<L, B> {
         self.backfill.corrected(view, class, slot, old);
     }
 
+    fn reserved(&mut self, view: View<'_>) -> Option<Slot> {
+        let target = self.lines.largest_waiting(view.station).filter(|_| self.draining)?;
+        view.book.lane(target as usize).first()
+    }
+
     fn save(&self) -> Vec<i64> {
         vec![self.draining.into()]
     }

@@ -133,6 +133,11 @@ pub trait Policy: Clone + Send + Sync {
         f64::INFINITY
     }
 
+    /// The waiting job for which it keeps servers free, once it has answered [`Choice::Wait`]; `view` has every job.
+    fn reserved(&mut self, _view: View<'_>) -> Option<Slot> {
+        None
+    }
+
     /// Its phases, if it has any.
     fn phases(&mut self) -> Option<&mut Phases> {
         None
@@ -143,7 +148,7 @@ pub trait Policy: Clone + Send + Sync {
         Vec::new()
     }
 
-    /// Restores a saved state; `view` shows the counts that go with it.
+    /// Restores a saved state; `view` shows the jobs that go with it, without estimates if these are not known.
     fn restore(&mut self, _state: &[i64], _view: View<'_>) -> Result<(), Error> {
         Ok(())
     }

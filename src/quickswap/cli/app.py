@@ -7,6 +7,7 @@ from cyclopts import App, Parameter
 from quickswap.cli.analyze import analyze
 from quickswap.cli.compare import compare
 from quickswap.cli.fit import fit
+from quickswap.cli.govern import govern
 from quickswap.cli.help import Layout
 from quickswap.cli.plot import plot
 from quickswap.cli.policies import policies
@@ -17,7 +18,10 @@ from quickswap.cli.simulate import simulate
 from quickswap.cli.sweep import sweep
 from quickswap.cli.tune import tune
 
-COMMANDS = (simulate, compare, sweep, plot, tune, show, policies, analyze, fit, replay, reproduce)
+COMMANDS = (
+    *(simulate, compare, sweep, plot, tune, show, policies, analyze, fit, replay, reproduce),
+    govern,
+)
 """The function of each command; its name, parameters and docstring appear in the help."""
 
 

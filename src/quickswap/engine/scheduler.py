@@ -10,18 +10,19 @@ import json
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from operator import itemgetter
 from pathlib import Path
 from typing import NoReturn
 
-from quickswap._check import items, number, real, whole
+from quickswap._check import flag, items, number, real, whole
 from quickswap._words import counted
 from quickswap.engine._core import Stepper
 from quickswap.engine.compiled import native
-from quickswap.engine.custom import CustomPolicy, as_policy
+from quickswap.engine.custom import CustomPolicy, as_policy, label
 from quickswap.errors import PolicyError, QuickswapError, invalid
 from quickswap.model.files import as_system
 from quickswap.model.system import System
-from quickswap.policies import Policy
+from quickswap.policies import Policy, draining
 
 __all__ = ["Scheduler", "State"]
 
@@ -56,13 +57,20 @@ class Scheduler:
         system: servers and classes, or the name of a preset or model file.
         policy: a policy, its spelling, or a custom policy.
         seed: seed of the `view.random` of a custom policy, which `restore` resets.
+        estimates: whether backfilling during a drain uses the estimates of the jobs, as in replays,
+            instead of the distributions of their classes.
 
     Raises:
         PolicyError: the policy does not suit the system, is preemptive, or draws random numbers.
     """
 
     def __init__(
-        self, system: System | str | Path, policy: Policy | CustomPolicy | str, *, seed: int = 1
+        self,
+        system: System | str | Path,
+        policy: Policy | CustomPolicy | str,
+        *,
+        seed: int = 1,
+        estimates: bool = False,
     ) -> None:
         system = as_system(system)
         policy = as_policy(policy, system)
@@ -82,9 +90,12 @@ class Scheduler:
                 given=policy,
                 allowed="a policy without random numbers",
             )
+        resolved = policy.resolve(system) if isinstance(policy, Policy) else {}
+        if by_estimates := flag(estimates, "estimates", QuickswapError):
+            resolved = draining.by_estimates(resolved)
         spec = {
             "system": system.to_dict(),
-            "policy": policy.resolve(system) if isinstance(policy, Policy) else {},
+            "policy": resolved,
             "seed": whole(seed, "seed", 0, 2**64 - 1, QuickswapError),
         }
         try:
@@ -92,7 +103,10 @@ class Scheduler:
         except ValueError as error:
             _refuse(error, PolicyError)
         self.system = system
-        self._estimating = policy.label if isinstance(policy, Policy) and policy.estimates else None
+        uses = isinstance(policy, Policy) and (
+            policy.uses_estimates if by_estimates else policy.estimates
+        )
+        self._estimating = label(policy) if uses else None
 
     @property
     def time(self) -> float:
@@ -163,6 +177,42 @@ class Scheduler:
             return self._core.arrive(each, sizes)
         except (ValueError, OverflowError) as error:
             _refuse(error)
+
+    def resume(
+        self,
+        running: Iterable[tuple[int, float, float]],
+        waiting: Iterable[tuple[int, float, float]],
+        policy: Iterable[int] | None = None,
+    ) -> tuple[list[int], list[int]]:
+        """Replace all jobs by those of a real system; return their numbers and those that start.
+
+        The numbers are those of the jobs in service, in order of start, and then of the waiting
+        jobs, in order of arrival. The policy then decides at the present time.
+
+        Args:
+            running: class, start and estimated size of each job in service, seconds.
+            waiting: class, arrival and estimated size of each waiting job, seconds.
+            policy: the policy's own state, as in `policy_state`; by default its present one.
+
+        Raises:
+            QuickswapError: a job is not valid, or those in service need too many servers.
+        """
+        jobs = [sorted(each, key=itemgetter(1)) for each in (running, waiting)]
+        try:
+            state = self.policy_state if policy is None else tuple(policy)
+            return self._core.resume(jobs, state), self._core.ask()
+        except (ValueError, OverflowError) as error:
+            _refuse(error)
+
+    @property
+    def reserved(self) -> int | None:
+        """The waiting job for which Adaptive Quickswap drains, or for which EASY reserves."""
+        return self._core.reserved()
+
+    @property
+    def policy_state(self) -> tuple[int, ...]:
+        """The policy's own state, whole numbers; a phase, a target."""
+        return tuple(self._core.state()[3])
 
     def complete(self, jobs: int | Iterable[int]) -> list[int]:
         """Let jobs in service complete in one instant; return the numbers of those that start.

@@ -135,12 +135,7 @@ impl<Q: Queue + 'static> Policy for Easy<Q> {
     #[inline]
     fn next(&mut self, view: View<'_>) -> Choice {
         let (free, now) = (view.station.free(), view.station.now());
-        let target = match &mut self.target {
-            Target::Oldest => view.book.order().first(),
-            Target::First => self.queue.first(now, |job| job.need < NONE.need),
-            Target::Due(due) => due.oldest(now),
-        };
-        let Some(target) = target else {
+        let Some(target) = self.reserved(view) else {
             return self.queue.first(now, |job| job.need <= free).map_or(Choice::Wait, Choice::Job);
         };
         let need = view.station.need(view.book.job(target).class);
@@ -192,7 +187,24 @@ impl<Q: Queue + 'static> Policy for Easy<Q> {
         due.map_or(f64::INFINITY, |due| due.next_time())
     }
 
-    fn restore(&mut self, _: &[i64], _: View<'_>) -> Result<(), Error> {
-        Err(Error::Unsupported("policy easy uses estimated sizes, which a state does not contain"))
+    #[inline]
+    fn reserved(&mut self, view: View<'_>) -> Option<Slot> {
+        let now = view.station.now();
+        match &mut self.target {
+            Target::Oldest => view.book.order().first(),
+            Target::First => self.queue.first(now, |job| job.need < NONE.need),
+            Target::Due(due) => due.oldest(now),
+        }
+    }
+
+    fn restore(&mut self, _: &[i64], view: View<'_>) -> Result<(), Error> {
+        if !view.book.estimated() {
+            return Err(Error::Unsupported("policy easy uses estimated sizes, which a state does not contain"));
+        }
+        for (slot, job) in view.book.walk(view.book.order()) {
+            self.arrived(view, job.class, slot);
+        }
+        self.ends.restore(view);
+        Ok(())
     }
 }

@@ -2,6 +2,7 @@
 
 use super::sorted_blocks::{SortedBlocks, Summary};
 use crate::book::{Job, Slot};
+use crate::policy::View;
 
 /// Estimated end, slot and need of a job. Times are never negative, so their bits are in the order of their values.
 type Entry = (u64, Slot, u32);
@@ -43,6 +44,13 @@ impl EstimatedEnds {
     pub fn correct(&mut self, job: &Job, old: f64, slot: Slot, need: u32) {
         self.remove(job.start + old, slot, need);
         self.insert(job.start + job.expected, slot, need);
+    }
+
+    /// Adds all jobs in service.
+    pub fn restore(&mut self, view: View<'_>) {
+        for (slot, job) in view.book.walk(view.book.running()) {
+            self.insert(job.start + job.expected, slot, view.station.need(job.class));
+        }
     }
 
     /// The first time from `now` on at which `need` servers are free, `free` of them now, and how many are free then. A job

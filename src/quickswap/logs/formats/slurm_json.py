@@ -16,7 +16,7 @@ from quickswap.errors import LogError
 from quickswap.logs.formats.source import chunks
 from quickswap.logs.job_rows import text_rows
 
-__all__ = ["frames"]
+__all__ = ["frames", "number_of", "state_name"]
 
 _ROWS = 20_000
 """Jobs per block."""
@@ -132,13 +132,13 @@ def _row(job: dict[str, Any]) -> dict[str, str | None]:
     """Return the fields of a job; None is missing."""
     time, required, tres = (_object(job.get(name)) for name in ("time", "required", "tres"))
     association, het = _object(job.get("association")), _object(job.get("het"))
-    number = _number(job.get("job_id"))
-    leader = _number(het.get("job_id"))
-    offset = _number(het.get("job_offset"))
+    number = number_of(job.get("job_id"))
+    leader = number_of(het.get("job_id"))
+    offset = number_of(het.get("job_offset"))
     if leader not in (None, "0") and offset is not None:
         number = f"{leader}+{offset}"
     moments = {
-        name: None if (moment := _number(time.get(key))) == "0" else moment
+        name: None if (moment := number_of(time.get(key))) == "0" else moment
         for name, key in (
             ("submit", "submission"),
             ("eligible", "eligible"),
@@ -149,13 +149,13 @@ def _row(job: dict[str, Any]) -> dict[str, str | None]:
     return {
         "jobid": number,
         **moments,
-        "elapsedraw": _number(time.get("elapsed")),
-        "reqcpus": _number(required.get("CPUs")),
-        "allocnodes": _number(job.get("allocation_nodes")),
+        "elapsedraw": number_of(time.get("elapsed")),
+        "reqcpus": number_of(required.get("CPUs")),
+        "allocnodes": number_of(job.get("allocation_nodes")),
         "alloctres": _listed(tres.get("allocated")),
         "reqtres": _listed(tres.get("requested")),
-        "state": _state(job.get("state")),
-        "timelimitraw": _number(time.get("limit")),
+        "state": state_name(job.get("state")),
+        "timelimitraw": number_of(time.get("limit")),
         "user": _text(job.get("user")) or _text(association.get("user")),
         "group": _text(job.get("account")) or _text(association.get("account")),
         "partition": _text(job.get("partition")),
@@ -171,11 +171,11 @@ def _text(value: object) -> str | None:
     return value or None if isinstance(value, str) else None
 
 
-def _number(value: object) -> str | None:
+def number_of(value: object) -> str | None:
     """Return a number from the forms of all Slurm versions: plain, text, or an object."""
     if isinstance(value, dict):
         known = value.get("set", True) and not value.get("infinite", False)
-        return _number(value.get("number")) if known else None
+        return number_of(value.get("number")) if known else None
     if isinstance(value, bool) or value is None or value == "":
         return None
     return str(value)
@@ -190,11 +190,11 @@ def _listed(value: object) -> str | None:
     found = []
     for each in map(_object, value):
         name = "/".join(part for key in ("type", "name") if (part := _text(each.get(key))))
-        found.append(f"{name}={_number(each.get('count'))}")
+        found.append(f"{name}={number_of(each.get('count'))}")
     return ",".join(found) or None
 
 
-def _state(value: object) -> str | None:
+def state_name(value: object) -> str | None:
     """Return the state, or the first of several, such as COMPLETED and a flag."""
     if isinstance(value, dict):
         value = value.get("current")

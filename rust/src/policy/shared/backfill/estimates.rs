@@ -92,9 +92,16 @@ impl Backfill for ByEstimates {
         self.ends.correct(view.book.job(slot), old, slot, view.station.need(class));
     }
 
-    fn restore(&mut self, _: View<'_>) -> Result<(), Error> {
-        Err(Error::Unsupported(
-            "policy with backfilling by estimates uses estimated sizes, which a state does not contain",
-        ))
+    fn restore(&mut self, view: View<'_>) -> Result<(), Error> {
+        if !view.book.estimated() {
+            return Err(Error::Unsupported(
+                "policy with backfilling by estimates uses estimated sizes, which a state does not contain",
+            ));
+        }
+        for (slot, job) in view.book.walk(view.book.order()) {
+            self.arrived(view, job.class, slot);
+        }
+        self.ends.restore(view);
+        Ok(())
     }
 }

@@ -1,0 +1,31 @@
+"""The limits of what a governor does."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from quickswap._check import number, whole
+from quickswap.errors import QuickswapError
+
+__all__ = ["Limits"]
+
+
+def _limit(default: float, text: str) -> Any:
+    return field(default=default, metadata={"help": text})
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """The limits of what a governor does."""
+
+    interval: float = _limit(10.0, "Seconds between decisions, at least 1.")
+    depth: int = _limit(20, "Number of pending jobs with a SiteFactor at most, 1 to 200.")
+    most: int = _limit(1_000_000_000, "Largest SiteFactor, up to 2000000000.")
+    writes: int = _limit(60, "Number of SiteFactors set in a minute at most.")
+
+    def __post_init__(self) -> None:
+        number(self.interval, "interval", 1.0, QuickswapError)
+        whole(self.depth, "depth", 1, 200, QuickswapError)
+        whole(self.most, "most", 1, 2_000_000_000, QuickswapError)
+        whole(self.writes, "writes", 1, 100_000, QuickswapError)

@@ -1,0 +1,89 @@
+"""What a governor leaves for others: a table of the jobs, and metrics for Prometheus."""
+
+from __future__ import annotations
+
+import csv
+import math
+from collections import defaultdict
+from collections.abc import Mapping
+from pathlib import Path
+
+from quickswap.errors import LogError
+from quickswap.governing.controller import JobState, Snapshot
+
+__all__ = ["JobTable", "metrics_text"]
+
+COLUMNS = (
+    *("job", "submit", "eligible", "start", "end", "need", "estimate", "user", "group", "queue"),
+)
+
+
+class JobTable:
+    """A CSV table of the jobs that have ended, which `quickswap.logs.read` reads.
+
+    Args:
+        path: the file, which is continued.
+
+    Raises:
+        LogError: the file cannot be read or written, or is another kind of file.
+    """
+
+    def __init__(self, path: Path) -> None:
+        try:
+            with path.open("a+", newline="", encoding="utf-8") as file:
+                file.seek(0)
+                rows = list(csv.reader(file))
+                if not rows:
+                    csv.writer(file).writerow(COLUMNS)
+        except (OSError, UnicodeDecodeError) as error:
+            raise LogError(f"{path} cannot be read and continued: {error}.") from None
+        if rows and tuple(rows[0]) != COLUMNS:
+            message = f"{path} is not a table of quickswap govern"
+            raise LogError(message, given=str(path), advice="give {outcomes} a new file")
+        self._path = path
+        self._known = {tuple(row[:2]) for row in rows}
+
+    def add(self, snapshot: Snapshot) -> None:
+        """Append the jobs that have ended, each once."""
+        with self._path.open("a", newline="", encoding="utf-8") as file:
+            for job in snapshot.jobs:
+                key = (job.id, f"{job.submit:.0f}")
+                ran = job.state is JobState.ENDED and job.end >= job.start
+                if key in self._known or not ran:
+                    continue
+                self._known.add(key)
+                times = (job.submit, job.arrival, job.start, job.end)
+                texts = (job.user, job.group, job.queue)
+                row = [job.id, *(f"{time:.0f}" for time in times), job.need, f"{job.limit:.0f}"]
+                csv.writer(file).writerow([*row, *texts])
+
+
+def metrics_text(partition: str, counts: Mapping[str, int], snapshot: Snapshot) -> str:
+    """Return metrics in the text format of Prometheus."""
+    waits: dict[int, list[float]] = defaultdict(list)
+    for job in snapshot.jobs:
+        if job.startable:
+            waits[job.need].append(max(0.0, snapshot.time - job.arrival))
+    label = partition.replace("\\", "\\\\").replace('"', '\\"')
+    of_all = f'{{partition="{label}"}}'
+    lines = []
+    for name in ("decisions", "writes", "lost", "rejected", "postponed", "busy", "unreachable"):
+        metric = f"quickswap_govern_{name}_total"
+        lines += [f"# TYPE {metric} counter", f"{metric}{of_all} {counts.get(name, 0)}"]
+    gauges: dict[str, dict[int, float]] = {
+        "waiting_jobs": {need: len(each) for need, each in waits.items()},
+        "mean_wait_seconds": {need: math.fsum(each) / len(each) for need, each in waits.items()},
+        "longest_wait_seconds": {need: max(each) for need, each in waits.items()},
+    }
+    for name, values in gauges.items():
+        metric = f"quickswap_govern_{name}"
+        lines.append(f"# TYPE {metric} gauge")
+        lines += [
+            f'{metric}{{partition="{label}",need="{need}"}} {value:g}'
+            for need, value in sorted(values.items())
+        ]
+    lines += [
+        "# TYPE quickswap_govern_decision_timestamp_seconds gauge",
+        f"quickswap_govern_decision_timestamp_seconds{of_all} {snapshot.time:.3f}",
+    ]
+    return "\n".join(lines) + "\n"
