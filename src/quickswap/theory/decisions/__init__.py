@@ -1,0 +1,165 @@
+"""The best nonpreemptive policy of a small system, by a Markov decision process.
+
+With Poisson arrivals and exponential sizes the numbers of jobs waiting and in service contain all
+that a policy can know if it does not know sizes. The best decisions in each of these states follow
+by policy iteration (Howard, 1960) on a truncated system, which turns arrivals away at its border.
+
+No policy of the full system costs less than the best one of the truncated system. For take any
+policy, and let the truncated system serve the jobs that it admits when the full system serves them,
+keeping servers idle for the jobs that it turned away. It then contains at all times some of the
+jobs of the full system, and costs at most as much. So the bound of the truncated system
+(`Process.bound`) is one for the full system. The mean of the policy itself is that of its chain,
+with an error that is estimated as in `theory.chain`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from quickswap._check import positive, whole
+from quickswap.errors import ModelError, QuickswapError, invalid, unknown
+from quickswap.model.files import as_system
+from quickswap.model.system import System
+from quickswap.theory.chain.truncation import first_limits, solve
+from quickswap.theory.conditions import check_load, check_markovian
+from quickswap.theory.decisions.process import Process
+from quickswap.theory.decisions.table import TablePolicy
+from quickswap.theory.means import Means
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from quickswap.theory.decisions.process import Choice
+
+    Vector = NDArray[np.float64]
+
+__all__ = ["Optimum", "optimum"]
+
+KEPT = 0.6
+"""Part of each limit up to which decisions are used: close to the border they differ."""
+LEAST = 1e-9
+"""Smallest tolerance; below it rounding dominates."""
+MOST_STEPS = 50
+"""Steps of policy iteration; about ten suffice."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Optimum(Means):
+    """The best policy, and its mean response times.
+
+    Attributes:
+        policy: the policy, for `simulate`, `compare`, `Scheduler` and `chain.exact`.
+        value: its cost: seconds for `cost="mean"` and "weighted", otherwise the cost per second.
+        error: estimate of the absolute error of `value`, as in `theory.chain`.
+        bound: a lower bound on the cost under all nonpreemptive policies that do not use sizes,
+            exact up to rounding.
+        states: number of states.
+        truncation: largest number of waiting jobs of each class in the decisions of the policy;
+            larger numbers count as this one.
+    """
+
+    policy: TablePolicy
+    value: float
+    error: float
+    bound: float
+    states: int
+    truncation: tuple[int, ...]
+
+
+def optimum(
+    system: System | str | Path,
+    cost: str | Mapping[str, float] = "mean",
+    *,
+    tolerance: float = 1e-4,
+    max_states: int = 1_000_000,
+) -> Optimum:
+    """Return the nonpreemptive policy of smallest cost among all that do not use sizes.
+
+    It may leave servers idle while a job fits. Its decisions depend on the numbers of jobs of each
+    class waiting and in service.
+
+    Args:
+        system: Poisson arrivals and exponential sizes; few classes and servers.
+        cost: "mean" or "weighted" for the mean response time of this name, or the cost per second
+            of a job of each class, waiting or in service, by the name of the class.
+        tolerance: largest relative difference between the value with its error, and the bound; at
+            least 1e-9.
+        max_states: give up beyond that many states.
+
+    Raises:
+        ModelError: other arrivals or sizes.
+        UnstableError: no policy is stable.
+        QuickswapError: a cost is not above 0, or the difference is too large at `max_states`.
+    """
+    system = as_system(system)
+    check_markovian(system, "optimum")
+    tolerance = positive(tolerance, "tolerance", QuickswapError)
+    if not LEAST <= tolerance < 1:
+        raise invalid("tolerance", tolerance, f"from {LEAST:g} to below 1", QuickswapError)
+    max_states = whole(max_states, "max_states", 1, 2**31 - 1, QuickswapError)
+    rate = system.arrival_rate
+    check_load(rate / system.capacity, rate, "the best policy")
+    name, costs = _costs(system, cost)
+    limits, table = np.ceil(first_limits(system)).astype(np.int64), None
+    while True:
+        process = Process(system, costs, limits)
+        first = process.largest_first(system) if table is None else process.extended(table)
+        best, bound = _best(process, first, tolerance / 10)
+        table = process.part(best, KEPT)
+        choice = process.extended(table)
+        level = solve(system, process.graph(choice), limits.astype(np.float64))
+        rates = np.array([each.arrival_rate for each in system.classes])
+        value = float(costs * rates @ level.response_times)
+        error = float(costs * rates @ level.errors)
+        if value + error - bound <= tolerance * value:
+            break
+        limits = np.ceil(level.next_limits(tolerance, 1.0)).astype(np.int64)
+    truncation = tuple(size - 1 for size in table.shape[1:])
+    return Optimum.of(
+        system,
+        level.response_times,
+        policy=TablePolicy(f"optimum ({name})", process.services, np.array(truncation), table),
+        value=value,
+        error=error,
+        bound=bound,
+        states=process.states,
+        truncation=truncation,
+    )
+
+
+def _best(process: Process, choice: Choice, tolerance: float) -> tuple[Choice, float]:
+    """Return the best decisions of the truncated system, and the bound that proves it.
+
+    Policy iteration from the decisions given; it ends once the bound is close enough.
+    """
+    bound = 0.0
+    for _ in range(MOST_STEPS):
+        values = process.evaluate(choice)
+        bound = max(bound, process.bound(values.states))
+        better = process.improve(values, choice)
+        if values.cost - bound <= tolerance * values.cost or np.array_equal(better, choice):
+            break
+        choice = better
+    return choice, bound
+
+
+def _costs(system: System, cost: object) -> tuple[str, Vector]:
+    """Return the name of the cost, and the cost per second of a job of each class."""
+    rates = np.array([each.arrival_rate for each in system.classes])
+    if isinstance(cost, Mapping):
+        for key in cost:
+            if key not in system.names:
+                unknown("class", key, list(system.names), QuickswapError, argument="cost")
+        given = [
+            positive(cost.get(each), f"cost of {each}", QuickswapError) for each in system.names
+        ]
+        return "cost", np.array(given)
+    named = {"mean": system.job_shares, "weighted": system.load_shares}
+    if not isinstance(cost, str) or cost not in named:
+        unknown("cost", cost, [*named, "a cost for each class"], QuickswapError, argument="cost")
+    return cost, np.array(named[cost]) / rates
