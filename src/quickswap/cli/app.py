@@ -8,6 +8,7 @@ from quickswap.cli.analyze import analyze
 from quickswap.cli.compare import compare
 from quickswap.cli.fit import fit
 from quickswap.cli.help import Layout
+from quickswap.cli.optimum import optimum
 from quickswap.cli.plot import plot
 from quickswap.cli.policies import policies
 from quickswap.cli.replay import replay
@@ -17,7 +18,10 @@ from quickswap.cli.simulate import simulate
 from quickswap.cli.sweep import sweep
 from quickswap.cli.tune import tune
 
-COMMANDS = (simulate, compare, sweep, plot, tune, show, policies, analyze, fit, replay, reproduce)
+COMMANDS = (
+    *(simulate, compare, sweep, plot, tune, show, policies, analyze, optimum, fit, replay),
+    reproduce,
+)
 """The function of each command; its name, parameters and docstring appear in the help."""
 
 

@@ -22,12 +22,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from quickswap._check import positive, whole
-from quickswap.errors import ModelError, QuickswapError, invalid, unknown
+from quickswap.errors import QuickswapError, invalid, unknown
 from quickswap.model.files import as_system
 from quickswap.model.system import System
 from quickswap.theory.chain.truncation import first_limits, solve
-from quickswap.theory.conditions import check_load, check_markovian
-from quickswap.theory.decisions.process import Process
+from quickswap.theory.conditions import check_load, check_markovian, exclusive
+from quickswap.theory.decisions.process import Process, services
 from quickswap.theory.decisions.table import TablePolicy
 from quickswap.theory.means import Means
 
@@ -69,6 +69,25 @@ class Optimum(Means):
     bound: float
     states: int
     truncation: tuple[int, ...]
+
+    @property
+    def thresholds(self) -> NDArray[np.int64]:
+        """The decisions on a system whose jobs of the larger need run alone, such as one-or-all.
+
+        With a light and b heavy jobs waiting, a free server is given to a light job only if more
+        than `thresholds[a, b]` of them are in service. Otherwise the servers drain, and a heavy job
+        starts once all are free. -1 stands for always.
+
+        Raises:
+            ModelError: the system is of another kind.
+        """
+        light = exclusive(self.system, "thresholds of the optimum").light
+        served = services(self.system)
+        rows = np.flatnonzero(served[:, 1 - light] == 0)[:-1]  # by number of light jobs in service
+        table = self.policy.table.reshape(-1, *(self.policy.limits + 1))[rows]
+        drains = (table if light == 0 else table.swapaxes(1, 2)) != light
+        above = np.argmax(drains[::-1], axis=0)
+        return np.where(drains.any(axis=0), len(rows) - 1 - above, -1)
 
 
 def optimum(

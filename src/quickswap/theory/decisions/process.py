@@ -159,8 +159,8 @@ class Process:
 
         Let V be any function of the states that no start decreases. If the cost per second plus the
         expected change of V per second is at least g in each state, the mean cost per second is at
-        least g: the costs up to time t are at least g t - E V(t) + V(0), and V is bounded. So each V
-        gives a bound, and the values of the best policy give the best one.
+        least g: the costs up to time t are at least g t - E V(t) + V(0), and V is bounded. Each V
+        gives a bound, and the values of the best policy the largest one.
         """
         least = values.copy()
         for row, cls, after, columns in self.starts():
