@@ -46,6 +46,8 @@ LEAST = 1e-9
 """Smallest tolerance; below it rounding dominates."""
 MOST_STEPS = 50
 """Steps of policy iteration; about ten suffice."""
+SWEEPS = 20
+"""Sweeps of value iteration in a step once the cost hardly changes."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -124,10 +126,16 @@ def optimum(
     rate = system.arrival_rate
     check_load(rate / system.capacity, rate, "the best policy")
     name, costs = _costs(system, cost)
+    needs = np.array(system.needs)
     limits, table = np.ceil(first_limits(system)).astype(np.int64), None
     while True:
         process = Process(system, costs, limits)
-        first = process.largest_first(system) if table is None else process.extended(table)
+        first = process.simple(needs) if table is None else process.extended(table)
+        cost = process.evaluate(first).cost
+        least = np.ceil(1.1 * cost / costs).astype(np.int64)
+        if np.any(limits < least):  # a full queue, which turns jobs away, would be cheaper
+            limits = np.maximum(limits, least)
+            continue
         best, bound = _best(process, first, tolerance / 10)
         table = process.part(best, KEPT)
         choice = process.extended(table)
@@ -156,14 +164,17 @@ def _best(process: Process, choice: Choice, tolerance: float) -> tuple[Choice, f
 
     Policy iteration from the decisions given; it ends once the bound is close enough.
     """
-    bound = 0.0
+    bound, before = 0.0, np.inf
     for _ in range(MOST_STEPS):
         values = process.evaluate(choice)
+        cost = values.cost
         bound = max(bound, process.bound(values.states))
-        better = process.improve(values, choice)
-        if values.cost - bound <= tolerance * values.cost or np.array_equal(better, choice):
+        if cost - bound <= tolerance * cost:
             break
-        choice = better
+        # states that hardly matter depend on each other along long chains: cheap sweeps settle them
+        for _ in range(1 if cost < 0.999 * before else SWEEPS):
+            values, choice = process.improve(values, choice)
+        before = cost
     return choice, bound
 
 

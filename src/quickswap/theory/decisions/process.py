@@ -110,11 +110,18 @@ class Process:
                 if after >= 0:
                     yield row, cls, after, self.present[cls]
 
-    def largest_first(self, system: System) -> Choice:
-        """Return the decisions of most servers first."""
+    def simple(self, needs: Whole) -> Choice:
+        """Return decisions to improve on: the largest waiting job that fits starts.
+
+        While a larger job waits that does not fit, the servers drain for it: a class only replaces a
+        job of its own that has just ended, as long as all its others are in service.
+        """
         choice = np.full(self.costs.shape, -1, dtype=np.int8)
-        for row, cls, _, columns in sorted(self.starts(), key=lambda each: system.needs[each[1]]):
-            choice[row, columns] = cls
+        most = self.services.max(axis=0)
+        for row, cls, _, columns in sorted(self.starts(), key=lambda each: needs[each[1]]):
+            larger = self.waiting[needs > needs[cls]][:, columns].any(axis=0)
+            free = ~larger | (self.services[row, cls] == most[cls] - 1) 
+            choice[row, columns[free]] = cls
         return choice
 
     def part(self, choice: Choice, kept: float) -> Choice:
@@ -141,8 +148,11 @@ class Process:
             total += self.completions[:, [cls]] * values[self.fewer[:, cls]]
         return total
 
-    def improve(self, values: Values, choice: Choice) -> Choice:
-        """Return the decisions that are best for one event, with these values after it."""
+    def improve(self, values: Values, choice: Choice) -> tuple[Values, Choice]:
+        """Return the values and the decisions that are best for one event with these values after.
+
+        A decision that is as good as the best one stays.
+        """
         best = (self.inflow(values.states) - values.cost) / self.rates[:, None]
         better = np.full_like(choice, -1)
         for row, cls, after, columns in self.starts():
@@ -152,7 +162,7 @@ class Process:
             gains = started < best[row, columns] + margin
             best[row, columns[gains]] = started[gains]
             better[row, columns[gains]] = cls
-        return better
+        return Values(values.cost, best), better
 
     def bound(self, values: Vector) -> float:
         """Return a lower bound on the mean cost per second under all policies.
@@ -212,7 +222,12 @@ class Process:
         flows = sparse.csr_matrix((rates, (number[origin], number[to])), (size, size))
         leaving = sparse.diags(np.bincount(number[origin], rates, size)) - flows
         costs = self.costs.ravel()[own]
-        factors = linalg.splu(sparse.csc_matrix(leaving[1:, 1:]))
+        factors = linalg.splu(
+            sparse.csc_matrix(leaving[1:, 1:]),
+            permc_spec="MMD_AT_PLUS_A",
+            diag_pivot_thresh=0.0,  # the matrix is diagonally dominant
+            options={"SymmetricMode": True},
+        )
         x, y = factors.solve(costs[1:]), factors.solve(np.ones(size - 1))
         first = leaving[[0], 1:]
         mean = float((costs[0] - (first @ x)[0]) / (1 - (first @ y)[0]))
