@@ -63,6 +63,11 @@ class Graph:
         """Number of states."""
         return len(self.behind)
 
+    def guess(self) -> Vector:
+        """Return a distribution with which to start a solver."""
+        guess: Vector = np.maximum(0.7 ** self.present.sum(axis=1), 1e-30)
+        return guess
+
 
 def explore(
     system: System,

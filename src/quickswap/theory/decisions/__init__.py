@@ -25,6 +25,7 @@ from quickswap._check import positive, whole
 from quickswap.errors import QuickswapError, invalid, unknown
 from quickswap.model.files import as_system
 from quickswap.model.system import System
+from quickswap.theory.chain.graph import recurrent
 from quickswap.theory.chain.truncation import first_limits, solve
 from quickswap.theory.conditions import check_load, check_markovian, exclusive
 from quickswap.theory.decisions.process import Process, services
@@ -34,7 +35,7 @@ from quickswap.theory.means import Means
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from quickswap.theory.decisions.process import Choice
+    from quickswap.theory.decisions.process import Choice, Values
 
     Vector = NDArray[np.float64]
 
@@ -127,20 +128,21 @@ def optimum(
     check_load(rate / system.capacity, rate, "the best policy")
     name, costs = _costs(system, cost)
     needs = np.array(system.needs)
+    rates = np.array([each.arrival_rate for each in system.classes])
     limits, table = np.ceil(first_limits(system)).astype(np.int64), None
     while True:
+        _check_size(system, limits, max_states)
         process = Process(system, costs, limits)
         first = process.simple(needs) if table is None else process.extended(table)
-        cost = process.evaluate(first).cost
-        least = np.ceil(1.1 * cost / costs).astype(np.int64)
+        values = process.evaluate(first)
+        least = np.ceil(1.1 * values.cost / costs).astype(np.int64)
         if np.any(limits < least):  # a full queue, which turns jobs away, would be cheaper
             limits = np.maximum(limits, least)
             continue
-        best, bound = _best(process, first, tolerance / 10)
+        best, bound = _best(process, first, values, tolerance / 10)
         table = process.part(best, KEPT)
         choice = process.extended(table)
-        level = solve(system, process.graph(choice), limits.astype(np.float64))
-        rates = np.array([each.arrival_rate for each in system.classes])
+        level = solve(system, recurrent(process.chain(choice)[0]), limits.astype(np.float64))
         value = float(costs * rates @ level.response_times)
         error = float(costs * rates @ level.errors)
         if value + error - bound <= tolerance * value:
@@ -159,14 +161,29 @@ def optimum(
     )
 
 
-def _best(process: Process, choice: Choice, tolerance: float) -> tuple[Choice, float]:
+def _check_size(system: System, limits: NDArray[np.int64], max_states: int) -> None:
+    """Check that the truncated system does not have too many states."""
+    waiting = float(np.prod(limits + 1.0))
+    served = np.prod([system.servers // need + 1.0 for need in system.needs])  # or fewer
+    if served > max_states or len(services(system)) * waiting > max_states:
+        raise QuickswapError(
+            f"the best policy requires more than {max_states} states: raise max_states or "
+            "tolerance, lower the load, or choose fewer classes or servers.",
+            argument="max_states",
+            given=max_states,
+        )
+
+
+def _best(
+    process: Process, choice: Choice, values: Values, tolerance: float
+) -> tuple[Choice, float]:
     """Return the best decisions of the truncated system, and the bound that proves it.
 
-    Policy iteration from the decisions given; it ends once the bound is close enough.
+    Policy iteration from the decisions given, whose values are known; it ends once the bound is
+    close enough.
     """
     bound, before = 0.0, np.inf
     for _ in range(MOST_STEPS):
-        values = process.evaluate(choice)
         cost = values.cost
         bound = max(bound, process.bound(values.states))
         if cost - bound <= tolerance * cost:
@@ -174,7 +191,7 @@ def _best(process: Process, choice: Choice, tolerance: float) -> tuple[Choice, f
         # states that hardly matter depend on each other along long chains: cheap sweeps settle them
         for _ in range(1 if cost < 0.999 * before else SWEEPS):
             values, choice = process.improve(values, choice)
-        before = cost
+        before, values = cost, process.evaluate(choice)
     return choice, bound
 
 

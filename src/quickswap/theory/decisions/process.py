@@ -22,7 +22,8 @@ from scipy import sparse
 from scipy.sparse import linalg
 
 from quickswap.model.system import System
-from quickswap.theory.chain.graph import Graph, recurrent
+from quickswap.theory.chain.graph import Graph
+from quickswap.theory.chain.stationary import ChainSolver
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -33,6 +34,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Process", "services"]
 
+PRECISION = 1e-9
+"""Residual of the values of states, relative to the costs."""
 TIE = 1e-12
 """Relative difference of two values below which the decision stays as it is."""
 
@@ -43,8 +46,9 @@ def services(system: System) -> Whole:
     needs = np.array(system.needs)
     every = np.array(list(itertools.product(*ranges)))
     used = every @ needs
-    fitting = every[used <= system.servers]
-    return fitting[np.argsort(fitting @ needs, kind="stable")]
+    fitting: Whole = every[used <= system.servers]
+    ordered: Whole = fitting[np.argsort(fitting @ needs, kind="stable")]
+    return ordered
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,13 +74,14 @@ class Process:
     """
 
     def __init__(self, system: System, costs: Vector, limits: Whole) -> None:
+        self.holding = costs
         self.limits = limits
         self.services = services(system)
         self.arrivals = np.array([each.arrival_rate for each in system.classes])
         ends = 1 / np.array([each.size.mean for each in system.classes])
         self.completions: Vector = self.services * ends
         box = limits + 1
-        self.waiting: Whole = np.indices(box).reshape(len(box), -1)
+        self.waiting: Whole = np.indices(tuple(box.tolist())).reshape(len(box), -1)
         columns = np.arange(self.waiting.shape[1])
         self.strides = np.array([int(np.prod(box[i + 1 :])) for i in range(len(box))])
         self.costs: Vector = (self.services @ costs)[:, None] + costs @ self.waiting
@@ -113,14 +118,14 @@ class Process:
     def simple(self, needs: Whole) -> Choice:
         """Return decisions to improve on: the largest waiting job that fits starts.
 
-        While a larger job waits that does not fit, the servers drain for it: a class only replaces a
-        job of its own that has just ended, as long as all its others are in service.
+        While a larger job waits that does not fit, the servers drain for it: a class only replaces
+        a job of its own that has just ended, as long as all its others are in service.
         """
         choice = np.full(self.costs.shape, -1, dtype=np.int8)
         most = self.services.max(axis=0)
         for row, cls, _, columns in sorted(self.starts(), key=lambda each: needs[each[1]]):
             larger = self.waiting[needs > needs[cls]][:, columns].any(axis=0)
-            free = ~larger | (self.services[row, cls] == most[cls] - 1) 
+            free = ~larger | (self.services[row, cls] == most[cls] - 1)
             choice[row, columns[free]] = cls
         return choice
 
@@ -207,56 +212,55 @@ class Process:
         origin, to, kind, rates = (np.concatenate(part) for part in zip(*parts, strict=True))
         return origin, to, kind, rates
 
-    def evaluate(self, choice: Choice) -> Values:
-        """Return the mean cost and the values of a policy.
-
-        Its values h solve Poisson's equation Qh = g - costs with h = 0 in the empty state. Without
-        that state the generator is regular: h = x - g y, where x solves it for the costs and y for
-        ones, and the equation of the empty state gives g.
-        """
-        origin, to, _, rates = self.jumps(choice)
-        own = np.flatnonzero(choice.ravel() < 0)  # the empty state is the first
-        number = np.zeros(self.states, dtype=np.int64)
-        number[own] = np.arange(len(own))
-        size = len(own)
-        flows = sparse.csr_matrix((rates, (number[origin], number[to])), (size, size))
-        leaving = sparse.diags(np.bincount(number[origin], rates, size)) - flows
-        costs = self.costs.ravel()[own]
-        factors = linalg.splu(
-            sparse.csc_matrix(leaving[1:, 1:]),
-            permc_spec="MMD_AT_PLUS_A",
-            diag_pivot_thresh=0.0,  # the matrix is diagonally dominant
-            options={"SymmetricMode": True},
-        )
-        x, y = factors.solve(costs[1:]), factors.solve(np.ones(size - 1))
-        first = leaving[[0], 1:]
-        mean = float((costs[0] - (first @ x)[0]) / (1 - (first @ y)[0]))
-        values = np.concatenate([[0.0], x - mean * y])
-        return Values(mean, values[number[self.settled(choice)]])
-
-    def graph(self, choice: Choice) -> Graph:
-        """Return the chain of a policy."""
+    def chain(self, choice: Choice) -> tuple[Graph, Whole]:
+        """Return the chain of a policy, and its state for each state of the process."""
         origin, to, kind, rates = self.jumps(choice)
         rows, columns = np.nonzero(choice < 0)
         waiting, running = self.waiting[:, columns].T, self.services[rows]
         order = np.argsort((waiting + running).sum(axis=1), kind="stable")
-        number = np.zeros(self.states, dtype=np.int64)
-        number[(rows * len(self.waiting[0]) + columns)[order]] = np.arange(len(order))
         waiting, running = waiting[order], running[order]
-        size = len(order)
+        number = np.zeros(self.states, dtype=np.int64)
+        number[np.flatnonzero(choice.ravel() < 0)[order]] = np.arange(len(order))
+        origin, to = number[origin], number[to]
         arrives = kind < len(self.arrivals)
-        return recurrent(
-            Graph(
-                rates=sparse.csr_matrix(
-                    (rates, (number[origin].astype(np.int32), number[to].astype(np.int32))),
-                    (size, size),
-                ),
-                arrivals=(number[origin[arrives]], number[to[arrives]], kind[arrives]),
-                waiting=waiting.astype(np.uint32),
-                running=running.astype(np.uint32),
-                behind=np.zeros(size, dtype=np.uint32),
-                present=(waiting + running).astype(np.float64),
-                blocked=np.where(waiting < self.limits, 0.0, self.arrivals),
-                windowed=False,
-            )
+        graph = Graph(
+            rates=sparse.csr_matrix(
+                (rates, (origin.astype(np.int32), to.astype(np.int32))), (len(order),) * 2
+            ),
+            arrivals=(origin[arrives], to[arrives], kind[arrives]),
+            waiting=waiting.astype(np.uint32),
+            running=running.astype(np.uint32),
+            behind=np.zeros(len(order), dtype=np.uint32),
+            present=(waiting + running).astype(np.float64),
+            blocked=np.where(waiting < self.limits, 0.0, self.arrivals),
+            windowed=False,
         )
+        return graph, number[self.settled(choice)]
+
+    def evaluate(self, choice: Choice) -> Values:
+        """Return the mean cost g of a policy, and the values h of the states.
+
+        They solve Poisson's equation Qh = g - costs with h = 0 in the empty state. Without that
+        state the generator Q is regular: h = x - g y, where x solves it for the costs and y for
+        ones, and the equation of the empty state gives g. With more than two classes a
+        factorisation fills in, and iterative solvers are faster.
+        """
+        graph, place = self.chain(choice)  # the empty state is the first
+        costs = graph.present @ self.holding
+        if len(self.limits) > 2:
+            solver = ChainSolver(graph.rates)
+            mean = float(solver.stationary(graph.guess()) @ costs)
+            values = solver.values(costs, mean, PRECISION)
+            return Values(mean, (values - values[0])[place])
+        out = np.asarray(graph.rates.sum(axis=1)).ravel()
+        leaving = sparse.csc_matrix(sparse.diags(out) - graph.rates)
+        factors = linalg.splu(
+            leaving[1:, 1:],
+            permc_spec="MMD_AT_PLUS_A",
+            diag_pivot_thresh=0.0,  # the matrix is diagonally dominant
+            options={"SymmetricMode": True},
+        )
+        x, y = factors.solve(costs[1:]), factors.solve(np.ones(len(costs) - 1))
+        first = leaving[[0], 1:]
+        mean = float((costs[0] - (first @ x)[0]) / (1 - (first @ y)[0]))
+        return Values(mean, np.concatenate([[0.0], x - mean * y])[place])

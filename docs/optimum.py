@@ -1,0 +1,152 @@
+"""Measure the tables and the figure of optimum.md: `python docs/optimum.py`, an hour on one core.
+
+Writes docs/measured/optimum*.md and docs/_static/optimum.svg. All values are computed, not
+simulated. An argument, the name of a system, computes the tables of this system only.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import matplotlib
+from backfilled import table
+from matplotlib.figure import Figure
+from pictures import STYLE
+
+import quickswap as qs
+from quickswap import theory
+from quickswap.theory.means import Means
+
+FOLDER = Path(__file__).parent
+COSTS = ("mean", "weighted")
+LOADS = (0.5, 0.6, 0.7, 0.8, 0.9)
+
+
+def three(load: float) -> qs.System:
+    """Return four servers and jobs that need one, two or all of them."""
+    classes = [
+        qs.JobClass(need, share, qs.Exponential(mean=1.0), name)
+        for need, share, name in ((1, 0.5, "small"), (2, 0.3, "middle"), (4, 0.2, "large"))
+    ]
+    return qs.System(4, classes).with_load(load)
+
+
+def one_or_all(servers: int) -> Callable[[float], qs.System]:
+    """Return the preset with this many servers, as a function of the load."""
+    return lambda load: qs.load(f"one-or-all:k={servers}").with_load(load)
+
+
+SYSTEMS: dict[str, tuple[Callable[[float], qs.System], tuple[float, ...], float]] = {
+    "one-or-all, k = 4": (one_or_all(4), LOADS, 1e-4),
+    "one-or-all, k = 8": (one_or_all(8), LOADS, 1e-3),
+    "one-or-all, k = 16": (one_or_all(16), (0.5, 0.7, 0.8), 1e-3),
+    "one-or-all, k = 32": (one_or_all(32), (0.5, 0.7, 0.8), 1e-3),
+    "three classes, k = 4": (three, (0.5, 0.7), 1e-2),
+}
+"""System at a load, loads, and the relative tolerance."""
+POLICIES = {
+    "MSF": "msf",
+    "Static": "static-quickswap",
+    "Adaptive": "adaptive-quickswap",
+    "First-Fit": "first-fit",
+}
+Row = dict[str, float]
+
+
+def value_of(means: Means, cost: str) -> float:
+    """Return the mean or the weighted mean."""
+    return means.mean_response_time if cost == "mean" else means.weighted_mean_response_time
+
+
+def exact(system: qs.System, policy: str) -> Means | None:
+    """Return the means of a policy, if its chain is small enough."""
+    if system.one_or_all and policy != "first-fit":
+        level = {"msf": 0, "static-quickswap": system.servers - 1}.get(policy, system.servers)
+        return theory.msfq.exact(system, level)
+    try:
+        return theory.chain.exact(system, policy, tolerance=3e-3, max_states=300_000)
+    except qs.QuickswapError:
+        return None
+
+
+def measured(build: Callable[[float], qs.System], load: float, tolerance: float) -> dict[str, Row]:
+    """Return the values of the optimum and of all policies, for each cost."""
+    system = build(load)
+    others = {name: exact(system, policy) for name, policy in POLICIES.items()}
+    rows = {}
+    for cost in COSTS:
+        best = theory.optimum(system, cost, tolerance=tolerance, max_states=3_000_000)
+        row = {"value": best.value, "bound": best.bound}
+        if system.one_or_all:
+            row["MSFQ"] = theory.best_threshold(system, cost).value
+        row |= {name: value_of(each, cost) for name, each in others.items() if each is not None}
+        if cost == "weighted":
+            row["lower bound"] = theory.lower_bound(system)
+        rows[cost] = row
+    return rows
+
+
+def lines_of(name: str, cost: str, found: dict[float, dict[str, Row]]) -> list[list[str]]:
+    """Return the rows of a table: the optimum, and by how much each policy is above it."""
+    columns = ["MSFQ", *POLICIES] + (["lower bound"] if cost == "weighted" else [])
+    lines = []
+    for load, rows in found.items():
+        row = rows[cost]
+        gaps = [
+            f"{100 * (row[each] / row['value'] - 1):+.1f} %" if each in row else "-"
+            for each in columns
+        ]
+        lines.append([name, str(load), f"{row['value']:.4g}", *gaps])
+        name = ""
+    return lines
+
+
+def draw(found: dict[str, dict[float, dict[str, Row]]]) -> None:
+    """Draw the values over the optimum against the load, for one-or-all systems."""
+    shown = [name for name in SYSTEMS if name.startswith("one-or-all") and name in found][:3]
+    with matplotlib.rc_context(STYLE):
+        figure = Figure(figsize=(9, 5.4), layout="constrained")
+        axes = figure.subplots(len(COSTS), len(shown), squeeze=False, sharex=True)
+        for panels, cost in zip(axes, COSTS, strict=True):
+            for panel, name in zip(panels, shown, strict=True):
+                for policy in ("MSFQ", *POLICIES):
+                    points = [
+                        (load, rows[cost][policy] / rows[cost]["value"])
+                        for load, rows in found[name].items()
+                        if policy in rows[cost]
+                    ]
+                    label = "MSFQ, best threshold" if policy == "MSFQ" else policy
+                    panel.plot(*zip(*points, strict=True), marker="o", markersize=3, label=label)
+                panel.set_title(f"{name}, {cost}")
+                panel.set_ylim(0.98, 2.5)
+        for panel in axes[-1]:
+            panel.set_xlabel("load")
+        for panels in axes:
+            panels[0].set_ylabel("response time / optimum")
+        axes[0][0].legend()
+        figure.savefig(FOLDER / "_static" / "optimum.svg", metadata={"Date": None})
+
+
+def main() -> None:
+    """Compute all systems, or one, and write the tables and the figure."""
+    found: dict[str, dict[float, dict[str, Row]]] = {}
+    for name, (build, loads, tolerance) in SYSTEMS.items():
+        if name not in (sys.argv[1:] or SYSTEMS):
+            continue
+        found[name] = {}
+        for load in loads:
+            found[name][load] = measured(build, load, tolerance)
+            print(name, load, found[name][load], flush=True)
+    for cost in COSTS:
+        head = ["system", "load", "optimum [s]", "MSFQ, best *l*", *POLICIES]
+        head += ["lower bound"] if cost == "weighted" else []
+        lines = [line for name, each in found.items() for line in lines_of(name, cost, each)]
+        text = table(head, lines)
+        (FOLDER / "measured" / f"optimum-{cost}.md").write_text(text, encoding="utf-8")
+    draw(found)
+
+
+if __name__ == "__main__":
+    main()
