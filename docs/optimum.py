@@ -1,11 +1,13 @@
 """Measure the tables and the figure of optimum.md: `python docs/optimum.py`, an hour on one core.
 
-Writes docs/measured/optimum*.md and docs/_static/optimum.svg. All values are computed, not
-simulated. An argument, the name of a system, computes the tables of this system only.
+Writes docs/measured/optimum.json, and from it the tables docs/measured/optimum-mean.md and
+optimum-weighted.md and the figure docs/_static/optimum.svg. All values are computed, not simulated.
+With arguments, names of systems, only these are computed again; with "draw", none.
 """
 
 from __future__ import annotations
 
+import json
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -88,7 +90,7 @@ def measured(build: Callable[[float], qs.System], load: float, tolerance: float)
     return rows
 
 
-def lines_of(name: str, cost: str, found: dict[float, dict[str, Row]]) -> list[list[str]]:
+def lines_of(name: str, cost: str, found: dict[str, dict[str, Row]]) -> list[list[str]]:
     """Return the rows of a table: the optimum, and by how much each policy is above it."""
     columns = ["MSFQ", *POLICIES] + (["lower bound"] if cost == "weighted" else [])
     lines = []
@@ -98,12 +100,12 @@ def lines_of(name: str, cost: str, found: dict[float, dict[str, Row]]) -> list[l
             f"{100 * (row[each] / row['value'] - 1):+.1f} %" if each in row else "-"
             for each in columns
         ]
-        lines.append([name, str(load), f"{row['value']:.4g}", *gaps])
+        lines.append([name, load, f"{row['value']:.4g}", *gaps])
         name = ""
     return lines
 
 
-def draw(found: dict[str, dict[float, dict[str, Row]]]) -> None:
+def draw(found: dict[str, dict[str, dict[str, Row]]]) -> None:
     """Draw the values over the optimum against the load, for one-or-all systems."""
     shown = [name for name in SYSTEMS if name.startswith("one-or-all") and name in found][:3]
     with matplotlib.rc_context(STYLE):
@@ -113,7 +115,7 @@ def draw(found: dict[str, dict[float, dict[str, Row]]]) -> None:
             for panel, name in zip(panels, shown, strict=True):
                 for policy in ("MSFQ", *POLICIES):
                     points = [
-                        (load, rows[cost][policy] / rows[cost]["value"])
+                        (float(load), rows[cost][policy] / rows[cost]["value"])
                         for load, rows in found[name].items()
                         if policy in rows[cost]
                     ]
@@ -130,15 +132,14 @@ def draw(found: dict[str, dict[float, dict[str, Row]]]) -> None:
 
 
 def main() -> None:
-    """Compute all systems, or one, and write the tables and the figure."""
-    found: dict[str, dict[float, dict[str, Row]]] = {}
+    """Compute systems, and write the tables and the figure."""
+    store = FOLDER / "measured" / "optimum.json"
+    known = json.loads(store.read_text(encoding="utf-8")) if store.exists() else {}
     for name, (build, loads, tolerance) in SYSTEMS.items():
-        if name not in (sys.argv[1:] or SYSTEMS):
-            continue
-        found[name] = {}
-        for load in loads:
-            found[name][load] = measured(build, load, tolerance)
-            print(name, load, found[name][load], flush=True)
+        for load in loads if name in (sys.argv[1:] or SYSTEMS) else ():
+            known.setdefault(name, {})[str(load)] = measured(build, load, tolerance)
+            store.write_text(json.dumps(known, indent=1) + "\n", encoding="utf-8")
+    found = {name: known[name] for name in SYSTEMS if name in known}
     for cost in COSTS:
         head = ["system", "load", "optimum [s]", "MSFQ, best *l*", *POLICIES]
         head += ["lower bound"] if cost == "weighted" else []

@@ -1,0 +1,106 @@
+"""Measure the race of optimum.md: `python docs/raced.py`, ten minutes on two cores.
+
+Writes docs/measured/optimum-race.md. All policies of a model serve the same jobs.
+"""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+from backfilled import ADAPTIVE, FOLDER, OVERRUN, table
+
+import quickswap as qs
+from quickswap.simulation.comparison import gap_of
+
+
+@qs.compiled
+class ReopeningDrain:
+    """Most servers first, with drains that end early as smaller jobs accumulate.
+
+    Args:
+        system: the system that it serves.
+        part: the part of the servers a job needs that may be missing when a drain for it begins.
+        patience: waiting smaller jobs, per server that they need, that end a drain with one server
+            more to free.
+        rounds: smaller jobs go first if they need this multiple of all servers, and `slope` servers
+            for each job of the large class that waits.
+        slope: see `rounds`.
+    """
+
+    remembers_order = False
+
+    def __init__(self, system, part=0.7, patience=4.0, rounds=1e9, slope=0.0):
+        self.order = np.argsort(-np.array(system.needs), kind="stable")  # largest need first
+        self.part, self.patience = float(part), float(patience)
+        self.rounds, self.slope = float(rounds), float(slope)
+        self.name = f"reopening, part {part:g}" + (", smaller first" if rounds < 1e9 else "")
+
+    def start(self, view):
+        smaller = 0  # servers that the waiting jobs of smaller classes need
+        for cls in range(len(self.order)):
+            smaller += view.waiting[cls] * view.needs[cls]
+        for place in range(len(self.order)):
+            cls = self.order[place]
+            waiting, need = view.waiting[cls], view.needs[cls]
+            smaller -= waiting * need
+            if waiting == 0 or smaller >= self.rounds * view.servers + self.slope * waiting:
+                continue
+            if need <= view.free:
+                return int(cls)
+            if need - view.free + smaller / self.patience <= self.part * need:
+                return None  # drain for this class
+        return None
+
+
+WORKLOADS = {
+    "one-or-all, k = 32, rate 4": ("one-or-all:rate=4", 10_000_000),
+    "one-or-all, k = 32, rate 6": ("one-or-all:rate=6", 10_000_000),
+    "one-or-all, k = 32, rate 7": ("one-or-all:rate=7", 10_000_000),
+    "four classes, rate 3": ("four-class:rate=3", 10_000_000),
+    "four classes, rate 4": ("four-class:rate=4", 10_000_000),
+    "four classes, rate 4.5": ("four-class:rate=4.5", 10_000_000),
+    "Borg B, rate 4": ("borg-b:rate=4", 40_000_000),
+}
+"""Model, and jobs."""
+
+
+def workload(name: str) -> list[list[str]]:
+    """Simulate all policies on a workload, and return the lines of its table."""
+    model, jobs = WORKLOADS[name]
+    system = qs.load(model)
+    policies = [
+        *(ADAPTIVE, OVERRUN, ReopeningDrain(system)),
+        ReopeningDrain(system, part=0.5, rounds=4.0, slope=4.0),
+    ]
+    results = [
+        qs.simulate(system, each, jobs=jobs, engine="events", threads=1, replications=2)
+        for each in policies
+    ]
+    lines = []
+    for result in results:
+        cells = [str(result.mean_response_time), str(result.weighted_mean_response_time)]
+        gaps = ["", ""]
+        stable = result.verdict.status == results[0].verdict.status == "stable"
+        if result is not results[0] and stable:
+            quantities = ("mean_response_time", "weighted_mean_response_time")
+            found = [gap_of(result, results[0], each) for each in quantities]
+            gaps = [f"{'+' if gap.value > 0 else ''}{gap}" for gap in found]
+        if result.verdict.status == "unstable":
+            cells = ["-", "-"]
+        lines.append([name, result.policy_label, *cells, *gaps, result.verdict.status])
+        name = ""
+    return lines
+
+
+def main() -> None:
+    """Write the table."""
+    head = ["workload", "policy", "mean", "weighted mean"]
+    head += ["mean, difference from Adaptive", "weighted mean, difference from Adaptive", "verdict"]
+    with ThreadPoolExecutor(2) as threads:
+        lines = [line for lines in threads.map(workload, WORKLOADS) for line in lines]
+    (FOLDER / "optimum-race.md").write_text(table(head, lines), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
