@@ -1,11 +1,15 @@
 """Measure the race of optimum.md: `python docs/raced.py`, ten minutes on two cores.
 
-Writes docs/measured/optimum-race.md. All policies of a model serve the same jobs.
+Writes docs/measured/optimum-race.md and optimum-orders.md. All policies of a model serve the same
+jobs.
 """
 
 from __future__ import annotations
 
+import itertools
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
+from typing import Any
 
 import numpy as np
 from backfilled import ADAPTIVE, FOLDER, OVERRUN, table
@@ -65,6 +69,31 @@ WORKLOADS = {
 """Model, and jobs."""
 
 
+ORDERS = [(15, *each) for each in itertools.permutations((5, 3, 1))]
+"""Cycles of Static Quickswap on four classes, by need; the first one is the default."""
+
+
+def results_of(model: str, policies: Sequence[Any], jobs: int) -> list[qs.Result]:
+    """Simulate policies on the same jobs."""
+    return [
+        qs.simulate(model, each, jobs=jobs, engine="events", threads=1, replications=2)
+        for each in policies
+    ]
+
+
+def cells_of(result: qs.Result, first: qs.Result) -> list[str]:
+    """Return the means, their differences from another result, and the verdict."""
+    cells = [str(result.mean_response_time), str(result.weighted_mean_response_time)]
+    gaps = ["", ""]
+    if result is not first and result.verdict.status == first.verdict.status == "stable":
+        quantities = ("mean_response_time", "weighted_mean_response_time")
+        found = [gap_of(result, first, each) for each in quantities]
+        gaps = [f"{'+' if gap.value > 0 else ''}{gap}" for gap in found]
+    if result.verdict.status == "unstable":
+        cells = ["-", "-"]
+    return [*cells, *gaps, result.verdict.status]
+
+
 def workload(name: str) -> list[list[str]]:
     """Simulate all policies on a workload, and return the lines of its table."""
     model, jobs = WORKLOADS[name]
@@ -73,33 +102,36 @@ def workload(name: str) -> list[list[str]]:
         *(ADAPTIVE, OVERRUN, ReopeningDrain(system)),
         ReopeningDrain(system, part=0.5, rounds=4.0, slope=4.0),
     ]
-    results = [
-        qs.simulate(system, each, jobs=jobs, engine="events", threads=1, replications=2)
-        for each in policies
-    ]
     lines = []
+    results = results_of(model, policies, jobs)
     for result in results:
-        cells = [str(result.mean_response_time), str(result.weighted_mean_response_time)]
-        gaps = ["", ""]
-        stable = result.verdict.status == results[0].verdict.status == "stable"
-        if result is not results[0] and stable:
-            quantities = ("mean_response_time", "weighted_mean_response_time")
-            found = [gap_of(result, results[0], each) for each in quantities]
-            gaps = [f"{'+' if gap.value > 0 else ''}{gap}" for gap in found]
-        if result.verdict.status == "unstable":
-            cells = ["-", "-"]
-        lines.append([name, result.policy_label, *cells, *gaps, result.verdict.status])
+        lines.append([name, result.policy_label, *cells_of(result, results[0])])
         name = ""
     return lines
 
 
+def orders() -> list[list[str]]:
+    """Simulate Static Quickswap with each cycle, and return the lines of the table."""
+    model = "four-class:rate=4.5"
+    place = qs.load(model).needs.index
+    policies = [qs.StaticQuickswap(order=tuple(map(place, cycle))) for cycle in ORDERS]
+    results = results_of(model, policies, 10_000_000)
+    return [
+        ["-".join(map(str, cycle)), *cells_of(result, results[0])]
+        for cycle, result in zip(ORDERS, results, strict=True)
+    ]
+
+
 def main() -> None:
-    """Write the table."""
-    head = ["workload", "policy", "mean", "weighted mean"]
-    head += ["mean, difference from Adaptive", "weighted mean, difference from Adaptive", "verdict"]
+    """Write the tables."""
+    head = ["mean", "weighted mean", "mean, difference", "weighted mean, difference", "verdict"]
     with ThreadPoolExecutor(2) as threads:
+        cycles = threads.submit(orders)
         lines = [line for lines in threads.map(workload, WORKLOADS) for line in lines]
-    (FOLDER / "optimum-race.md").write_text(table(head, lines), encoding="utf-8")
+        text = table(["cycle, by need", *head], cycles.result())
+    (FOLDER / "optimum-orders.md").write_text(text, encoding="utf-8")
+    text = table(["workload", "policy", *head], lines)
+    (FOLDER / "optimum-race.md").write_text(text, encoding="utf-8")
 
 
 if __name__ == "__main__":
