@@ -1,7 +1,7 @@
 """Measure the tables and the figure of optimum.md: `python docs/optimum.py`, an hour on one core.
 
 Writes docs/measured/optimum.json, and from it the tables docs/measured/optimum-mean.md and
-optimum-weighted.md and the figure docs/_static/optimum.svg. All values are computed, not simulated.
+optimum-weighted.md and the figures docs/_static/optimum*.svg. All values are computed, not simulated.
 With arguments, names of systems, only these are computed again; with "draw", none.
 """
 
@@ -19,6 +19,7 @@ from pictures import STYLE
 
 import quickswap as qs
 from quickswap import theory
+from quickswap.plotting import plot_decisions
 from quickswap.theory.means import Means
 
 FOLDER = Path(__file__).parent
@@ -147,6 +148,8 @@ def main() -> None:
         text = table(head, lines)
         (FOLDER / "measured" / f"optimum-{cost}.md").write_text(text, encoding="utf-8")
     draw(found)
+    best = theory.optimum("one-or-all:k=8,load=0.8", tolerance=1e-3)
+    plot_decisions(best, FOLDER / "_static" / "optimum-decisions.svg")
 
 
 if __name__ == "__main__":

@@ -167,8 +167,8 @@ def _check_size(system: System, limits: NDArray[np.int64], max_states: int) -> N
     served = np.prod([system.servers // need + 1.0 for need in system.needs])  # or fewer
     if served > max_states or len(services(system)) * waiting > max_states:
         raise QuickswapError(
-            f"the best policy requires more than {max_states} states: raise max_states or "
-            "tolerance, lower the load, or choose fewer classes or servers.",
+            f"max_states is {max_states}, and the best policy requires more states: raise it, or "
+            "choose a larger tolerance, a lower load, or fewer classes or servers.",
             argument="max_states",
             given=max_states,
         )
