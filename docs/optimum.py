@@ -11,11 +11,13 @@ import json
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Any
 
 import matplotlib
 from backfilled import table
 from matplotlib.figure import Figure
 from pictures import STYLE
+from raced import ReopeningDrain
 
 import quickswap as qs
 from quickswap import theory
@@ -49,11 +51,13 @@ SYSTEMS: dict[str, tuple[Callable[[float], qs.System], tuple[float, ...], Sequen
     "three classes, k = 4": (three, (0.5, 0.7), COSTS, 1e-2),
 }
 """System at a load, loads, costs, and the relative tolerance."""
-POLICIES = {
-    "MSF": "msf",
-    "Static": "static-quickswap",
-    "Adaptive": "adaptive-quickswap",
-    "First-Fit": "first-fit",
+POLICIES: dict[str, Callable[[qs.System], Any]] = {
+    "MSF": lambda _: "msf",
+    "Static": lambda _: "static-quickswap",
+    "Adaptive": lambda _: "adaptive-quickswap",
+    "First-Fit": lambda _: "first-fit",
+    "reopening": ReopeningDrain,
+    "smaller first": lambda system: ReopeningDrain(system, part=0.5, rounds=3.0, slope=1.0),
 }
 Row = dict[str, float]
 
@@ -64,18 +68,18 @@ def value_of(means: Means | qs.Result, cost: str) -> float:
     return float(quantity)
 
 
-def means_of(system: qs.System, policy: str) -> Means | qs.Result | None:
+def means_of(system: qs.System, name: str) -> Means | qs.Result | None:
     """Return the means of a policy, exactly where there is a solution; None if it is unstable."""
-    if system.one_or_all and policy != "first-fit":
-        level = {"msf": 0, "static-quickswap": system.servers - 1}.get(policy, system.servers)
-        return theory.msfq.exact(system, level)
-    result = qs.simulate(system, policy, jobs=4_000_000)
+    levels = {"MSF": 0, "Static": system.servers - 1, "Adaptive": system.servers}
+    if system.one_or_all and name in levels:
+        return theory.msfq.exact(system, levels[name])
+    result = qs.simulate(system, POLICIES[name](system), jobs=4_000_000)
     return result if result.verdict.status == "stable" else None
 
 
 def measured(system: qs.System, costs: Sequence[str], tolerance: float) -> dict[str, Row]:
     """Return the values of the optimum and of all policies, for each cost."""
-    others = {name: means_of(system, policy) for name, policy in POLICIES.items()}
+    others = {name: means_of(system, name) for name in POLICIES}
     rows = {}
     for cost in costs:
         best = theory.optimum(system, cost, tolerance=tolerance, max_states=3_000_000)
@@ -108,9 +112,9 @@ def lines_of(name: str, cost: str, found: dict[str, dict[str, Row]]) -> list[lis
 
 def draw(found: dict[str, dict[str, dict[str, Row]]]) -> None:
     """Draw the values over the optimum against the load, for one-or-all systems."""
-    shown = [name for name in SYSTEMS if name.startswith("one-or-all") and name in found][:3]
+    shown = [name for name in found if name.startswith("one-or-all")]
     with matplotlib.rc_context(STYLE):
-        figure = Figure(figsize=(9, 5.4), layout="constrained")
+        figure = Figure(figsize=(11, 5.4), layout="constrained")
         axes = figure.subplots(len(COSTS), len(shown), squeeze=False, sharex=True)
         for panels, cost in zip(axes, COSTS, strict=True):
             for panel, name in zip(panels, shown, strict=True):
@@ -118,10 +122,11 @@ def draw(found: dict[str, dict[str, dict[str, Row]]]) -> None:
                     points = [
                         (float(load), rows[cost][policy] / rows[cost]["value"])
                         for load, rows in found[name].items()
-                        if policy in rows[cost]
+                        if policy in rows.get(cost, ())
                     ]
                     label = "MSFQ, best threshold" if policy == "MSFQ" else policy
-                    panel.plot(*zip(*points, strict=True), marker="o", markersize=3, label=label)
+                    x, y = zip(*points, strict=True) if points else ((), ())
+                    panel.plot(x, y, marker="o", markersize=3, label=label)
                 panel.set_title(f"{name}, {cost}")
                 panel.set_ylim(0.98, 2.5)
         for panel in axes[-1]:

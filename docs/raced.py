@@ -24,11 +24,10 @@ class ReopeningDrain:
 
     Args:
         system: the system that it serves.
-        part: the part of the servers a job needs that may be missing when a drain for it begins.
-        patience: waiting smaller jobs, per server that they need, that end a drain with one server
-            more to free.
-        rounds: smaller jobs go first if they need this multiple of all servers, and `slope` servers
-            for each job of the large class that waits.
+        part: the part of its need that may be missing when the servers drain for a job.
+        patience: servers that waiting smaller jobs need and that count as one missing server.
+        rounds: smaller jobs are first if those waiting need this multiple of all servers, and
+            `slope` servers for each waiting job of the larger class.
         slope: see `rounds`.
     """
 
