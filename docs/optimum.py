@@ -111,29 +111,25 @@ def lines_of(name: str, cost: str, found: dict[str, dict[str, Row]]) -> list[lis
 
 
 def draw(found: dict[str, dict[str, dict[str, Row]]]) -> None:
-    """Draw the values over the optimum against the load, for one-or-all systems."""
+    """Draw the means over the optimum against the load, for one-or-all systems."""
     shown = [name for name in found if name.startswith("one-or-all")]
     with matplotlib.rc_context(STYLE):
-        figure = Figure(figsize=(11, 5.4), layout="constrained")
-        axes = figure.subplots(len(COSTS), len(shown), squeeze=False, sharex=True)
-        for panels, cost in zip(axes, COSTS, strict=True):
-            for panel, name in zip(panels, shown, strict=True):
-                for policy in ("MSFQ", *POLICIES):
-                    points = [
-                        (float(load), rows[cost][policy] / rows[cost]["value"])
-                        for load, rows in found[name].items()
-                        if policy in rows.get(cost, ())
-                    ]
-                    label = "MSFQ, best threshold" if policy == "MSFQ" else policy
-                    x, y = zip(*points, strict=True) if points else ((), ())
-                    panel.plot(x, y, marker="o", markersize=3, label=label)
-                panel.set_title(f"{name}, {cost}")
-                panel.set_ylim(0.98, 2.5)
-        for panel in axes[-1]:
+        figure = Figure(figsize=(11, 3.4), layout="constrained")
+        panels = figure.subplots(1, len(shown), sharex=True, sharey=True)
+        for panel, name in zip(panels, shown, strict=True):
+            for policy in ("MSFQ", *POLICIES):
+                points = [
+                    (float(load), rows["mean"][policy] / rows["mean"]["value"])
+                    for load, rows in found[name].items()
+                    if policy in rows["mean"]
+                ]
+                label = "MSFQ, best threshold" if policy == "MSFQ" else policy
+                panel.plot(*zip(*points, strict=True), marker="o", markersize=3, label=label)
+            panel.set_title(name)
             panel.set_xlabel("load")
-        for panels in axes:
-            panels[0].set_ylabel("response time / optimum")
-        axes[0][0].legend()
+            panel.set_ylim(0.98, 2.2)
+        panels[0].set_ylabel("mean / optimum")
+        figure.legend(*panels[0].get_legend_handles_labels(), loc="outside right")
         figure.savefig(FOLDER / "_static" / "optimum.svg", metadata={"Date": None})
 
 
