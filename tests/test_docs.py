@@ -170,7 +170,8 @@ def test_every_key_of_a_model_is_explained() -> None:
 
 
 @pytest.mark.parametrize(
-    "command", ["simulate", "compare", "sweep", "plot", "tune", "show", "analyze", "fit", "replay"]
+    "command",
+    ["simulate", "compare", "sweep", "plot", "tune", "show", "analyze", "optimum", "fit", "replay"],
 )
 def test_every_option_is_explained(command: str, capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit):

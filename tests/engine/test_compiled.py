@@ -8,13 +8,14 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
-from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 import quickswap as qs
+from quickswap.engine._core import NativePolicy
 from quickswap.engine.compiled import HEADER, native
 from quickswap.engine.interface import JOB, VIEW
 from quickswap.policies.custom import described
@@ -155,6 +156,12 @@ def test_random_numbers_and_timers_agree_with_python(policy: Any) -> None:
     assert qs.simulate(FOUR, policy, jobs=2_000, engine="events").completed == 2_000
 
 
+def test_threads_may_compile_a_class_at_once() -> None:
+    with ThreadPoolExecutor(2) as threads:
+        first, second = threads.map(native, [Shortest(), Shortest()])
+    assert type(first) is type(second) is NativePolicy
+
+
 def test_individual_jobs() -> None:
     found = qs.simulate(FOUR, Shortest(), jobs=3_000)
     expected = qs.simulate(FOUR, PlainShortest(), jobs=3_000)
@@ -179,6 +186,8 @@ def test_replays_schedulers_and_chains(tmp_path: Path) -> None:
     assert scheduler.arrive(0)[1] == []  # it drains
     scheduler.restore(state)
     assert scheduler.state == state
+    assert len(state.policy) == 3  # the thresholds, and whether it drains
+    assert qs.Scheduler(FOUR, NativeFirstFit()).state.policy == ()  # it remembers nothing
     with pytest.raises(qs.PolicyError, match="random"):
         qs.theory.chain.exact(FOUR, Coin())
 

@@ -227,3 +227,16 @@ def test_mistakes_get_one_sentence() -> None:
         fcfs.exact(qs.load("four-class"))
     with pytest.raises(qs.ModelError, match="up to 1,024 servers"):
         fcfs.exact(system(2000, (1, 1.0, 1.0), (2000, 0.1, 1.0)))
+
+
+@pytest.mark.parametrize(("servers", "light"), [(2, 0.5), (8, 0.9), (3, 0.02), (4, 0.999)])
+def test_heavy_traffic_is_the_limit_of_exact_means(servers: int, light: float) -> None:
+    mix = system(servers, (1, light, 1.0), (servers, 1 - light, 2.0))
+    most = fcfs.limit(mix)
+    expected = fcfs.heavy_traffic(mix)
+    gaps = []
+    for rho in (0.99, 0.999):
+        exact = fcfs.exact(mix.with_rate(rho * most))
+        times = [exact.mean_response_time, *(each.mean_response_time for each in exact.classes)]
+        gaps.append(max(abs((1 - rho) * time / expected - 1) for time in times))
+    assert gaps[1] < 0.15 * gaps[0] < 0.15

@@ -249,6 +249,11 @@ impl NativeCode {
         }
     }
 
+    /// The words of the state that may change.
+    fn memory(&self) -> &[u64] {
+        if self.memoryless { &[] } else { &self.state }
+    }
+
     /// A class has more or fewer jobs waiting and in service than the view shows.
     #[inline]
     fn change(&mut self, class: u32, waiting: i64, running: i64) {
@@ -448,13 +453,13 @@ impl<const TIMERS: bool> Policy for Compiled<TIMERS> {
     }
 
     fn save(&self) -> Vec<i64> {
-        self.code.state.iter().map(|&word| word as i64).collect()
+        self.code.memory().iter().map(|&word| word as i64).collect()
     }
 
     /// The same policy in Python has no state to restore, so it is not compared from here on.
     fn restore(&mut self, state: &[i64], view: View<'_>) -> Result<(), Error> {
-        if state.len() != self.code.state.len() {
-            let allowed = format!("{} words", self.code.state.len());
+        if state.len() != self.code.memory().len() {
+            let allowed = format!("{} words", self.code.memory().len());
             return Err(Error::argument("policy state", state, allowed));
         }
         self.python = None;

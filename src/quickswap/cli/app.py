@@ -9,6 +9,7 @@ from quickswap.cli.compare import compare
 from quickswap.cli.fit import fit
 from quickswap.cli.govern import govern
 from quickswap.cli.help import Layout
+from quickswap.cli.optimum import optimum
 from quickswap.cli.plot import plot
 from quickswap.cli.policies import policies
 from quickswap.cli.replay import replay
@@ -19,8 +20,8 @@ from quickswap.cli.sweep import sweep
 from quickswap.cli.tune import tune
 
 COMMANDS = (
-    *(simulate, compare, sweep, plot, tune, show, policies, analyze, fit, replay, reproduce),
-    govern,
+    *(simulate, compare, sweep, plot, tune, show, policies, analyze, optimum, fit, replay),
+    *(govern, reproduce),
 )
 """The function of each command; its name, parameters and docstring appear in the help."""
 

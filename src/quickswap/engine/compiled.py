@@ -12,6 +12,7 @@ import importlib.util
 import os
 import struct
 import sys
+import threading
 import warnings
 from collections.abc import Sequence
 from pathlib import Path
@@ -33,6 +34,8 @@ Kind = TypeVar("Kind", bound=type)
 HEADER = Path(__file__).with_name("quickswap_policy.h")
 """The header for policies in C."""
 MARK = "__quickswap_compiled__"
+COMPILING = threading.Lock()
+"""Held while a module is imported: another thread must not see a part of it."""
 
 
 def compiled(kind: Kind) -> Kind:
@@ -177,7 +180,8 @@ def _build(policy: object) -> NativePolicy:
     if importlib.util.find_spec("numba") is None:
         raise NotCompiledError(["Numba is not installed: pip install 'quickswap[numba]'"])
     source = PolicySource(policy)
-    code = _module(source)
+    with COMPILING:
+        code = _module(source)
     sees_jobs = bool(getattr(policy, "sees_jobs", False))
     return NativePolicy(
         str(getattr(policy, "name", type(policy).__name__)),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from quickswap.plotting.chart import Axis, Chart, Line, Mark, Panel
 from quickswap.plotting.drawing import draw
-from quickswap.plotting.results import plot_comparison, plot_thresholds
+from quickswap.plotting.results import plot_comparison, plot_decisions, plot_thresholds
 from quickswap.plotting.stores import chart_of, plot_store
 from quickswap.plotting.style import COLOURS, DASHES, MARKERS, STYLE, check_format
 
@@ -22,6 +22,7 @@ __all__ = [
     "check_format",
     "draw",
     "plot_comparison",
+    "plot_decisions",
     "plot_store",
     "plot_thresholds",
 ]

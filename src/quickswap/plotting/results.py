@@ -18,11 +18,13 @@ if TYPE_CHECKING:
     from quickswap.replays.result import ReplayComparison, ReplayResult
     from quickswap.simulation.comparison import Comparison
     from quickswap.simulation.result import Result
+    from quickswap.theory import Optimum
 
 __all__ = [
     "backlog_chart",
     "comparison_chart",
     "plot_comparison",
+    "plot_decisions",
     "plot_thresholds",
     "replay_chart",
     "trajectory_chart",
@@ -139,3 +141,33 @@ def plot_thresholds(curves: Sequence[Mapping[str, Any]], path: str | Path) -> No
         log=max(means) > 10 * min(means),
     )
     draw(Chart(Axis("threshold l"), (panel,), lines), [path])
+
+
+def plot_decisions(optimum: Optimum, path: str | Path) -> None:
+    """Draw the best decisions for a system whose jobs of the larger need run alone.
+
+    For some numbers of light jobs in service, a line shows against the number of heavy jobs waiting
+    how many light jobs must wait for a free server to be given to one of them.
+
+    Args:
+        optimum: the best policy.
+        path: file, whose ending decides the format.
+    """
+    table = optimum.thresholds
+    most = int(table.max())
+    lines = []
+    for served in sorted({0, 1, most // 4, most // 2, most}):
+        opens = table[1:, 1:] < served
+        lines.append(
+            Line(
+                f"{served} in service",
+                tuple(
+                    Mark(heavy, (Estimate(float(column.argmax()) + 1, 0.0),))
+                    for heavy, column in enumerate(opens.T, 1)
+                    if column.any()
+                ),
+                look="curve",
+            )
+        )
+    panel = Panel("", "light", label="light jobs waiting from which one starts", log=False)
+    draw(Chart(Axis("heavy jobs waiting"), (panel,), tuple(lines)), [path])

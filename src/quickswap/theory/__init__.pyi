@@ -2,6 +2,7 @@
 
 from . import chain, classical, fcfs, msfq, server_filling, static_quickswap
 from .asymptotics import heavy_traffic
+from .decisions import Optimum, optimum
 from .means import ClassMeans, Means
 from .stability import Stability, stability
 from .threshold import BestThreshold, best_threshold
@@ -11,6 +12,7 @@ __all__ = [
     "BestThreshold",
     "ClassMeans",
     "Means",
+    "Optimum",
     "Stability",
     "best_threshold",
     "chain",
@@ -19,6 +21,7 @@ __all__ = [
     "heavy_traffic",
     "lower_bound",
     "msfq",
+    "optimum",
     "server_filling",
     "stability",
     "static_quickswap",

@@ -35,6 +35,7 @@ __all__ = [
     "Limit",
     "exact",
     "find_limit",
+    "heavy_traffic",
     "limit",
     "one_or_all_rate",
     "plain_queue",
@@ -71,6 +72,46 @@ def exact(system: System | str | Path) -> Means:
             allowed=f"below {most:.6g}",
         )
     return Means.of(system, response_times(model, preemptive=False, what=what))
+
+
+def heavy_traffic(system: System | str | Path) -> float:
+    """Return the limit of (1 - rho) E[T] under FCFS on a one-or-all system, seconds.
+
+    rho is the arrival rate over the limit of FCFS, and tends to 1 at a fixed mix; the limit is the
+    same for both classes. Near its limit the system is a queue with the departures of the saturated
+    system. There, from the start of a heavy job to that of the next one, N jobs are served in a
+    time T: the heavy job, and L light jobs with P(L >= j) = p1^j. While k light jobs or more are
+    left they complete at rate k m1, and then the servers drain. With the limit r = E[N] / E[T],
+
+        (1 - rho) E[T] -> (1 + Var(N - r T) / E[N]) / (2 r),
+
+    where 1 is the same ratio for Poisson arrivals.
+
+    Args:
+        system: Poisson arrivals, exponential sizes, needs 1 and k; its rate does not matter.
+
+    Raises:
+        ModelError: the system is of another form.
+
+    Source: Grosof, Ayhan, "Multiserver-job response time under multilevel scaling" (2025), on the
+    growth with k; the formula is derived here from the cycles of the saturated system.
+    """
+    model = one_or_all(as_system(system), "the heavy-traffic limit of FCFS")
+    k, light = model.k, model.l1 / (model.l1 + model.lk)
+    most = one_or_all_rate(k, light, 1 / model.m1, 1 / model.mk)
+    mean, variance = 1 / model.mk, 1 / model.mk**2  # of T with L = 0, 1, ...
+    total = 0.0
+    for lights in range(k):
+        gap = lights + 1 - most * mean
+        total += (1 - light) * light**lights * (gap**2 + most**2 * variance)
+        mean += 1 / ((lights + 1) * model.m1)
+        variance += 1 / ((lights + 1) * model.m1) ** 2
+    # L = k + G, where G is geometric; each of G jobs takes 1 / (k m1) on average
+    more, squares = light / (1 - light), light * (1 + light) / (1 - light) ** 2
+    gap, each = k + 1 - most * mean, 1 - most / (k * model.m1)
+    spread = variance + more / (k * model.m1) ** 2
+    total += light**k * (gap**2 + 2 * gap * each * more + each**2 * squares + most**2 * spread)
+    return (1 + total * (1 - light)) / (2 * most)
 
 
 def limit(system: System | str | Path) -> float:

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     Vector = NDArray[np.float64]
     Whole = NDArray[np.uint32]
 
-__all__ = ["Graph", "explore"]
+__all__ = ["Graph", "explore", "recurrent"]
 
 CHUNK = 20_000
 """States explored between two checks for Ctrl-C, about 50 ms."""
@@ -62,6 +62,11 @@ class Graph:
     def states(self) -> int:
         """Number of states."""
         return len(self.behind)
+
+    def guess(self) -> Vector:
+        """Return a distribution with which to start a solver."""
+        guess: Vector = np.maximum(0.7 ** self.present.sum(axis=1), 1e-30)
+        return guess
 
 
 def explore(
@@ -100,7 +105,7 @@ def explore(
                 return None
     except ValueError as error:
         _refuse(error, policy)
-    return None if core.progress()[0] > max_states else _recurrent(_assemble(system, core))
+    return None if core.progress()[0] > max_states else recurrent(_assemble(system, core))
 
 
 def _assemble(system: System, core: Explorer) -> Graph:
@@ -135,7 +140,7 @@ def _assemble(system: System, core: Explorer) -> Graph:
     return Graph(rates, came, waiting, running, behind, present, blocked, len(share) > 0)
 
 
-def _recurrent(graph: Graph) -> Graph:
+def recurrent(graph: Graph) -> Graph:
     """Return the graph without its transient states.
 
     Raises:

@@ -39,7 +39,7 @@ RESTART = 40
 CYCLES = 15
 """Largest number of restarts."""
 VALUES_PRECISION = 1e-5
-"""Residual of the values of states, relative to the costs."""
+"""Residual of the values of states, relative to the costs: about 5 digits are right."""
 SMALL = 2_000
 """Number of states up to which the factorisation is complete."""
 
@@ -86,17 +86,18 @@ class ChainSolver:
         """
         return self._stronger(lambda: self._stationary(guess, tolerance))
 
-    def values(self, costs: Vector, mean: float) -> Vector:
+    def values(self, costs: Vector, mean: float, precision: float = VALUES_PRECISION) -> Vector:
         """Return h with Qh = mean - costs, where `mean` is the stationary mean of the costs.
 
         This is Poisson's equation. h(s) - h(t) is the difference between the total costs from the
-        states s and t on. h is determined up to a constant, and accurate to about 5 digits.
+        states s and t on. h is determined up to a constant. Its residual, relative to the costs, is
+        at most `precision`.
 
         Raises:
             QuickswapError: the iteration does not converge.
         """
         rhs = (costs - mean) / self.scale
-        return self._stronger(lambda: self._values(rhs))
+        return self._stronger(lambda: self._values(rhs, precision))
 
     def _stronger(self, attempt: Any) -> Vector:
         """Repeat the attempt with more and more accurate factors until it succeeds."""
@@ -135,15 +136,15 @@ class ChainSolver:
             x /= x.sum()
         return best if reached <= 1e-10 else None
 
-    def _values(self, rhs: Vector) -> Vector | None:
+    def _values(self, rhs: Vector, precision: float) -> Vector | None:
         transposed = self.matrix.T.tocsr()
         h = np.zeros_like(rhs)
         residual, first, reached = rhs, _norm(rhs), np.inf
         for _ in range(CYCLES):
-            h = h + self._gmres(transposed, residual, "T", VALUES_PRECISION / 10)
+            h = h + self._gmres(transposed, residual, "T", precision / 10)
             residual = rhs - transposed @ h
             error = _norm(residual)
-            if error <= VALUES_PRECISION * first:
+            if error <= precision * first:
                 return h
             if not error < reached / 1.2:
                 return None

@@ -122,8 +122,7 @@ def solve(system: System, graph: Graph, limits: Vector) -> Level:
     is at least the share of jobs turned away.
     """
     solver = ChainSolver(graph.rates)
-    guess = 0.7 ** graph.present.sum(axis=1)
-    distribution = solver.stationary(np.maximum(guess, 1e-30))
+    distribution = solver.stationary(graph.guess())
     rates = np.array([each.arrival_rate for each in system.classes])
     turned_away: Vector = distribution @ graph.blocked
     lacking = np.abs(solver.imbalance(distribution))
