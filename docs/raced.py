@@ -33,13 +33,20 @@ class ReopeningDrain:
 
     remembers_order = False
 
-    def __init__(self, system, part=0.7, patience=4.0, rounds=1e9, slope=0.0):
+    def __init__(
+        self,
+        system: qs.System,
+        part: float = 0.7,
+        patience: float = 4.0,
+        rounds: float = 1e9,
+        slope: float = 0.0,
+    ) -> None:
         self.order = np.argsort(-np.array(system.needs), kind="stable")  # largest need first
         self.part, self.patience = float(part), float(patience)
         self.rounds, self.slope = float(rounds), float(slope)
         self.name = f"reopening, part {part:g}" + (", smaller first" if rounds < 1e9 else "")
 
-    def start(self, view):
+    def start(self, view: qs.View) -> int | None:
         smaller = 0  # servers that the waiting jobs of smaller classes need
         for cls in range(len(self.order)):
             smaller += view.waiting[cls] * view.needs[cls]

@@ -290,6 +290,9 @@ def test_a_budget_counts() -> None:
 
 
 ILLEGAL: dict[str, str] = {
+    "--cost": "bogus",
+    "--tolerance": "0",
+    "--max-states": "0",
     **{f"--{name.replace('_', '-')}": str(wrong) for name, (_, wrong) in SIMULATION.items()},
     "--allow-unstable": "maybe",
     "--plain-estimates": "maybe",
@@ -377,6 +380,7 @@ SUBJECT = {
     "tune": ["four-class", "--policies", "msf", "--jobs", "40000"],
     "show": ["four-class"],
     "analyze": ["one-or-all:k=4"],
+    "optimum": ["one-or-all:k=4,load=0.5"],
     "reproduce": ["figure-1"],
     "govern": ["all", "--rest", "unix:nowhere"],
 }

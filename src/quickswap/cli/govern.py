@@ -70,7 +70,7 @@ def govern(
     once
         Decide once.
     explain
-        Print why this job waits.
+        Print why this job waits, instead of governing.
     outcomes
         Append each job that has ended to this table, a log for `quickswap replay`.
     metrics
