@@ -130,7 +130,7 @@ def draw(found: dict[str, dict[str, dict[str, Row]]]) -> None:
             panel.set_ylim(0.98, 2.2)
         panels[0].set_ylabel("mean / optimum")
         handles, labels = panels[0].get_legend_handles_labels()
-        figure.legend(handles, labels, loc="outside center right")
+        figure.legend(handles, labels, loc="outside right center")
         figure.savefig(FOLDER / "_static" / "optimum.svg", metadata={"Date": None})
 
 
