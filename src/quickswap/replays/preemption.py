@@ -10,7 +10,6 @@ from dataclasses import dataclass
 
 import msgspec
 import numpy as np
-from numpy.typing import NDArray
 
 from quickswap.engine._core import serve_leftover
 from quickswap.replays.jobs import ReplayJobs
@@ -41,20 +40,16 @@ class Preemption:
     lost_share: float
 
     @classmethod
-    def of(
-        cls,
-        schedule: Schedule,
-        preemptible: NDArray[np.bool_],
-        pieces: Pieces,
-        slowdown_bound: float,
-    ) -> Preemption | None:
+    def of(cls, schedule: Schedule, jobs: ReplayJobs, pieces: Pieces) -> Preemption | None:
         """Return the results of the two groups of jobs; None if no job is preemptible."""
+        preemptible, inputs = jobs.preemptible, jobs.inputs
         if not preemptible.any():
             return None
 
         def group(part: Schedule, name: str) -> ClassResult:
             groups = [(1, schedule.servers)]
-            quantities, _ = measure(part, [None], pieces, groups, "", slowdown_bound)
+            bound, levels = inputs.slowdown_bound, inputs.more_percentiles
+            quantities, _ = measure(part, [None], pieces, groups, "", bound, levels)
             return msgspec.structs.replace(quantities.overall, name=name)
 
         mine = schedule.only(preemptible)

@@ -431,5 +431,5 @@ def _result(
         table=table,
         pools=pools,
         ended_at_limit=jobs.ended_at_limit,
-        preemption=Preemption.of(schedule, jobs.preemptible, pieces, inputs.slowdown_bound),
+        preemption=Preemption.of(schedule, jobs, pieces),
     )
