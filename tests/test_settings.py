@@ -65,6 +65,8 @@ HOW: dict[str, tuple[Any, Any]] = {
 
 
 LIMITS: dict[str, tuple[Any, Any]] = {
+    "confidence": SIMULATION["confidence"],
+    "percentiles": SIMULATION["percentiles"],
     "pool_policies": (SAME, "bogus"),  # of logs with pools: see tests/replays/test_pools.py
     "user_limit": (1, 0),
     "queue_limit": (SAME, "bogus"),  # of logs with queues: see tests/replays/test_limits.py
