@@ -65,9 +65,12 @@ HOW: dict[str, tuple[Any, Any]] = {
 
 
 LIMITS: dict[str, tuple[Any, Any]] = {
+    "confidence": SIMULATION["confidence"],
+    "percentiles": SIMULATION["percentiles"],
     "pool_policies": (SAME, "bogus"),  # of logs with pools: see tests/replays/test_pools.py
     "user_limit": (1, 0),
     "queue_limit": (SAME, "bogus"),  # of logs with queues: see tests/replays/test_limits.py
+    "preemptible": (SAME, "bogus"),  # of logs with queues: see tests/replays/test_preemption.py
     "end_at_limit": (SAME, "yes"),
 }
 
@@ -350,6 +353,7 @@ ILLEGAL: dict[str, str] = {
     "--pool-policies": "bogus",
     "--user-limit": "0",
     "--queue-limit": "bogus",
+    "--preemptible": "bogus",
     "--end-at-limit": "maybe",
     "--sacct-format": "bogus",
     "--live": "maybe",

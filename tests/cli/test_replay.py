@@ -386,6 +386,9 @@ def test_pools_and_waits_that_servers_do_not_explain(
     assert "pool a, 80 servers:" in out
     assert re.search(r"pool b, 90 servers:\n.*\n.*as logged.*\n.* FCFS ", out)
     assert "During 100" in out
+    given = ("--servers", "170", "--preemptible", "b")
+    code, out, _ = run(capsys, "replay", str(path), "--policies", "easy", *given)
+    assert re.search(r"and others:\n.*\n.* EASY +preemptible .* % *\n.* EASY +others", out)
     code, _, errors = run(capsys, "replay", str(path), "--pool", "c=4")
     assert (code, errors.count("\n")) == (2, 1)
     assert "'c'; known: a, b" in errors

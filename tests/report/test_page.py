@@ -240,12 +240,16 @@ def test_pools_and_limits(tmp_path: Path) -> None:
         "user_limit": "observed",
         "end_at_limit": True,
         "pool_policies": "b=fcfs",
+        "preemptible": "b",
     }
     page = page_of(replay_all(log, "easy", **limits), tmp_path)
     table = page.tables["Pools at the log's own load"]
     assert [row[:3] for row in table[1:]] == [
         ["a", "as logged", "12"], ["a", "EASY", "12"], ["b", "as logged", "8"], ["b", "FCFS", "8"],
     ]  # fmt: skip
+    (row,) = page.tables["Preemptible jobs at the log's own load"][1:]
+    assert row[:3] == ["EASY", "180", "0"]
+    assert "Jobs of b run only on servers" in page.text["limits"]
     assert "in 2 pools" in page.text[""]
     assert "replayed as one machine" not in page.text["summary"]
     assert {"Logged waits by pool", "Logged waits by user"} <= set(page.tables)

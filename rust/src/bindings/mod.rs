@@ -23,7 +23,7 @@ use serde::de::DeserializeOwned;
 use crate::counters::{
     BLOCK_COLUMNS, CLASS_COLUMNS, METRICS, PER_CLASS, PHASE_COLUMNS, PHASES, Quantiles, SYSTEM_COLUMNS,
 };
-use crate::engine::{self, Gate, Loop, Predictions, Run, Signals, Spec, Stop, Trace};
+use crate::engine::{self, Gate, Leftover, Loop, Predictions, Run, Signals, Spec, Stop, Trace};
 use crate::error::Error;
 use crate::idle;
 use crate::policy::{NAMES, dispatch};
@@ -395,6 +395,52 @@ fn gate(groups: &PyReadonlyArray2<'_, u32>, limits: Vec<u32>, jobs: usize) -> Py
     Ok(Gate::new(flat.to_vec(), width, limits))
 }
 
+/// Serves the preemptible jobs of a trace on the servers `left` by the other jobs from each `time` on, see `engine::Leftover`.
+/// `needs` are those of the classes, ascending; `groups` and `limits` as in `replay`. Returns start and end of each job
+/// (seconds), then job, start and end of each run that was stopped.
+#[pyfunction]
+#[pyo3(signature = (servers, time, left, needs, arrival, cls, size, *, groups=None, limits=None))]
+#[allow(clippy::type_complexity, clippy::too_many_arguments, reason = "the signature for Python")]
+fn serve_leftover<'py>(
+    py: Python<'py>,
+    servers: u32,
+    time: PyReadonlyArray1<'py, f64>,
+    left: PyReadonlyArray1<'py, u32>,
+    needs: Vec<u32>,
+    arrival: PyReadonlyArray1<'py, f64>,
+    cls: PyReadonlyArray1<'py, u32>,
+    size: PyReadonlyArray1<'py, f64>,
+    groups: Option<PyReadonlyArray2<'py, u32>>,
+    limits: Option<Vec<u32>>,
+) -> PyResult<[Bound<'py, PyAny>; 5]> {
+    let trace = Trace {
+        arrival: arrival.as_slice()?.to_vec(),
+        class: cls.as_slice()?.to_vec(),
+        size: size.as_slice()?.to_vec(),
+        estimate: size.as_slice()?.to_vec(),
+        gate: groups.map(|groups| gate(&groups, limits.unwrap_or_default(), arrival.len())).transpose()?,
+        ..Trace::default()
+    };
+    let left = time.as_slice()?.iter().copied().zip(left.as_slice()?.iter().copied()).collect();
+    let mut run = Leftover::new(trace, needs, servers, left);
+    while py.detach(|| run.advance(1 << 20)) {
+        py.check_signals()?;
+    }
+    let (mut jobs, mut starts, mut ends) = (Vec::new(), Vec::new(), Vec::new());
+    for (job, start, end) in run.stopped {
+        jobs.push(job);
+        starts.push(start);
+        ends.push(end);
+    }
+    Ok([
+        run.start.into_pyarray(py).into_any(),
+        run.end.into_pyarray(py).into_any(),
+        jobs.into_pyarray(py).into_any(),
+        starts.into_pyarray(py).into_any(),
+        ends.into_pyarray(py).into_any(),
+    ])
+}
+
 /// See `idle::time_with_enough`.
 #[pyfunction]
 fn time_with_enough<'py>(
@@ -456,6 +502,7 @@ fn core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<policy::View>()?;
     module.add_class::<policy::ViewedJob>()?;
     module.add_function(wrap_pyfunction!(replay, module)?)?;
+    module.add_function(wrap_pyfunction!(serve_leftover, module)?)?;
     module.add_function(wrap_pyfunction!(time_with_enough, module)?)?;
     module.add_function(wrap_pyfunction!(cheapest_service, module)?)?;
     module.add_function(wrap_pyfunction!(smallest_first, module)?)?;

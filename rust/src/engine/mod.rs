@@ -1,9 +1,10 @@
 //! The loops. `jumps` where the state is a Markov chain, `events` for any sizes and for logs, `preemptive` for policies
-//! that stop jobs. All feed the same counters.
+//! that stop jobs. All feed the same counters. `leftover` serves the preemptible jobs of a log, whatever the policy.
 
 mod events;
 mod gate;
 mod jumps;
+mod leftover;
 mod predictions;
 mod preemptive;
 mod rate_groups;
@@ -15,6 +16,7 @@ mod source;
 pub use events::{Events, Schedule};
 pub use gate::Gate;
 pub use jumps::Jumps;
+pub use leftover::{Leftover, StoppedRun};
 pub use predictions::Predictions;
 pub use preemptive::PreemptiveEvents;
 pub use rate_groups::RateGroups;

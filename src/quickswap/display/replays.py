@@ -48,6 +48,7 @@ def replay_page(comparison: ReplayComparison) -> Page:
         "",
         TextTable(columns, rows[:-1], text=3),
         *_of_pools(comparison, columns, unit),
+        *_of_preemptible(comparison, unit),
         "",
         *([] if waits is None else [idle_sentence(waits)]),
         *_notes(comparison, rows, unit),
@@ -64,6 +65,26 @@ def _of_pools(
         title = f"pool {pool}, {counted(first.log.pools[pool], 'server', ',')}:"
         yield ""
         yield TextTable(columns, [_row(each, (), unit) for each in parts], text=3, title=title)
+
+
+def _of_preemptible(comparison: ReplayComparison, unit: Unit) -> Iterator[str | TextTable]:
+    """Yield the table of the preemptible jobs and the others."""
+    columns = ["load", "policy", "jobs", "measured", "mean wait", "P90 wait", "mean response"]
+    columns += ["bounded slowdown", "preemptions", "lost work"]
+    rows = []
+    for each in comparison.results:
+        if each.preemption is None:
+            continue
+        for group in (each.preemption.preemptible, each.preemption.others):
+            waiting, response = group.waiting_time, group.response_time.mean
+            times = [str(unit.convert(time)) for time in (waiting.mean, waiting.p90, response)]
+            cells = [load_words(each.load), each.policy_label, group.name, f"{group.jobs:,}"]
+            rows.append([*cells, *times, str(group.bounded_slowdown.mean), "", ""])
+        rows[-2][-2:] = [f"{each.preemption.count:,}", f"{100 * each.preemption.lost_share:.3g} %"]
+    if rows:
+        yield ""
+        yield TextTable(columns, rows, text=3, title="preemptible jobs and others:")
+        yield "lost work: of runs that were stopped, as a share of the work of the preemptible jobs"
 
 
 def _of_log(comparison: ReplayComparison) -> Iterator[str]:

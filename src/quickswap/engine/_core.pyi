@@ -132,6 +132,24 @@ def replay(
     debug: bool = True,
     progress: Callable[[int], object] | None = None,
 ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.uint64], int]: ...
+def serve_leftover(
+    servers: int,
+    time: NDArray[np.float64],
+    left: NDArray[np.uint32],
+    needs: Sequence[int],
+    arrival: NDArray[np.float64],
+    cls: NDArray[np.uint32],
+    size: NDArray[np.float64],
+    *,
+    groups: NDArray[np.uint32] | None = None,
+    limits: Sequence[int] | None = None,
+) -> tuple[
+    NDArray[np.float64],
+    NDArray[np.float64],
+    NDArray[np.uint64],
+    NDArray[np.float64],
+    NDArray[np.float64],
+]: ...
 def time_with_enough(
     length: NDArray[np.float64],
     free: NDArray[np.int64],

@@ -448,6 +448,15 @@ def _queue_limit(value: object, argument: str) -> str:
     return " ".join(words)
 
 
+def _names(value: object, argument: str) -> str:
+    words = value.replace(",", " ").split() if isinstance(value, str) else [""]
+    if "" in words or len(set(words)) < len(words):
+        raise invalid(
+            argument, value, "names of queues, each once, as in 'scavenger'", QuickswapError
+        )
+    return " ".join(words)
+
+
 def _pool_policies(value: object, argument: str) -> str:
     words = value.replace(";", " ").split() if isinstance(value, str) else [""]
     pairs = [word.partition("=") for word in words]
@@ -521,6 +530,12 @@ class ReplayInputs:
         "The same for the jobs of queues, as in 'debug=2 long=40', or observed.",
         unset="there is no limit",
     )
+    preemptible: str = _setting(
+        "",
+        _names,
+        "Queues (in Slurm QOS) or partitions whose jobs run on servers that all other jobs leave "
+        "free, and start again from the beginning once others have needed their servers.",
+    )
     end_at_limit: bool = _setting(
         False,
         lambda value, argument: flag(value, argument, QuickswapError),
@@ -561,5 +576,6 @@ class ReplaySettings(MeasureSettings, total=False):
     pool_policies: str
     user_limit: int | str | None
     queue_limit: str | None
+    preemptible: str
     end_at_limit: bool
     debug: bool

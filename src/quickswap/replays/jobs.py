@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from quickswap.engine.custom import CustomPolicy
 from quickswap.engine.settings import ReplayInputs
-from quickswap.errors import PolicyError, QuickswapError, invalid
+from quickswap.errors import PolicyError, QuickswapError, invalid, unknown
 from quickswap.logs import JobLog
 from quickswap.logs.grouping import group_of, groups_by_load, parse_groups
 from quickswap.model.distributions import Exponential
@@ -22,7 +22,7 @@ from quickswap.model.system import System
 from quickswap.policies import AdaptiveQuickswap, Policy, Slurm, StaticQuickswap
 from quickswap.policies.draining import by_estimates
 from quickswap.replays.limits import Gate
-from quickswap.replays.schedule import Floats, Ints, Schedule, distinct
+from quickswap.replays.schedule import Floats, Ints, Schedule, StoppedRuns, distinct
 
 __all__ = ["ReplayJobs"]
 
@@ -46,6 +46,7 @@ class ReplayJobs:
         needs: distinct needs, ascending.
         cls: index of the need of each job.
         groups: smallest and largest need of each class of the result.
+        preemptible: whether each job is stopped when other jobs need its servers.
         gate: the limits on the jobs of users and queues, if any.
         span: first and last submission of the log, seconds.
         pool: name of the pool; empty for the machine.
@@ -61,6 +62,7 @@ class ReplayJobs:
     needs: Ints
     cls: NDArray[np.uint32]
     groups: list[tuple[int, int]]
+    preemptible: NDArray[np.bool_]
     gate: Gate | None
     span: tuple[float, float]
     pool: str = ""
@@ -106,6 +108,7 @@ class ReplayJobs:
             needs=needs,
             cls=index.astype(np.uint32),
             groups=_groups(inputs.classes, needs, need, work),
+            preemptible=_preemptible(table, inputs.preemptible),
             gate=Gate.of(table.with_columns(pl.col("submit") * log.load_factor), inputs),
             span=(float(arrival[0]), float(arrival[-1])),
         )
@@ -123,11 +126,22 @@ class ReplayJobs:
                 parts.append(replace(self._only(own), inputs=inputs, pool=pool))
         return parts
 
+    @cached_property
+    def served(self) -> ReplayJobs:
+        """The jobs that the policy serves; preemptible ones only if there are no others."""
+        return self._only(~self.preemptible) if self.yielding else self
+
+    @cached_property
+    def yielding(self) -> ReplayJobs | None:
+        """The preemptible jobs, if there are others to which they yield."""
+        some = self.preemptible.any() and not self.preemptible.all()
+        return self._only(self.preemptible) if some else None
+
     def _only(self, kept: NDArray[np.bool_]) -> ReplayJobs:
         """Return some of the jobs."""
         fields = {
             name: getattr(self, name)[kept]
-            for name in ("rows", "arrival", "need", "size", "estimate")
+            for name in ("rows", "arrival", "need", "size", "estimate", "preemptible")
         }
         needs, index = distinct(fields["need"])
         groups = [(a, b) for a, b in self.groups if ((needs >= a) & (needs <= b)).any()]
@@ -234,7 +248,12 @@ class ReplayJobs:
         return replace(self._only(known), groups=self.groups)
 
     def schedule(
-        self, start: Floats, end: Floats, preemptive: bool, predicted: int = 0
+        self,
+        start: Floats,
+        end: Floats,
+        preemptive: bool,
+        predicted: int = 0,
+        stopped: StoppedRuns | None = None,
     ) -> Schedule:
         """Return the schedule, given start and end of each job in seconds."""
         return Schedule(
@@ -247,7 +266,23 @@ class ReplayJobs:
             end,
             preemptive,
             predicted,
+            stopped or StoppedRuns(),
         )
+
+
+def _preemptible(jobs: pl.DataFrame, given: str) -> NDArray[np.bool_]:
+    """Return which jobs of a log are in one of the queues or partitions given."""
+    found: NDArray[np.bool_] = np.zeros(len(jobs), dtype=bool)
+    if not given:
+        return found
+    columns = [jobs[name].cast(pl.String) for name in ("queue", "partition")]
+    known = sorted({name for each in columns for name in each.unique().drop_nulls()})
+    for name in (names := given.split()):
+        if name not in known:
+            unknown("queue or partition", name, known, QuickswapError, argument="preemptible")
+    for each in columns:
+        found |= each.is_in(names).fill_null(value=False).to_numpy()
+    return found
 
 
 def _estimated(estimate: float | str, jobs: pl.DataFrame, size: Floats) -> Floats:

@@ -34,6 +34,7 @@ from quickswap.policies.custom import custom_name
 from quickswap.replays.backlog import Backlog
 from quickswap.replays.jobs import ReplayJobs
 from quickswap.replays.measurement import measure
+from quickswap.replays.preemption import Preemption, serve_preemptible
 from quickswap.replays.result import AS_LOGGED, ReplayComparison, ReplayResult
 from quickswap.replays.schedule import History, Schedule, check_schedule
 from quickswap.statistics.bootstrap import Pieces
@@ -100,6 +101,11 @@ def replay(
               user.
             - `queue_limit`: the same for queues, as in "debug=2 long=40". "observed": the most of
               each queue. In a log with pools, limits are those in each pool.
+            - `preemptible`: queues (QOS in Slurm) or partitions, as in "scavenger night". Their
+              jobs run only on servers that all other jobs of the log or pool leave free, the oldest
+              that fits first. When another job needs servers, the jobs that started last are
+              stopped, lose their work, and wait again. The other jobs are served as if they were
+              alone. Limits apply to the two groups of jobs separately.
             - `end_at_limit`: whether jobs end at their time limit; by default each job runs as long
               as in the log.
             - `debug`: whether the core checks its state at every event.
@@ -156,11 +162,19 @@ def _policies(given: object, jobs: ReplayJobs) -> Policies:
     checked = []
     for part in jobs.parts:
         try:
-            checked.append(as_policy(own.get(part.pool, given), part.system))
+            checked.append(as_policy(own.get(part.pool, given), part.served.system))
         except PolicyError as error:
             if not part.pool:
                 raise
             raise PolicyError(f"pool {part.pool}: {error}", argument="policy") from error
+        if part.yielding and getattr(checked[-1], "preemptive", False):
+            raise QuickswapError(
+                f"{label(checked[-1])} interrupts jobs, and preemptible jobs require a policy that "
+                "does not",
+                argument="preemptible",
+                given=jobs.inputs.preemptible,
+                advice="replay a nonpreemptive policy, or omit {preemptible}",
+            )
     shared = [each for part, each in zip(jobs.parts, checked, strict=True) if part.pool not in own]
     return shared[0] if shared else as_policy(given, jobs.system), checked
 
@@ -181,7 +195,11 @@ def _replayed(
             progress(sum(map(len, schedules)) + done, len(jobs.rows))
 
     for part, each in zip(jobs.parts, own, strict=True):
-        schedules.append(_served(part, each, debug, None if progress is None else report))
+        schedule = _served(part.served, each, debug, None if progress is None else report)
+        if part.yielding:
+            rest = serve_preemptible(part.yielding, schedule)
+            schedule = Schedule.merged(schedule.servers, [schedule, rest])
+        schedules.append(schedule)
     return _measured(jobs, schedules, policy, begun, own)
 
 
@@ -413,4 +431,5 @@ def _result(
         table=table,
         pools=pools,
         ended_at_limit=jobs.ended_at_limit,
+        preemption=Preemption.of(schedule, jobs, pieces),
     )

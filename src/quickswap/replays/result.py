@@ -27,6 +27,7 @@ from quickswap.replays.backlog import (
 )
 from quickswap.replays.bound import mean_response_bound
 from quickswap.replays.measurement import MomentTable, tabulate
+from quickswap.replays.preemption import Preemption
 from quickswap.replays.schedule import Ints, Schedule
 from quickswap.simulation.result import plain
 from quickswap.statistics.estimates import Estimate
@@ -73,6 +74,7 @@ class ReplayResult(Shown, Value, Quantities):
         table: sums by piece of the log, from which differences are computed; not compared.
         pools: the results of the pools of the log, by name; not compared.
         ended_at_limit: number of jobs that end at their time limit, and ran longer in the log.
+        preemption: the preemptible jobs and the others; None if no job is preemptible.
     """
 
     inputs: ReplayInputs
@@ -90,6 +92,7 @@ class ReplayResult(Shown, Value, Quantities):
     table: MomentTable = field(compare=False, repr=False)
     pools: dict[str, ReplayResult] = field(default_factory=dict, compare=False, repr=False)
     ended_at_limit: int = 0
+    preemption: Preemption | None = None
 
     def __repr__(self) -> str:
         load, wait = load_words(self.load), self.mean_waiting_time
@@ -157,7 +160,7 @@ class ReplayResult(Shown, Value, Quantities):
 
         Columns: line, job, user, group, class, queue, partition, estimate as in the log; need,
         size; submit, start, end, in seconds after the first submission; wait, response, in seconds;
-        slowdown, bounded_slowdown; measured, which is false in warm-up and cool-down.
+        slowdown, bounded_slowdown; preemptions; measured, which is false in warm-up and cool-down.
         """
         import polars as pl
 

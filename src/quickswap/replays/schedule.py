@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, fields, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -16,16 +16,49 @@ if TYPE_CHECKING:
 
     from quickswap.logs import JobLog
 
-__all__ = ["History", "Schedule", "check_schedule", "distinct"]
+__all__ = ["History", "Schedule", "StoppedRuns", "check_schedule", "distinct", "running_through"]
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
+_COLUMNS = ("rows", "need", "size", "arrival", "start", "end")
 
 
 def distinct(needs: Ints) -> tuple[Ints, Ints]:
     """Return the distinct needs in ascending order, and the index of each need, without sorting."""
     occurs = np.bincount(needs) > 0
     return np.flatnonzero(occurs), (np.cumsum(occurs) - 1)[needs]
+
+
+@dataclass(frozen=True)
+class StoppedRuns:
+    """Runs of preemptible jobs that other jobs stopped. Times are in seconds.
+
+    Attributes:
+        rows: row of the job in the table of the log.
+        need: server need.
+        start: start of the run.
+        end: its end.
+    """
+
+    rows: Ints = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
+    need: Ints = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
+    start: Floats = field(default_factory=lambda: np.zeros(0))
+    end: Floats = field(default_factory=lambda: np.zeros(0))
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    @classmethod
+    def merged(cls, several: Sequence[StoppedRuns]) -> StoppedRuns:
+        """Return all runs of several schedules."""
+        return cls(
+            *(np.concatenate([getattr(one, f.name) for one in several]) for f in fields(cls))
+        )
+
+    def of(self, rows: Ints) -> StoppedRuns:
+        """Return the runs of the jobs with these rows."""
+        own = np.isin(self.rows, rows)
+        return StoppedRuns(*(getattr(self, f.name)[own] for f in fields(self)))
 
 
 @dataclass(frozen=True)
@@ -38,10 +71,11 @@ class Schedule:
         need: server need.
         size: service time.
         arrival: submission.
-        start: (first) start.
+        start: start; the first one under a preemptive policy, the last one of a preemptible job.
         end: completion.
         preemptive: whether jobs may be interrupted and resumed.
         predicted: number of jobs whose estimate was predicted.
+        stopped: the earlier runs of preemptible jobs, whose work was lost.
     """
 
     servers: int
@@ -53,25 +87,41 @@ class Schedule:
     end: Floats
     preemptive: bool = False
     predicted: int = 0
+    stopped: StoppedRuns = field(default_factory=StoppedRuns)
 
     @classmethod
-    def merged(cls, servers: int, pools: Sequence[Schedule]) -> Schedule:
-        """Return the schedules of pools as one, in the order of the rows."""
-        order = np.argsort(np.concatenate([each.rows for each in pools]))
+    def merged(cls, servers: int, parts: Sequence[Schedule]) -> Schedule:
+        """Return the schedules of parts of the jobs as one, in the order of the rows."""
+        order = np.argsort(np.concatenate([each.rows for each in parts]))
 
         columns = {
-            name: np.concatenate([getattr(each, name) for each in pools])[order]
-            for name in ("rows", "need", "size", "arrival", "start", "end")
+            name: np.concatenate([getattr(each, name) for each in parts])[order]
+            for name in _COLUMNS
         }
         return cls(
             servers,
             **columns,
-            preemptive=any(each.preemptive for each in pools),
-            predicted=sum(each.predicted for each in pools),
+            preemptive=any(each.preemptive for each in parts),
+            predicted=sum(each.predicted for each in parts),
+            stopped=StoppedRuns.merged([each.stopped for each in parts]),
         )
+
+    def only(self, kept: NDArray[np.bool_]) -> Schedule:
+        """Return the schedule of some of the jobs."""
+        columns = {name: getattr(self, name)[kept] for name in _COLUMNS}
+        return replace(self, **columns, stopped=self.stopped.of(columns["rows"]))
 
     def __len__(self) -> int:
         return len(self.rows)
+
+    @property
+    def runs(self) -> tuple[Ints, Floats, Floats]:
+        """Need, start and end of the completed runs, then of those that were stopped."""
+        need, start, end = (
+            np.concatenate([getattr(self, name), getattr(self.stopped, name)])
+            for name in ("need", "start", "end")
+        )
+        return need, start, end
 
     @property
     def response(self) -> Floats:
@@ -109,6 +159,7 @@ class Schedule:
             pl.Series("response", self.response),
             pl.Series("slowdown", self.slowdown),
             pl.Series("bounded_slowdown", self.bounded_slowdown(slowdown_bound)),
+            pl.Series("preemptions", np.bincount(self.stopped.rows, minlength=len(log))[self.rows]),
         )
 
 
@@ -128,13 +179,15 @@ class History:
     @classmethod
     def of(cls, schedule: Schedule) -> History:
         """Return the history of a schedule that is not preemptive."""
-        jobs = len(schedule)
-        time = np.concatenate([schedule.end, schedule.arrival, schedule.start])
+        need, start, end = schedule.runs
+        none, ones = np.zeros(len(schedule), dtype=np.int64), np.ones(len(need), dtype=np.int64)
+        time = np.concatenate([end, schedule.arrival, start])
         order = np.argsort(time, kind="stable")  # at equal times: ends, arrivals, starts
-        kind = order // jobs
-        change = np.where(kind == 1, 0, np.where(kind == 2, 1, -1)) * schedule.need[order % jobs]
-        waits = np.where(kind == 0, 0, np.where(kind == 1, 1, -1))
-        return cls(schedule.servers, time[order], np.cumsum(change), np.cumsum(waits))
+        busy = np.concatenate([-need, none, need])[order]
+        # a job that was stopped waits again
+        stopped, arrived = ones[len(schedule) :], ones[: len(schedule)]
+        waiting = np.concatenate([none, stopped, arrived, -ones])[order]
+        return cls(schedule.servers, time[order], np.cumsum(busy), np.cumsum(waiting))
 
     def last_of_time(self) -> NDArray[np.bool_]:
         """Whether each entry is the last one at its time."""
@@ -146,8 +199,9 @@ def check_schedule(schedule: Schedule, history: History | None = None) -> None:
 
     No job starts before its submission, each job is served for its size without interruption, and
     no server serves two jobs at the same time. Jobs of size zero must fit together with the jobs
-    that run before and after their start. A preemptive schedule does not contain the interruptions,
-    so only a service time below the size is detected.
+    that run before and after their start. The stopped runs of a preemptible job are shorter than
+    its size, and end before its next start. A preemptive schedule does not contain the
+    interruptions, so only a service time below the size is detected.
 
     Raises:
         QuickswapError: the argument is not a schedule.
@@ -160,6 +214,7 @@ def check_schedule(schedule: Schedule, history: History | None = None) -> None:
         ("does not complete", ~np.isfinite(schedule.end)),
         ("starts before its submission", schedule.start < schedule.arrival),
         ("is not served for its size", _wrong_service(schedule)),
+        ("has stopped runs that overlap or are too long", _wrong_stops(schedule)),
     ):
         if wrong.any():
             _fail(schedule, int(np.argmax(wrong)), what)
@@ -175,7 +230,7 @@ def check_schedule(schedule: Schedule, history: History | None = None) -> None:
     instant = np.flatnonzero(schedule.size == 0)
     if not len(instant):
         return
-    through = _running_through(schedule, schedule.start[instant])
+    through = running_through(schedule, schedule.start[instant])
     crowded = through + schedule.need[instant] > schedule.servers
     if crowded.any():
         _fail(schedule, int(instant[np.argmax(crowded)]), "of size zero does not fit")
@@ -190,14 +245,30 @@ def _wrong_service(schedule: Schedule) -> NDArray[np.bool_]:
     )
 
 
-def _running_through(schedule: Schedule, times: Floats) -> Ints:
+def _wrong_stops(schedule: Schedule) -> NDArray[np.bool_]:
+    """Whether each job has stopped runs that cannot be."""
+    stopped, wrong = schedule.stopped, np.zeros(len(schedule), dtype=bool)
+    if len(stopped):
+        job = np.searchsorted(schedule.rows, stopped.rows)
+        order = np.lexsort((stopped.start, job))
+        job, start, end = job[order], stopped.start[order], stopped.end[order]
+        following = schedule.start[job]
+        again = np.flatnonzero(job[1:] == job[:-1])
+        following[again] = start[again + 1]
+        bad = (start < schedule.arrival[job]) | (end > following)
+        wrong[job[bad | (end >= start + schedule.size[job])]] = True
+    return wrong
+
+
+def running_through(schedule: Schedule, times: Floats) -> Ints:
     """Return the servers in use at some times by jobs that start before and end after."""
-    ends, starts = np.argsort(schedule.end), np.argsort(schedule.start)
-    total = np.concatenate([[0], np.cumsum(schedule.need[starts])])
-    gone = np.concatenate([[0], np.cumsum(schedule.need[ends])])
-    begun = total[np.searchsorted(schedule.start[starts], times, side="left")]
+    need, start, end = schedule.runs
+    ends, starts = np.argsort(end), np.argsort(start)
+    total = np.concatenate([[0], np.cumsum(need[starts])])
+    gone = np.concatenate([[0], np.cumsum(need[ends])])
+    begun = total[np.searchsorted(start[starts], times, side="left")]
     # a job of size zero at this time has ended, but has not started before
-    ended = gone[np.searchsorted(schedule.end[ends], times, side="right")]
+    ended = gone[np.searchsorted(end[ends], times, side="right")]
     at = np.flatnonzero(schedule.size == 0)
     order = at[np.argsort(schedule.start[at], kind="stable")]
     zero = np.concatenate([[0], np.cumsum(schedule.need[order])])

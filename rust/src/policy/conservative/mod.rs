@@ -141,20 +141,29 @@ impl Conservative {
         self.note_freed(end.max(old), before, need);
     }
 
-    /// Cancels all reservations.
+    /// Cancels all reservations: those of the waiting jobs are released, or the profile is made anew if fewer jobs are in
+    /// service.
     #[cold]
     fn reset(&mut self, view: View<'_>) {
         let now = view.station.now();
-        self.reservations.clear();
-        self.profile.clear(now);
-        for (_, job) in view.book.walk(view.book.running()) {
-            self.profile.reserve(now, until(job.start, job.expected), view.station.need(job.class));
+        let reservations = std::mem::take(&mut self.reservations);
+        if reservations.len() < view.book.len() - view.station.total_waiting() as usize {
+            for (time, _, slot) in reservations {
+                let (time, job) = (f64::from_bits(time), view.book.job(slot));
+                self.profile.release(time, until(time, job.expected), view.station.need(job.class));
+            }
+        } else {
+            self.profile.clear(now);
+            for (_, job) in view.book.walk(view.book.running()) {
+                self.profile.reserve(now, until(job.start, job.expected), view.station.need(job.class));
+            }
         }
         self.unreserved.clear();
         self.unreserved.extend(view.book.walk(view.book.order()).map(|(slot, _)| slot));
         self.needs.clear();
-        self.candidates.clear();
-        self.freed.fill(NO_INTERVAL);
+        while let Some((_, slot)) = self.candidates.pop_first() {
+            self.freed[slot as usize] = NO_INTERVAL;
+        }
     }
 }
 
@@ -219,7 +228,10 @@ impl Policy for Conservative {
         self.changed = true;
     }
 
-    fn corrected(&mut self, _: View<'_>, _: u32, _: Slot, _: f64) {
+    fn corrected(&mut self, view: View<'_>, class: u32, slot: Slot, old: f64) {
+        let (job, now) = (view.book.job(slot), view.station.now());
+        let from = until(job.start, old).max(now);
+        self.profile.reserve(from, until(job.start, job.expected), view.station.need(class));
         self.corrected = true;
     }
 

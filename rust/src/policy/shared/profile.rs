@@ -171,9 +171,12 @@ impl Profile {
         if from >= to {
             return;
         }
-        self.split(to);
-        let (first, begin) = self.split(from);
-        let (last, end) = self.find(to);
+        let (mut first, mut begin) = self.split(from);
+        let chunks = self.chunks.len();
+        let (last, end) = self.split(to);
+        if self.chunks.len() > chunks {
+            (first, begin) = self.find(from); // the second split has divided a chunk
+        }
         for place in first..=last {
             let chunk = &mut self.chunks[place];
             let begin = if place == first { begin } else { 0 };

@@ -46,6 +46,8 @@ pub(super) fn build<V: PolicyVisitor>(parameters: &Parameters<'_>, visitor: V) -
         profile: Profile::new(system.servers),
         tests: Vec::new(),
         tests_of: Vec::new(),
+        put_off: Vec::new(),
+        late: Vec::new(),
         event: false,
         changed: false,
         last_cycle: f64::NEG_INFINITY,
@@ -81,6 +83,14 @@ struct WaitingJob {
     limit: f64,
 }
 
+/// A reservation to make: servers, seconds, and a time before which it does not begin.
+#[derive(Clone, Copy, Debug)]
+struct Reservation {
+    need: u32,
+    length: f64,
+    least: f64,
+}
+
 /// Slurm.
 #[derive(Clone)]
 struct Slurm {
@@ -97,6 +107,9 @@ struct Slurm {
     /// The jobs to test in a cycle, and whether they may reserve; numbers of tests by user.
     tests: Vec<(WaitingJob, bool)>,
     tests_of: Vec<u32>,
+    /// The reservations that are put off in a cycle, in order, and those from which others are known to begin late.
+    put_off: Vec<Reservation>,
+    late: Vec<Reservation>,
     /// Jobs have arrived or completed since the last main loop.
     event: bool,
     /// Jobs have arrived, started or ended since the last cycle.
@@ -153,33 +166,66 @@ impl Slurm {
 
     /// Decides which jobs start in a backfill cycle.
     ///
-    /// A reservation matters only for the jobs behind it that would start without it. The cycle therefore ends when no job fits any
-    /// more.
+    /// A job that fits starts unless a reservation of a job before it is in its way. Therefore the reservations before it are
+    /// made first, except those that begin after its end, which are put off until one of them matters. What starts in the
+    /// meantime ends before they begin, so they are the same as if they had been made in order.
+    ///
+    /// `least` of a job that is put off comes from a search in the profile without the others that are put off, or it is that
+    /// of a job before it that needs no more servers for no more time: servers only become fewer within a cycle.
     fn cycle(&mut self, now: f64, mut free: u32) {
         self.select(now);
         self.profile.clone_from(&self.in_service);
-        let Self { settings, profile, tests, starts, .. } = self;
+        let Self { settings, profile, tests, starts, put_off, late, .. } = self;
+        put_off.clear();
+        late.clear();
         let latest = (now + settings.bf_window).next_up();
         let most = Some(settings.bf_job_part_count_reserve).filter(|&most| most > 0).unwrap_or(usize::MAX);
-        let (mut reserved, mut next, mut candidate) = (0, 0, 0);
+        let earliest = |profile: &Profile, from: f64, need: u32, length: f64| {
+            profile.earliest(from, need, length, f64::INFINITY, latest).unwrap_or(f64::INFINITY)
+        };
+        let (mut reserved, mut made, mut next, mut candidate) = (0, 0, 0, 0);
         while let Some(found) = (candidate..tests.len()).find(|&at| {
             let job = &tests[at].0;
             job.need <= free && profile.fits(now, job.need, job.limit)
         }) {
             candidate = found;
             let fitting = tests[candidate].0;
+            let end = until(now, fitting.limit);
             let mut fits = true;
-            while next < candidate && fits {
-                let (job, may_reserve) = tests[next];
-                next += 1;
-                if !may_reserve || reserved == most {
-                    continue;
+            let mut wanted = put_off.iter().rposition(|job| job.least < end).map_or(0, |last| last + 1);
+            while fits && (made < wanted || next < candidate) {
+                let (need, length, start) = if made < wanted {
+                    let Reservation { need, length, least } = put_off[made];
+                    made += 1;
+                    (need, length, earliest(profile, least, need, length))
+                } else {
+                    let (job, may_reserve) = tests[next];
+                    next += 1;
+                    if !may_reserve || reserved == most {
+                        continue;
+                    }
+                    let (need, length) = (job.need, settings.rounded_up(job.limit));
+                    let known = late.iter().rev().find(|j| j.least >= end && j.need <= need && j.length <= length);
+                    let least = known.map_or_else(|| earliest(profile, now, need, length), |job| job.least);
+                    let begins_late = least >= end && most == usize::MAX; // each counts if their number is limited
+                    let reservation = Reservation { need, length, least };
+                    if begins_late && known.is_none() {
+                        late.push(reservation);
+                    }
+                    if begins_late || made < put_off.len() {
+                        put_off.push(reservation);
+                        if least < end {
+                            wanted = put_off.len();
+                        }
+                        continue;
+                    }
+                    (need, length, least)
+                };
+                if start < f64::INFINITY {
+                    profile.reserve(start, start + length, need);
+                    reserved += 1;
+                    fits = start >= end || profile.fits(now, fitting.need, fitting.limit);
                 }
-                let length = settings.rounded_up(job.limit);
-                let Some(start) = profile.earliest(now, job.need, length, f64::INFINITY, latest) else { continue };
-                profile.reserve(start, start + length, job.need);
-                reserved += 1;
-                fits = start >= until(now, fitting.limit) || profile.fits(now, fitting.need, fitting.limit);
             }
             if fits {
                 starts.push_back(fitting.slot);
