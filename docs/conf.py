@@ -34,7 +34,11 @@ napoleon_use_ivar = True
 nitpicky = True
 # References to other projects are plain text so that the build needs no network.
 nitpick_ignore = [
-    ("py:class", "quickswap.replays.measurement.MomentTable"),  # in results, but not public
+    # in results, but not public
+    ("py:class", "quickswap.replays.measurement.MomentTable"),
+    ("py:class", "quickswap.replays.jobs.ReplayJobs"),
+    ("py:class", "quickswap.statistics.bootstrap.Pieces"),
+    ("py:class", "quickswap.theory.decisions.table.TablePolicy"),
     ("py:class", "quickswap.errors.Found"),  # a type variable
     ("py:class", "quickswap.engine.compiled.Kind"),  # a type variable
     (

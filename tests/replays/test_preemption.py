@@ -87,8 +87,8 @@ def test_agrees_with_the_definition(tmp_path: Path, policy: str) -> None:
         assert [run[1] for run in completed] == schedule.start[own].tolist()
         assert [run[2] for run in completed] == schedule.end[own].tolist()
         runs = schedule.stopped
-        rows_of = np.flatnonzero(own)[[job for job, *_ in stopped]] if stopped else []
-        assert runs.rows.tolist() == [*rows_of]
+        mine = np.flatnonzero(own).tolist()
+        assert runs.rows.tolist() == [mine[job] for job, *_ in stopped]
         assert runs.start.tolist() == [start for _, start, _ in stopped]
         assert runs.end.tolist() == [end for *_, end in stopped]
         stops += len(stopped)

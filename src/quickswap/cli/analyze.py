@@ -52,19 +52,14 @@ def analyze(
         Print JSON instead of tables.
     """
     from quickswap._words import counted, load_words
-    from quickswap.cli.output import print_json, writing_files
+    from quickswap.cli.output import check_drawable, print_json, writing_files
     from quickswap.errors import ModelError
-    from quickswap.plotting import check_format, plot_thresholds
-    from quickswap.theory.conditions import is_exclusive
+    from quickswap.plotting import plot_thresholds
 
     check_writable(plot, sources=[model])
     system = chosen(model, scale)
     if plot is not None:
-        check_format(plot)
-        if not is_exclusive(system):
-            raise ModelError(
-                f"--plot requires a one-or-all system, and {model} is not one: leave --plot out."
-            )
+        check_drawable(plot, system, model)
         if system.load >= 1 or system.servers // min(system.needs) > MOST_SLOTS:
             raise ModelError(
                 f"--plot requires a load below 1 and at most {MOST_SLOTS} servers; the load is "

@@ -52,20 +52,15 @@ def optimum(
     json
         Print JSON instead of tables.
     """
-    from quickswap.cli.output import print_json, writing_files
-    from quickswap.errors import ModelError
-    from quickswap.plotting import check_format, plot_decisions
+    from quickswap.cli.output import check_drawable, print_json, writing_files
+    from quickswap.plotting import plot_decisions
     from quickswap.theory import optimum as best
     from quickswap.theory.conditions import is_exclusive
 
     check_writable(plot, sources=[model])
     system = chosen(model, scale)
     if plot is not None:
-        check_format(plot)
-        if not is_exclusive(system):
-            raise ModelError(
-                f"--plot requires a one-or-all system, and {model} is not one: leave --plot out."
-            )
+        check_drawable(plot, system, model)
     with jobs_bar("solving"):
         found = best(system, cost, tolerance=tolerance, max_states=max_states)
         rows = list(_rows(system, found, cost))

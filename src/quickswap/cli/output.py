@@ -6,12 +6,24 @@ import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from quickswap._tables import Page, is_number
 from quickswap.cli.streams import as_written
-from quickswap.errors import QuickswapError
+from quickswap.errors import ModelError, QuickswapError
 
-__all__ = ["emit", "print_json", "print_page", "print_table", "say", "writing_files"]
+if TYPE_CHECKING:
+    from quickswap.model.system import System
+
+__all__ = [
+    "check_drawable",
+    "emit",
+    "print_json",
+    "print_page",
+    "print_table",
+    "say",
+    "writing_files",
+]
 
 PIPE_WIDTH = 1000
 """Columns of a table that does not go to a terminal: wide enough that nothing wraps."""
@@ -190,3 +202,15 @@ def emit(path: Path | None, text: Callable[[], str]) -> None:
     from quickswap.files import write_text
 
     write_text(path, text().rstrip("\n") + "\n")
+
+
+def check_drawable(path: Path, system: System, model: str) -> None:
+    """Reject the format of a figure, or a system that is not one-or-all."""
+    from quickswap.plotting import check_format
+    from quickswap.theory.conditions import is_exclusive
+
+    check_format(path)
+    if not is_exclusive(system):
+        raise ModelError(
+            f"--plot requires a one-or-all system, and {model} is not one: leave --plot out."
+        )
