@@ -112,7 +112,7 @@ def test_why_a_job_waits(
     log = tmp_path / "log"
     policy = "adaptive-quickswap:overrun=0.9"
     with Audit(log) as audit:  # the governor that runs drains
-        audit.add(NOW, "decision", policy=policy, state=[1])
+        audit.add(NOW, "decision", policy=policy, state=[1], starts=[], reserved=None)
         out = run(capsys, "govern", "all", "--explain", "8", "--log", str(log))[1]
     assert "servers free for it" in out
 

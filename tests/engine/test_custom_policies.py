@@ -6,6 +6,8 @@ import json
 import math
 import random
 import re
+import subprocess
+import sys
 import threading
 from pathlib import Path
 from typing import Any, ClassVar
@@ -623,3 +625,39 @@ class TestRandomDecisions:
         Ordered.remembers_order = False  # type: ignore[attr-defined]
         with pytest.raises(qs.QuickswapError, match=r"simulate the system\.$"):
             qs.theory.chain.exact(small, Ordered(), max_states=50)
+
+
+ENDLESS = """
+import os, signal, sys, threading
+import quickswap as qs
+
+class Endless:
+    calls = 0
+
+    def start(self, view):
+        self.calls += 1
+        if self.calls == 500:
+            threading.Timer(0.1, lambda: os.kill(os.getpid(), signal.SIGINT)).start()
+        while self.calls >= 500:
+            pass
+        fitting = [i for i, need in enumerate(view.needs) if view.waiting[i] and need <= view.free]
+        return fitting[0] if fitting else None
+
+try:
+    qs.simulate("four-class", Endless(), jobs=int(sys.argv[1]), replications=1)
+except KeyboardInterrupt:
+    print("interrupted")
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no such signals")
+@pytest.mark.parametrize("jobs", [2000, 100_000], ids=["in one thread", "in another thread"])
+def test_ctrl_c_ends_an_endless_loop(jobs: int) -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", ENDLESS, str(jobs)],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert done.stdout == "interrupted\n", done.stderr

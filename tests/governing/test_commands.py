@@ -57,6 +57,25 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
+@pytest.mark.parametrize(
+    ("file", "text"),
+    [
+        ("nodes", "garbage"),
+        ("nodes", "idle|x|0/4/0/4"),
+        ("jobs", "7|7|PENDING"),
+        ("jobs", JOBS.replace("PENDING|2", "PENDING|0")),
+        ("jobs", JOBS.replace("|1000|", "|soon|")),
+        ("jobs", "\x00\x1b[31m|"),
+    ],
+)
+def test_an_answer_that_cannot_be_read_is_that_of_a_controller_that_fails(
+    folder: Path, file: str, text: str
+) -> None:
+    (folder / file).write_text(text)
+    with pytest.raises(UnreachableError, match="cannot be read"):
+        Commands("node").snapshot("all")
+
+
 def test_jobs_and_servers(folder: Path) -> None:
     snapshot = Commands("node").snapshot("all")
     assert (snapshot.servers, snapshot.free) == (10, 4)

@@ -12,6 +12,7 @@ import pytest
 import quickswap as qs
 from governing_helpers import NOW, Pretended, job
 from quickswap.errors import PolicyError, QuickswapError
+from quickswap.governing.audit import Memory
 from quickswap.governing.controller import JobState
 from quickswap.governing.decision import Planner, factors_of, steerable, steering_policy
 from quickswap.governing.explaining import explained
@@ -40,11 +41,11 @@ def small() -> Pretended:
 def test_quickswap_drains_and_backfills_what_ends_in_time() -> None:
     snapshot = small().snapshot("all")
     working, draining = planner(), planner()
-    draining.state = (1,)
+    draining.memory = Memory((1,))
     plan = working.plan(snapshot)
-    assert (plan.starts, plan.reserved, working.state) == (("4", "5"), None, (0,))
+    assert (plan.starts, plan.reserved, working.memory.state) == (("4", "5"), None, (0,))
     plan = draining.plan(snapshot, until="2")
-    assert (plan.starts, plan.reserved, draining.state) == (("4", "6"), "2", (1,))
+    assert (plan.starts, plan.reserved, draining.memory.state) == (("4", "6"), "2", (1,))
     assert plan.later["2"] == NOW + 110
     assert plan.order == ["4", "6", "2", "3", "5"]
 
@@ -127,14 +128,14 @@ def test_nodes_that_are_not_free_yet_and_jobs_beyond_their_limits() -> None:
 
 def test_a_drain_ends_when_slurm_starts_the_job_between_two_decisions() -> None:
     slurm, quickswap = small(), planner()
-    quickswap.state = (1,)
+    quickswap.memory = Memory((1,))
     assert quickswap.plan(slurm.snapshot("all")).reserved == "2"
     slurm.jobs = {name: slurm.jobs[name] for name in ("2", "3")}
     slurm.start("2")
     assert quickswap.plan(slurm.snapshot("all")).reserved == "3"  # a new drain, as 3 waits alone
     del slurm.jobs["3"]  # the job of the drain is cancelled
     assert quickswap.plan(slurm.snapshot("all")).reserved is None
-    assert quickswap.state == (0,)
+    assert quickswap.memory.state == (0,)
 
 
 def test_jobs_that_arrive_in_one_second_are_in_order_of_their_numbers() -> None:

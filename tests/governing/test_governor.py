@@ -141,6 +141,41 @@ def test_a_crash_at_any_point_leaves_no_unknown_factor(tmp_path: Path, lost: boo
     assert point > 5
 
 
+@pytest.mark.parametrize("policy", ["easy", "adaptive-quickswap:overrun=0.9"])
+def test_a_governor_that_starts_again_decides_as_one_that_goes_on(
+    policy: str, tmp_path: Path
+) -> None:
+    slurm = Pretended(10, job("0", 4, start=NOW - 9), job("1", 2), job("2", 2), job("3", 9))
+    plans = []
+    for _ in range(3):
+        planner = Planner(steering_policy(policy))
+        with Audit(tmp_path / "log") as audit:
+            planner.memory = audit.known.memories.get(policy, planner.memory)
+            one = Governor(slurm, "all", planner, audit, Limits(depth=5), live=False)
+            plans += [one.decide().plan, one.decide().plan]
+    assert plans[0].starts
+    assert {(plan.starts, plan.reserved) for plan in plans} == {(plans[0].starts, "3")}
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        '{"event": "click", "job": "1"}',
+        '{"event": "write"}',
+        '{"event": "write", "job": ["a"], "factor": 1}',
+        '{"event": "decision"}',
+        '{"event": "decision", "policy": "easy", "state": ["x"]}',
+        "[" * 100_000,
+        "7",
+    ],
+)
+def test_a_file_that_no_governor_wrote(line: str, tmp_path: Path) -> None:
+    path = tmp_path / "log"
+    path.write_text(f"{line}\n")
+    with pytest.raises(LogError, match="is not an audit log"):
+        recovered(path)
+
+
 def test_factors_of_others_stay(audit: Audit) -> None:
     slurm = queue(8)
     slurm.jobs["3"] = replace(slurm.jobs["3"], factor=7)

@@ -57,6 +57,8 @@ def test_replays(tmp_path: Path) -> None:
     assert (label, set(policies)) == ("load", {"as logged", "EASY", "ServerFilling"})
     easy, filling = found.points[0]
     assert easy.plot().get_ylabel() == "waiting work [hours of the machine]"
+    with pytest.raises(qs.QuickswapError, match="a replay has no waste"):
+        found.plot(metric="waste")
     with pytest.raises(qs.QuickswapError, match="ServerFilling is preemptive"):
         filling.plot()
 

@@ -115,6 +115,12 @@ def test_three_classes() -> None:
         _ = found.thresholds
 
 
+@pytest.mark.parametrize("model", ["one-or-all:k=8,load=0.5", "four-class"])
+def test_the_policy_is_for_its_system(best: theory.Optimum, model: str) -> None:
+    with pytest.raises(qs.PolicyError, match="is for 3 servers and needs 1, 3"):
+        qs.simulate(model, best.policy, jobs=1000)
+
+
 @pytest.mark.parametrize(
     ("model", "options", "message"),
     [
@@ -123,6 +129,7 @@ def test_three_classes() -> None:
         ("one-or-all:k=4", {"cost": {"light": 1.0, "dark": 1.0}}, "unknown class: 'dark'"),
         ("one-or-all:k=4", {"cost": {"light": 1.0, "heavy": 0.0}}, "cost of heavy"),
         ("one-or-all:k=4", {"cost": {"light": 1.0}}, "cost of heavy"),
+        ("one-or-all:k=4", {"cost": {"light": 1e-300, "heavy": 1e300}}, "factor"),
         ("one-or-all:k=4", {"tolerance": 0.0}, "tolerance"),
         ("one-or-all:k=4", {"max_states": 100}, "max_states"),
         ("kth-sp2", {}, "exponential"),

@@ -327,7 +327,7 @@ impl NativeCode {
             return self.reporter.waits(view);
         }
         if answer == FAILED {
-            let what = "raised an exception in native code (run it without `compiled` to see which)";
+            let what = "raised an exception in native code, or a while loop did not end (run it without `compiled` to see which)";
             self.reporter.report(what, view, None);
             return Choice::Fault;
         }

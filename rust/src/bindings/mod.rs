@@ -8,7 +8,7 @@ mod step;
 
 use std::panic::AssertUnwindSafe;
 use std::sync::atomic::Ordering;
-use std::sync::{Condvar, Mutex};
+use std::sync::{Condvar, Mutex, OnceLock};
 use std::time::Duration;
 
 use numpy::{
@@ -227,9 +227,11 @@ fn drive(
         return Ok(stops);
     }
     let (finished, over) = (Mutex::new(None), Condvar::new());
+    let thread = OnceLock::new();
     py.detach(|| {
         std::thread::scope(|scope| {
             let worker = scope.spawn(|| {
+                _ = thread.set(Python::attach(thread_of_python));
                 let stops = engine::advance(runs, completed, threads, &signals);
                 if let Ok(mut finished) = finished.lock() {
                     *finished = Some(stops);
@@ -256,6 +258,9 @@ fn drive(
                     signals.stop.store(true, Ordering::Relaxed);
                     failure.get_or_insert(error);
                 }
+                if let (Some(_), Some(Some(thread))) = (&failure, thread.get()) {
+                    Python::attach(|_| interrupt(*thread));
+                }
                 if let Some(stops) = stops {
                     return failure.map_or(Ok(stops), Err);
                 }
@@ -266,6 +271,20 @@ fn drive(
             }
         })
     })
+}
+
+/// The number of this thread in Python.
+fn thread_of_python(py: Python<'_>) -> Option<u64> {
+    py.import("threading").and_then(|threading| threading.call_method0("get_ident")?.extract()).ok()
+}
+
+/// Raises `KeyboardInterrupt` in the code of a policy in Python that another thread runs, if any.
+#[allow(unsafe_code, reason = "PyO3 has no safe form of it")]
+fn interrupt(thread: u64) {
+    // SAFETY: this thread is attached to Python; the exception is a static object.
+    unsafe {
+        pyo3::ffi::PyThreadState_SetAsyncExc(thread as _, pyo3::ffi::PyExc_KeyboardInterrupt);
+    }
 }
 
 /// Serves the jobs of a trace to the end, with their sizes as estimates unless others are given. `user` and `priority` are for

@@ -92,7 +92,7 @@ def govern(
         with Audit(undo) as audit:
             _undo(_controller(unit, rest), audit, undo)
         return
-    if partition is None:
+    if partition is None or not partition.strip():
         raise QuickswapError("no partition is given: name a partition of Slurm.")
     if live and (log is None or once or explain is not None):
         wrong = "--live requires --log" if log is None else "--once and --explain change nothing"
@@ -102,7 +102,7 @@ def govern(
     cluster = controller.cluster()
     if explain is not None:
         known = recovered(log) if log is not None and log.exists() else Recovered()
-        planner.state = known.states.get(spell(planner.policy), planner.state)
+        planner.memory = known.memories.get(spell(planner.policy), planner.memory)
         print(explained(controller.snapshot(partition), planner, explain))
         return
     with ExitStack() as stack:
@@ -121,7 +121,7 @@ def govern(
                 f"{counted(len(audit.open), 'SiteFactor')} of an earlier run may still be set: "
                 f"run quickswap govern --undo {log}.",
             )
-        planner.state = audit.known.states.get(spell(planner.policy), planner.state)
+        planner.memory = audit.known.memories.get(spell(planner.policy), planner.memory)
         governor = Governor(controller, partition, planner, audit, bounds, live)
         if once:
             report(governor, governor.decide())

@@ -53,10 +53,13 @@ def optimum(
         Print JSON instead of tables.
     """
     from quickswap.cli.output import check_drawable, print_json, writing_files
+    from quickswap.errors import QuickswapError, unknown
     from quickswap.plotting import plot_decisions
     from quickswap.theory import optimum as best
     from quickswap.theory.conditions import is_exclusive
 
+    if cost not in ("mean", "weighted"):
+        unknown("cost", cost, ("mean", "weighted"), QuickswapError, argument="cost")
     check_writable(plot, sources=[model])
     system = chosen(model, scale)
     if plot is not None:

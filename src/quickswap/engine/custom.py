@@ -21,8 +21,8 @@ __all__ = [
 
 
 FLAGS = ("sees_jobs", "remembers_order")
-METHODS = ("start", "wake_at", "save", "restore")
-"""Optional methods that the core calls."""
+METHODS = ("start", "wake_at", "save", "restore", "check")
+"""Methods that are called."""
 
 
 @runtime_checkable
@@ -41,6 +41,7 @@ class CustomPolicy(Protocol):
     * `wake_at(view) -> float | None`: the time of the next decision, even without an event.
     * `save() -> list[int]` and `restore(state)`: the state, for `quickswap.Scheduler` and exact
       chains.
+    * `check(system)`: raises a `PolicyError` if the policy does not suit the system.
     * `parameters`: a dictionary of arguments of the class, each with a list of values. The class
       itself, given to `tune` or to a grid, then stands for a policy for each combination.
     * `remembers_order = False`: its decisions depend on the numbers of jobs, not on the order of
@@ -120,3 +121,5 @@ def check_policy(policy: object, system: System) -> None:
         raise not_a_policy(policy)
     else:
         check_custom(policy)
+        if (check := getattr(policy, "check", None)) is not None:
+            check(system)

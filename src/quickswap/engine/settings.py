@@ -137,7 +137,8 @@ def _confidence(value: object, argument: str) -> float:
 
 def _percentiles(value: object, argument: str) -> str:
     """Return percentiles as text, in order, without those that every result has."""
-    given = value.split(",") if isinstance(value, str) else items(value) or [value]
+    listed = value.split(",") if isinstance(value, str) else items(value)
+    given = [value] if listed is None else listed
     levels = [_level(each) for each in given if each != ""]
     if None in levels or len(levels) > MOST_PERCENTILES:
         allowed = f"up to {MOST_PERCENTILES} numbers above 0 and below 100, as in (95, 97.5)"

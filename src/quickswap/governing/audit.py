@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from fcntl import LOCK_EX, LOCK_NB
@@ -16,10 +17,50 @@ from fcntl import flock as lock
 from pathlib import Path
 from typing import Any, Self
 
+import msgspec
+from msgspec import Struct
+
 from quickswap.errors import LogError
 from quickswap.files import checked_path
 
-__all__ = ["Audit", "Recovered", "recovered"]
+__all__ = ["Audit", "Memory", "Recovered", "recovered"]
+
+OTHERS = frozenset({"busy", "read", "rejected", "unreachable"})
+"""Events from which nothing follows."""
+
+
+class _Write(Struct):
+    job: str
+    factor: int
+
+
+class _Undone(Struct):
+    job: str
+
+
+class Memory(Struct, frozen=True):
+    """What a policy remembers after a decision.
+
+    Attributes:
+        state: the policy's own state.
+        starts: jobs that it has started; Slurm may not have started them yet.
+        reserved: the job for which servers are kept free, if any, its need, and its limit.
+    """
+
+    state: tuple[int, ...] = (0,)
+    starts: tuple[str, ...] = ()
+    reserved: tuple[str, int, float] | None = None
+
+
+class _Decision(Struct):
+    policy: str
+    state: tuple[int, ...]
+    starts: tuple[str, ...]
+    reserved: tuple[str, int, float] | None
+
+
+KINDS: Mapping[str, type[Struct]] = {"write": _Write, "undone": _Undone, "decision": _Decision}
+"""The lines from which something follows, by event."""
 
 
 @dataclass
@@ -28,20 +69,30 @@ class Recovered:
 
     Attributes:
         open: the factors that may still be set: for each job those that were written.
-        states: the states of policies after their last decisions, by their texts.
+        memories: what policies remember after their last decisions, by their texts.
     """
 
     open: dict[str, set[int]] = field(default_factory=dict)
-    states: dict[str, tuple[int, ...]] = field(default_factory=dict)
+    memories: dict[str, Memory] = field(default_factory=dict)
 
     def follow(self, line: dict[str, Any]) -> None:
-        """Take a line of the log into account."""
-        if line["event"] == "write":
-            self.open.setdefault(line["job"], set()).add(line["factor"])
-        elif line["event"] == "undone":
-            self.open.pop(line["job"], None)
-        elif line["event"] == "decision":
-            self.states[line["policy"]] = tuple(line["state"])
+        """Take a line of the log into account.
+
+        Raises:
+            ValueError, msgspec.ValidationError: no governor writes such a line.
+        """
+        event = str(line.get("event"))
+        if event in OTHERS:
+            return
+        if event not in KINDS:
+            raise ValueError(f"event {event!r}")
+        found = msgspec.convert(line, KINDS[event])
+        if isinstance(found, _Write):
+            self.open.setdefault(found.job, set()).add(found.factor)
+        elif isinstance(found, _Undone):
+            self.open.pop(found.job, None)
+        elif isinstance(found, _Decision):
+            self.memories[found.policy] = Memory(found.state, found.starts, found.reserved)
 
 
 class Audit:
@@ -120,19 +171,22 @@ def recovered(path: str | Path) -> Recovered:
     except OSError as error:
         raise LogError(f"{path} cannot be read: {error.strerror}.") from None
     parsed = [each for each in map(_parsed, lines) if each is not None]  # a crash may truncate one
-    if lines and not parsed:
-        raise LogError(
-            f"{path} is not an audit log of quickswap govern: give the file of its --log."
-        )
     known = Recovered()
-    for line in parsed:
-        known.follow(line)
+    try:
+        if lines and not parsed:
+            raise ValueError("no line is a JSON object")
+        for line in parsed:
+            known.follow(line)
+    except (ValueError, msgspec.ValidationError) as error:
+        raise LogError(
+            f"{path} is not an audit log of quickswap govern ({error}): give the file of its --log."
+        ) from None
     return known
 
 
 def _parsed(line: bytes) -> dict[str, Any] | None:
     try:
         found = json.loads(line)
-    except ValueError:
+    except (RecursionError, ValueError):
         return None
-    return found if isinstance(found, dict) and "event" in found else None
+    return found if isinstance(found, dict) else None

@@ -25,6 +25,7 @@ from quickswap.governing.controller import (
     RejectedError,
     Snapshot,
     UnreachableError,
+    answer_of,
     state_of,
 )
 
@@ -79,6 +80,8 @@ class Commands(Controller):
         nodes = _run("sinfo", "--noheader", "--exact", chosen, "--format=%T|%D|%C")
         if not nodes.strip():
             raise QuickswapError(f"Slurm has no partition {partition!r}: sinfo lists them.")
+        with answer_of("sinfo"):
+            servers, free = self._servers(nodes)
         factors = self._factors()  # first, as it does not show jobs that start meanwhile
         format_ = ",".join(f"{each}:{SEPARATOR}" for each in FIELDS)
         text = _run(
@@ -91,8 +94,8 @@ class Commands(Controller):
             f"--Format={format_}",
         )
         rows = [line.split(SEPARATOR) for line in text.splitlines() if line]
-        servers, free = self._servers(nodes)
-        jobs = tuple(self._job(row, factors) for row in rows)
+        with answer_of("squeue"):
+            jobs = tuple(self._job(row, factors) for row in rows)
         return Snapshot(time.time(), servers, free, jobs)
 
     def _servers(self, text: str) -> tuple[int, int]:
@@ -147,7 +150,8 @@ class Commands(Controller):
         # own once it has been changed
         format_ = f"--Format=JobArrayID:{SEPARATOR},JobID:{SEPARATOR}"
         text = _run("squeue", "--noheader", "--all", "--array", "--states=pending", format_)
-        numbers = dict(line.split(SEPARATOR)[:2] for line in text.splitlines() if line)
+        with answer_of("squeue"):
+            numbers = dict(line.split(SEPARATOR)[:2] for line in text.splitlines() if line)
         known = self._factors()
         return {each: known[numbers[each]] for each in jobs if numbers.get(each) in known}
 
@@ -155,7 +159,8 @@ class Commands(Controller):
         """Return the factors of pending jobs by their numbers."""
         text = _run("sprio", "--noheader", f"--format=%i{SEPARATOR}%S")
         pairs = [line.split(SEPARATOR) for line in text.splitlines() if SEPARATOR in line]
-        return {number.strip(): int(factor) for number, factor in pairs}
+        with answer_of("sprio"):
+            return {number.strip(): int(factor) for number, factor in pairs}
 
 
 def _run(*command: str, error: type[QuickswapError] = UnreachableError) -> str:

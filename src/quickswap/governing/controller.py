@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -77,6 +78,11 @@ class Job:
     group: str = ""
     queue: str = ""
 
+    def __post_init__(self) -> None:
+        begun = self.state is not JobState.RUNNING or math.isfinite(self.start)
+        if self.need < 1 or not math.isfinite(self.submit) or not begun:
+            raise ValueError(f"job {self.id} needs {self.need} servers, or has an unknown time")
+
     @property
     def startable(self) -> bool:
         """Whether it waits only for servers or for its turn."""
@@ -134,6 +140,21 @@ class Cluster:
 
     name: str
     settings: Mapping[str, str]
+
+
+@contextmanager
+def answer_of(program: str) -> Iterator[None]:
+    """Report an answer that cannot be read as that of a controller that fails.
+
+    Raises:
+        UnreachableError: the answer cannot be read.
+    """
+    try:
+        yield
+    except QuickswapError:
+        raise
+    except (AttributeError, LookupError, TypeError, ValueError) as error:
+        raise UnreachableError(f"the answer of {program} cannot be read ({error!r}).") from None
 
 
 class Controller(ABC):

@@ -16,6 +16,7 @@ from itertools import chain, pairwise
 
 from quickswap.engine.scheduler import Scheduler
 from quickswap.errors import PolicyError, QuickswapError, invalid
+from quickswap.governing.audit import Memory
 from quickswap.governing.controller import Job, JobState, Snapshot
 from quickswap.model.distributions import Exponential
 from quickswap.model.jobclass import JobClass
@@ -80,14 +81,12 @@ class Planner:
         policy: Adaptive Quickswap or EASY.
 
     Attributes:
-        state: the policy's own state after the last decision.
+        memory: what the policy remembers after the last decision.
     """
 
     def __init__(self, policy: Policy) -> None:
         self.policy = policy
-        self.state: tuple[int, ...] = (0,)
-        self._started: tuple[str, ...] = ()
-        self._reserved: Job | None = None
+        self.memory = Memory()
 
     def plan(self, snapshot: Snapshot, until: str | None = None) -> Plan:
         """Return the decision, and keep the policy's state for the next one.
@@ -103,14 +102,15 @@ class Planner:
         too_large = [job.id for job in snapshot.jobs if job.startable and job.need > servers]
         extra = max(0, servers - held - snapshot.free)  # held by jobs that have just ended
         free, started = servers - held - extra, []
-        for job in filter(None, map(waiting.get, self._started)):
+        for job in filter(None, map(waiting.get, self.memory.starts)):
             if job.need <= free:
                 free -= job.need
                 started.append(waiting.pop(job.id))
-        if self._reserved is not None and self._reserved.id not in waiting:
-            self._end_drain(self._reserved)
+        state = self.memory.state
+        if self.memory.reserved is not None and self.memory.reserved[0] not in waiting:
+            state = self._drained(*self.memory.reserved[1:])
         if not (waiting or started):
-            self._started = ()
+            self.memory = Memory(state)
             return Plan(too_large=tuple(too_large))
 
         now = snapshot.time
@@ -130,11 +130,14 @@ class Planner:
         scheduler = self._scheduler(servers, classes, now - first)
         in_service = [(classes[job.need], start - first, limit) for job, start, limit in present]
         in_service += [(classes[extra], now - first, 0.0)] if extra else []
-        numbers, starts = scheduler.resume(in_service, entries, self.state)
+        numbers, starts = scheduler.resume(in_service, entries, state)
         jobs = dict(zip(numbers[len(in_service) :], queue, strict=True))
-        self.state, reserved = scheduler.policy_state, scheduler.reserved
-        self._reserved = None if reserved is None else jobs[reserved]
-        self._started = tuple(job.id for job in (*started, *map(jobs.__getitem__, starts)))
+        reserved = None if scheduler.reserved is None else jobs[scheduler.reserved]
+        self.memory = Memory(
+            tuple(scheduler.policy_state),
+            tuple(job.id for job in (*started, *map(jobs.__getitem__, starts))),
+            None if reserved is None else (reserved.id, reserved.need, float(reserved.limit)),
+        )
         later: dict[str, float] = {}
         if until is not None:
             ends = [
@@ -143,14 +146,14 @@ class Planner:
             ]
             ends += [(now - first + jobs[number].limit, number) for number in starts]
             later = self._later(scheduler, jobs, ends, first, until)
-        kept = None if self._reserved is None else self._reserved.id
-        return Plan(self._started, kept, others, tuple(too_large), later)
+        kept = None if reserved is None else reserved.id
+        return Plan(self.memory.starts, kept, others, tuple(too_large), later)
 
-    def _end_drain(self, job: Job) -> None:
-        """Let the reserved job start: Slurm has started it since the last plan, or it is gone."""
-        scheduler = self._scheduler(job.need, [job.need], 0.0)
-        scheduler.resume([], [(0, 0.0, job.limit)], self.state)
-        self.state, self._reserved = scheduler.policy_state, None
+    def _drained(self, need: int, limit: float) -> tuple[int, ...]:
+        """Return the policy's state once the reserved job has started in Slurm, or is gone."""
+        scheduler = self._scheduler(need, [need], 0.0)
+        scheduler.resume([], [(0, 0.0, limit)], self.memory.state)
+        return tuple(scheduler.policy_state)
 
     def _scheduler(self, servers: int, needs: Iterable[int], time: float) -> Scheduler:
         """Return an empty Scheduler at a time, which decides by the time limits of jobs."""

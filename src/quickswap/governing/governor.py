@@ -12,7 +12,7 @@ from threading import Event
 
 from quickswap._words import counted
 from quickswap.errors import QuickswapError
-from quickswap.governing.audit import Audit
+from quickswap.governing.audit import Audit, Memory
 from quickswap.governing.controller import (
     Cluster,
     Controller,
@@ -86,7 +86,7 @@ class Governor:
     counts: Counter[str] = field(default_factory=Counter)
     _written: deque[float] = field(default_factory=deque)
     _failed: Counter[str] = field(default_factory=Counter)
-    _logged: tuple[object, ...] = ()
+    _logged: Memory | None = None
 
     def decide(self) -> Decision:
         """Read the jobs and decide; nothing is written to Slurm."""
@@ -108,17 +108,17 @@ class Governor:
             if factor != present[name]
         ]
         writes += self._gone(snapshot)
-        decided = (plan.starts, plan.reserved, self.planner.state)
-        if decided != self._logged:
-            self._logged = decided
+        memory = self.planner.memory
+        if memory != self._logged:
+            self._logged = memory
             self.audit.add(
                 self.clock(),
                 "decision",
                 policy=spell(self.planner.policy),
-                starts=plan.starts,
-                reserved=plan.reserved,
+                starts=memory.starts,
+                reserved=memory.reserved,
                 next=list(wanted),
-                state=self.planner.state,
+                state=memory.state,
                 free=snapshot.free,
                 waiting=len(jobs),
             )

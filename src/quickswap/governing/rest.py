@@ -29,6 +29,7 @@ from quickswap.governing.controller import (
     RejectedError,
     Snapshot,
     UnreachableError,
+    answer_of,
     state_of,
 )
 from quickswap.logs.formats.slurm_json import number_of, state_name
@@ -93,6 +94,10 @@ class Rest(Controller):
         return Cluster(self.address, {})
 
     def snapshot(self, partition: str) -> Snapshot:
+        with answer_of("slurmrestd"):
+            return self._snapshot(partition)
+
+    def _snapshot(self, partition: str) -> Snapshot:
         servers = free = 0
         known = False
         for node in self._get("nodes")["nodes"]:
@@ -140,8 +145,10 @@ class Rest(Controller):
                 )
 
     def diagnostics(self) -> Diagnostics:
-        found = self._get("diag")["statistics"]
-        return Diagnostics(_whole(found["server_thread_count"]), _whole(found["agent_queue_size"]))
+        with answer_of("slurmrestd"):
+            found = self._get("diag")["statistics"]
+            threads, queue = found["server_thread_count"], found["agent_queue_size"]
+            return Diagnostics(_whole(threads), _whole(queue))
 
     def write(self, job: str, factor: int) -> None:
         if self.version < SETS_FACTORS:
@@ -159,7 +166,8 @@ class Rest(Controller):
             self._changes[job] = (self._priorities[job] - present, present, factor)
 
     def factors(self, jobs: Iterable[str]) -> dict[str, int]:
-        pending = {job.id for job in self._jobs(None) if job.state is JobState.PENDING}
+        with answer_of("slurmrestd"):
+            pending = {job.id for job in self._jobs(None) if job.state is JobState.PENDING}
         for job, (base, *both) in self._changes.items():
             if job in pending:
                 moved = self._priorities[job] - base

@@ -42,6 +42,13 @@ def _chart(found: object, metric: str, x: str | None, model: Any) -> Chart:
         return backlog_chart(found)
     if isinstance(found, ReplayComparison):
         quantity = quantity_of(metric)
+        if quantity.name.startswith("waste") and quantity.name != "wasted_capacity":
+            raise QuickswapError(
+                f"a replay has no {quantity.name}",
+                argument="metric",
+                given=metric,
+                advice="give another metric, as in wait",
+            )
         return replay_chart(found, Panel("", quantity.name, log=False))
     if isinstance(found, Sweep):
         found = _stored(found)

@@ -295,7 +295,7 @@ class ReplayComparison(Shown):
 
         Args:
             ax: the axes, by default new ones.
-            metric: a quantity of `to_frame` or its short name, such as "weighted" or "slowdown".
+            metric: a quantity or its short name, such as "weighted", "wait" or "slowdown".
 
         Raises:
             QuickswapError: the metric is unknown.

@@ -47,6 +47,8 @@ LEAST = 1e-9
 """Smallest tolerance; below it rounding dominates."""
 MOST_STEPS = 50
 """Steps of policy iteration; about ten suffice."""
+WIDEST = 1e100
+"""Largest ratio of two costs; beyond, the equations are singular in double precision."""
 SWEEPS = 20
 """Sweeps of value iteration in a step once the cost hardly changes."""
 
@@ -152,7 +154,9 @@ def optimum(
     return Optimum.of(
         system,
         level.response_times,
-        policy=TablePolicy(f"optimum ({name})", process.services, np.array(truncation), table),
+        policy=TablePolicy(
+            f"optimum ({name})", system, process.services, np.array(truncation), table
+        ),
         value=value,
         error=error,
         bound=bound,
@@ -205,6 +209,9 @@ def _costs(system: System, cost: object) -> tuple[str, Vector]:
         given = [
             positive(cost.get(each), f"cost of {each}", QuickswapError) for each in system.names
         ]
+        if max(given) > WIDEST * min(given):
+            allowed = f"costs of which none exceeds another by a factor of {WIDEST:g}"
+            raise invalid("cost", dict(cost), allowed, QuickswapError)
         return "cost", np.array(given)
     named = {"mean": system.job_shares, "weighted": system.load_shares}
     if not isinstance(cost, str) or cost not in named:
