@@ -60,12 +60,15 @@ POLICIES: dict[str, Callable[[qs.System], Any]] = {
     "smaller first": lambda system: ReopeningDrain(system, part=0.5, rounds=3.0, slope=1.0),
 }
 Row = dict[str, float]
+"""The values of the optimum and of policies; simulated ones also have a key such as "MSF ±"."""
 
 
-def value_of(means: Means | qs.Result, cost: str) -> float:
-    """Return the mean or the weighted mean."""
+def values_of(name: str, means: Means | qs.Result, cost: str) -> Row:
+    """Return the mean or the weighted mean, and its half-width if it is simulated."""
     quantity = means.mean_response_time if cost == "mean" else means.weighted_mean_response_time
-    return float(quantity)
+    if isinstance(quantity, float):
+        return {name: quantity}
+    return {name: quantity.value, f"{name} ±": quantity.half_width}
 
 
 def means_of(system: qs.System, name: str) -> Means | qs.Result | None:
@@ -86,7 +89,8 @@ def measured(system: qs.System, costs: Sequence[str], tolerance: float) -> dict[
         row = {"value": best.value, "bound": best.bound}
         if system.one_or_all:
             row["MSFQ"] = theory.best_threshold(system, cost).value
-        row |= {name: value_of(each, cost) for name, each in others.items() if each is not None}
+        for name, each in others.items():
+            row |= {} if each is None else values_of(name, each, cost)
         if cost == "weighted":
             row["lower bound"] = theory.lower_bound(system)
         rows[cost] = row
@@ -101,10 +105,11 @@ def lines_of(name: str, cost: str, found: dict[str, dict[str, Row]]) -> list[lis
         if cost not in rows:
             continue
         row = rows[cost]
-        gaps = [
-            f"{100 * (row[each] / row['value'] - 1):+.1f} %" if each in row else "-"
-            for each in columns
-        ]
+        gaps = []
+        for each in columns:
+            half = f" ± {100 * row[f'{each} ±'] / row['value']:.1f}" if f"{each} ±" in row else ""
+            gap = f"{100 * (row[each] / row['value'] - 1):+.1f}{half} %" if each in row else "-"
+            gaps.append(gap)
         lines.append([name, load, f"{row['value']:.4g}", *gaps])
         name = ""
     return lines

@@ -30,7 +30,7 @@ def job(
     """Return a job that waits, or runs if it has a start."""
     state = JobState.PENDING if math.isnan(start) else JobState.RUNNING
     one = Job(name, state, need, arrival, arrival, start, math.nan, limit, "Priority", 100)
-    return replace(one, **others)  # type: ignore[arg-type]
+    return replace(one, **others)  # type: ignore[arg-type]  # of any field
 
 
 class Pretended(Controller):

@@ -68,7 +68,7 @@ def test_live_until_a_signal(
     before = signal.getsignal(signal.SIGTERM)
     code, out, err = run(capsys, "govern", "all", "--live", "--log", str(log), "--interval", "1")
     assert (code, err) == (0, "")
-    assert out.startswith("undone: 1 SiteFactor\n")
+    assert out.startswith("undone: 1 SiteFactor of ")
     assert "sets SiteFactor" in out
     assert not ending.set_factors()
     assert not recovered(log).open
@@ -138,7 +138,8 @@ def test_undo(capsys: pytest.CaptureFixture[str], slurm: Pretended, tmp_path: Pa
     )
     slurm.write_hook = lambda name, factor: True
     code, out, _ = run(capsys, "govern", "--undo", str(log))
-    assert (code, out, slurm.set_factors()) == (0, "undone: 1 SiteFactor\n", {})
+    assert (code, slurm.set_factors()) == (0, {})
+    assert out.startswith("undone: 1 SiteFactor of ")
 
 
 def test_live_without_rights(
@@ -164,6 +165,9 @@ def test_live_without_rights(
         (["--undo", "{folder}/none"], "{folder}/none"),
         (["all", "--log", "{folder}/none/log"], "{folder}/none/log"),
         (["all", "--metrics", "{folder}/none/log"], "{folder}/none"),
+        (["", "--once"], "no partition is given"),
+        (["all", "--undo", "{folder}/log"], "--undo governs nothing"),
+        (["--undo", "{folder}/log", "--once"], "--undo governs nothing"),
     ],
 )
 def test_mistakes(

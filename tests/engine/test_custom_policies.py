@@ -76,56 +76,6 @@ class ShortestFirst:
         return min(fitting, key=lambda job: (job.estimate, job.number), default=None)
 
 
-class Recorder(ShortestFirst):
-    """The same, which notes all estimates that it sees."""
-
-    seen: ClassVar[dict[int, float]] = {}
-
-    def start(self, view: qs.View) -> ViewedJob | None:
-        assert view.queue is not None
-        self.seen.update((job.number, job.estimate) for job in view.queue)
-        return super().start(view)
-
-
-@pytest.mark.parametrize("arrivals", [qs.Poisson(0.7), qs.Renewal(qs.Deterministic(1.5))])
-def test_estimates_of_a_model(arrivals: qs.Arrivals) -> None:
-    """They change nothing else."""
-
-    def seen(*estimates: qs.Distribution | None) -> dict[int, float]:
-        classes = [
-            qs.JobClass(1, size=qs.Exponential(mean=2.0), arrivals=arrivals, estimate=estimate)
-            for estimate in estimates
-        ]
-        Recorder.seen.clear()
-        qs.simulate(qs.System(4, classes), Recorder(), jobs=200, replications=1)
-        return Recorder.seen.copy()
-
-    sizes, doubled = seen(None, None), seen(qs.Deterministic(2.0), qs.Deterministic(2.0))
-    assert {number: 2 * size for number, size in sizes.items()} == doubled
-    some = seen(None, qs.Uniform(1.0, 5.0))
-    ratios = [some[number] / size for number, size in sizes.items() if number in some]
-    exact = sum(ratio == 1 for ratio in ratios)
-    assert 60 < exact < len(ratios) - 60
-    assert all(1 <= ratio <= 5 for ratio in ratios)
-    assert np.mean([ratio for ratio in ratios if ratio != 1]) == pytest.approx(3, abs=0.4)
-
-
-def test_backfilling_by_estimates_that_are_not_exact() -> None:
-    classes = FOUR.classes
-    wide = [
-        qs.JobClass(each.need, each.arrival_rate, each.size, estimate=qs.Uniform(1.0, 9.0))
-        for each in classes
-    ]
-    one = [
-        qs.JobClass(each.need, each.arrival_rate, each.size, estimate=qs.Deterministic(1.0))
-        for each in classes
-    ]
-    runs = [qs.System(FOUR.servers, each) for each in (classes, one, wide)]
-    exact, same, other = (qs.simulate(each, "easy", jobs=2000) for each in runs)
-    assert exact.mean_response_time == same.mean_response_time
-    assert exact.mean_response_time != other.mean_response_time
-
-
 def replayed(needs: list[int], policy: object, jobs: list[tuple[float, int, float]]) -> list[float]:
     """Start times of a trace on `max(needs)` servers."""
     classes = [qs.JobClass(need, 1.0, qs.Exponential(mean=1.0)) for need in needs]
@@ -578,7 +528,7 @@ class TestRandomDecisions:
         assert not np.array_equal(one.start, other.start)
         for policy in with_generators()[:2]:
             with pytest.raises(qs.PolicyError, match=r"view\.random"):
-                qs.replay(log, policy)  # type: ignore[arg-type]
+                qs.replay(log, policy)  # type: ignore[arg-type]  # wrong on purpose
 
     def test_a_scheduler_has_a_seed(self) -> None:
         def starts(seed: int) -> list[object]:
@@ -622,7 +572,7 @@ class TestRandomDecisions:
         small = qs.load("one-or-all:k=4,load=.5")
         with pytest.raises(qs.QuickswapError, match="remembers_order"):
             qs.theory.chain.exact(small, Ordered(), max_states=300)
-        Ordered.remembers_order = False  # type: ignore[attr-defined]
+        Ordered.remembers_order = False  # type: ignore[attr-defined]  # wrong on purpose
         with pytest.raises(qs.QuickswapError, match=r"simulate the system\.$"):
             qs.theory.chain.exact(small, Ordered(), max_states=50)
 

@@ -352,7 +352,7 @@ def test_logs_that_are_none(tmp_path: Path) -> None:
 )
 def test_limits_out_of_range(given: dict[str, float]) -> None:
     with pytest.raises(QuickswapError) as caught:
-        Limits(**given)  # type: ignore[arg-type]
+        Limits(**given)  # type: ignore[arg-type]  # some are whole
     assert caught.value.argument == next(iter(given))
 
 

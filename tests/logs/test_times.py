@@ -80,7 +80,7 @@ def test_only_tables_have_a_time_unit(tmp_path: Path) -> None:
     with pytest.raises(logs.LogError, match="time_unit is for"):
         logs.read(path, time_unit="ms")
     with pytest.raises(logs.LogError, match="time_unit: 'm'"):
-        logs.read(path, time_unit="m")  # type: ignore[arg-type]
+        logs.read(path, time_unit="m")  # type: ignore[arg-type]  # wrong on purpose
 
 
 def test_stored_logs_are_in_seconds(tmp_path: Path) -> None:

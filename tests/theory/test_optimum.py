@@ -21,7 +21,7 @@ def system_of(servers: int, *needs: int, load: float) -> qs.System:
 
 def decided(found: theory.Optimum, waiting: list[int], running: list[int]) -> int | None:
     view = SimpleNamespace(waiting=waiting, running=running)
-    return found.policy.start(view)  # type: ignore[arg-type]
+    return found.policy.start(view)  # type: ignore[arg-type]  # a view of counts alone
 
 
 @pytest.fixture(scope="module")
@@ -137,4 +137,4 @@ def test_the_policy_is_for_its_system(best: theory.Optimum, model: str) -> None:
 )
 def test_mistakes(model: str, options: dict[str, object], message: str) -> None:
     with pytest.raises(qs.QuickswapError, match=message):
-        theory.optimum(model, **options)  # type: ignore[arg-type]
+        theory.optimum(model, **options)  # type: ignore[arg-type]  # wrong on purpose

@@ -166,7 +166,7 @@ def test_a_log_without_duration(log: JobLog) -> None:
     with pytest.raises(qs.QuickswapError, match="one of the parts is empty"):
         qs.tune_log(JobLog(log.jobs[:1], 16, log.report, log.source), "fcfs")
     with pytest.raises(qs.QuickswapError, match="log"):
-        qs.tune_log("kth.swf", "fcfs")  # type: ignore[arg-type]
+        qs.tune_log("kth.swf", "fcfs")  # type: ignore[arg-type]  # wrong on purpose
 
 
 def test_the_command(log: JobLog, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:

@@ -88,8 +88,15 @@ def govern(
     bounds = Limits(**vars(limits or cast("Any", LimitOptions)()))
     planner = Planner(steering_policy(policy))
     if undo is not None:
+        others = (partition, live, log, once, explain, outcomes, metrics)
+        if any(each not in (None, False) for each in others):
+            raise QuickswapError(
+                "--undo governs nothing: omit the partition and all options but --unit and --rest."
+            )
         recovered(undo)  # it must be an audit log
         with Audit(undo) as audit:
+            if not audit.open:
+                print(f"{undo} has no SiteFactor that may be set")
             _undo(_controller(unit, rest), audit, undo)
         return
     if partition is None or not partition.strip():
@@ -173,7 +180,7 @@ def _undo(controller: Controller, audit: Audit, log: Path) -> None:
             f"govern --undo {log} when Slurm answers."
         )
     if count:
-        print(f"undone: {counted(count, 'SiteFactor')}", flush=True)
+        print(f"undone: {counted(count, 'SiteFactor')} of {log}", flush=True)
 
 
 @dataclass

@@ -12,7 +12,7 @@ from threading import Event
 
 from quickswap._words import counted
 from quickswap.errors import QuickswapError
-from quickswap.governing.audit import Audit, Memory
+from quickswap.governing.audit import Audit
 from quickswap.governing.controller import (
     Cluster,
     Controller,
@@ -86,7 +86,6 @@ class Governor:
     counts: Counter[str] = field(default_factory=Counter)
     _written: deque[float] = field(default_factory=deque)
     _failed: Counter[str] = field(default_factory=Counter)
-    _logged: Memory | None = None
 
     def decide(self) -> Decision:
         """Read the jobs and decide; nothing is written to Slurm."""
@@ -108,13 +107,12 @@ class Governor:
             if factor != present[name]
         ]
         writes += self._gone(snapshot)
-        memory = self.planner.memory
-        if memory != self._logged:
-            self._logged = memory
+        memory, policy = self.planner.memory, spell(self.planner.policy)
+        if memory != self.audit.known.memories.get(policy):
             self.audit.add(
                 self.clock(),
                 "decision",
-                policy=spell(self.planner.policy),
+                policy=policy,
                 starts=memory.starts,
                 reserved=memory.reserved,
                 next=list(wanted),
