@@ -124,7 +124,8 @@ def _print(
     from quickswap.display.systems import heading
     from quickswap.theory.conditions import is_exclusive
 
-    print(f"{heading(model, system)}\n\nMean response times in seconds")
+    print(heading(model, system))
+    print("\nMean response times in seconds; exact up to rounding and truncation of the chains")
     names = system.names if len(system.names) <= 4 else ()  # more make the table too wide
     print_table(
         ["policy", "mean", "weighted", *names, f"above the optimum ({cost})"],
