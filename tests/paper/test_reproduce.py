@@ -268,6 +268,7 @@ def test_the_command_line_writes_and_tells(
     assert code == 0
     assert "fig1" in out
     assert "2 points simulated now" in out
+    assert "fig1: MSF at rate 7.5" in out  # what is too short to judge
     assert (tmp_path / "new" / "r" / "fig1.pdf").stat().st_size > 1000
     code, out, _ = run(capsys, "reproduce", "--list")
     assert code == 0

@@ -87,11 +87,17 @@ def _print(found: Reproduction) -> None:
     from quickswap._words import counted
     from quickswap.cli.output import print_table
 
-    rows = []
+    rows, left = [], []
     for name, figure in found.figures.items():
         simulated = {
             (row.series, row.policy, row.x): row for row in figure if row.method == "simulated"
         }.values()
+        short: dict[str, list[str]] = {}
+        for row in simulated:
+            if row.verdict == "too short":
+                short.setdefault(row.series, []).append(f"{row.x:g}")
+        axis = figure.experiment.axis
+        left += [f"{name}: {each} at {axis} {', '.join(xs)}" for each, xs in short.items()]
         counts = [
             len(simulated),
             sum(row.verdict == "unstable" for row in simulated),
@@ -107,5 +113,8 @@ def _print(found: Reproduction) -> None:
         print()
         verdicts = [[each.verdict, each.claim, each.where] for each in found.findings]
         print_table(["verdict", "claim", "where"], verdicts, text=3)
+    if left:
+        print("\ntoo short to judge (repeat the command with a higher --jobs):")
+        print(*(f"  {each}" for each in left), sep="\n")
     what = "data, figures and claims" if found.findings else "data and figures"
     print(f"\n{counted(found.ran, 'point', ',')} simulated now; {what} are in {found.folder}")
