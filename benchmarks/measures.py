@@ -71,7 +71,7 @@ AGAINST_BARE = (
     Case("borg-b, MSF", "borg-b:load=0.8", "msf", "msf"),
     Case("borg-b, Adaptive", "borg-b:load=0.8", "adaptive-quickswap", "adaptive"),
 )
-LIMITS = {"jumps": 2.0, "events": 5.0}
+LIMITS = {"jumps": 1.5, "events": 3.0}
 
 
 def in_turn(repeats: int, **timers: Timer) -> Times:

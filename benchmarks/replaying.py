@@ -18,7 +18,7 @@ CASES = (
         1_024,
         512,
         1_000_000,
-        {"first-fit": 2.0, "adaptive-quickswap": 2.0, "easy": 3.0, "slurm": 20.0},
+        {"first-fit": 1.0, "adaptive-quickswap": 1.0, "easy": 1.0, "slurm": 20.0},
     ),
     (93_000, 10_000, 300_000, {"easy": 5.0, "conservative": 10.0}),
 )

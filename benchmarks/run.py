@@ -1,7 +1,7 @@
 """Measure quickswap against its yardstick: `python benchmarks/run.py`, some minutes.
 
-Writes benchmarks/results.json and the table between the two marker comments of README.md. With
-`--long` also the memory of a run of 10^9 jobs, a few minutes more; `--quick` only shows that
+Writes benchmarks/results.json, a table of all measures for the documentation, and the tables between
+the two marker comments of README.md. With `--long` also the memory of a run of 10^9 jobs, a few minutes more; `--quick` only shows that
 everything runs, and writes nothing. Exit code 1 if a value is above its limit
 (not with `--quick`).
 """
@@ -10,7 +10,7 @@ import argparse
 import json
 import platform
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import asdict
 from itertools import chain
 from pathlib import Path
@@ -32,6 +32,7 @@ from replaying import replaying
 
 HERE = Path(__file__).parent
 README = HERE.parent / "README.md"
+TABLE = HERE.parent / "docs" / "measured" / "benchmarks.md"
 EFFORTS = (Effort(3_000_000, 30), Effort(5_000_000, 4), Effort(20_000_000, 9))
 """Turns are short beside what else a machine does; large systems take time to fill; what a call
 costs beside its loop is little in a long run."""
@@ -81,25 +82,49 @@ def cells(row: Row) -> tuple[str, str, str]:
     return row.what, value, limit
 
 
-def table(rows: list[Row]) -> str:
-    """The rows in Markdown, those of `precision` in a table of their own."""
-    precise = [row for row in rows if "plain_s" in row.detail]
-    speeds = [cells(row) for row in rows if row not in precise]
-    times = [(row.what, f"{row.detail['plain_s']:.3g} s", f"{row.value:.3g} s") for row in precise]
-    return "\n\n".join(
-        "\n".join("| " + " | ".join(line) + " |" for line in (head, ("---", "---:", "---:"), *body))
-        for head, body in (
-            (("measure", "value", "limit"), speeds),
-            ((f"processor time until {WHAT}", "without control variates", "with"), times),
-        )
-    )
+def markdown(head: tuple[str, ...], lines: Iterable[tuple[str, ...]]) -> str:
+    """A table; numbers are on the right."""
+    rows = (head, ("---", *["---:"] * (len(head) - 1)), *lines)
+    return "\n".join("| " + " | ".join(row) + " |" for row in rows)
+
+
+def is_precise(row: Row) -> bool:
+    """Whether it is one of `precision`, which has a table of its own."""
+    return "plain_s" in row.detail
+
+
+def short(rows: list[Row]) -> str:
+    """What a user waits for."""
+    bare = "`jumps` / bare loop, "
+    events = [
+        (f"one event, {row.what.removeprefix(bare)}", f"{row.detail['jumps_ns']:.3g} ns")
+        for row in rows
+        if row.what.startswith(bare)
+    ]
+    times = [
+        (row.what, f"{row.value:.3g} {row.unit}")
+        for row in rows
+        if row.unit in ("s", "ms") and not is_precise(row)
+    ]
+    return markdown(("what", "time"), events + times)
+
+
+def precise(rows: list[Row]) -> str:
+    """Times to a precision, with control variates and without."""
+    times = [
+        (row.what, f"{row.detail['plain_s']:.3g} s", f"{row.value:.3g} s")
+        for row in filter(is_precise, rows)
+    ]
+    return markdown((f"processor time until {WHAT}", "without control variates", "with"), times)
 
 
 def write(rows: list[Row]) -> None:
-    """Keep the results and splice the table into the README, if it has the two markers."""
+    """Keep the results, write the table of all, and splice the short one into the README."""
     machine = {"machine": platform.machine(), "python": platform.python_version()}
     results = machine | {"rows": [asdict(row) for row in rows]}
     (HERE / "results.json").write_text(json.dumps(results, indent=2) + "\n")
+    ratios = [cells(row) for row in rows if not is_precise(row)]
+    TABLE.write_text(markdown(("measure", "value", "limit"), ratios) + "\n")
     text = README.read_text()
     if BEGIN not in text or END not in text:
         print(
@@ -108,7 +133,7 @@ def write(rows: list[Row]) -> None:
         return
     before, rest = text.split(BEGIN, 1)
     after = rest.split(END, 1)[1]
-    README.write_text(f"{before}{BEGIN}\n\n{table(rows)}\n\n{END}{after}")
+    README.write_text(f"{before}{BEGIN}\n\n{short(rows)}\n\n{precise(rows)}\n\n{END}{after}")
 
 
 if __name__ == "__main__":

@@ -7,9 +7,14 @@ import threading
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
 
 import quickswap as qs
+from hypothesis_settings import ALL
 from plot_helpers import write_curves, write_thresholds
+
+settings.register_profile("quickswap", ALL)
+settings.load_profile("quickswap")
 
 GRID = """
 model = "four-class"

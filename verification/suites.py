@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import math
+import os
+import subprocess
+import sys
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -254,10 +257,25 @@ def crashes() -> Checks:
         yield Check(f"results that differ {name}", seen.different, 0.0, 0.0)
 
 
+def properties() -> Checks:
+    """The tests of properties with many random examples, fresh ones each time."""
+    tests = Path(__file__).parents[1] / "tests"
+    files = sorted(each for each in tests.rglob("test_*.py") if "@given" in each.read_text("utf-8"))
+    for file in files:
+        found = subprocess.run(
+            [sys.executable, "-m", "pytest", "-q", str(file)],
+            env={**os.environ, "QUICKSWAP_EXAMPLES": "400"},
+            cwd=tests.parent,
+            stdout=sys.stderr,
+            check=False,
+        )
+        yield Check(f"{file.relative_to(tests)}, exit code", found.returncode, 0, 0)
+
+
 SUITES: dict[str, Callable[[], Checks]] = {
     suite.__name__: suite
     for suite in (
         *(exact, goldens, distribution, random, intervals, percentiles, identities, verdicts),
-        *(weeks, theory, borders, thresholds, crashes, slurm, govern, govern_briefly),
+        *(weeks, theory, borders, thresholds, properties, crashes, slurm, govern, govern_briefly),
     )
 }

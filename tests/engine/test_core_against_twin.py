@@ -1,30 +1,21 @@
 """The core agrees with the twin, job by job, for every policy on random small systems.
 
 Times are multiples of 1/8, so floating-point sums are exact and ties are frequent: bursts in
-one instant, arrivals together with completions, sizes of zero. QUICKSWAP_TWIN_EXAMPLES=20000 in the
-environment looks further, with fresh examples each time; the default is quick and always the same.
+one instant, arrivals together with completions, sizes of zero. `hypothesis_settings` says how to
+look further.
 """
 
 import json
-import os
 from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, note, reject, settings
+from hypothesis import given, note, reject
 from hypothesis import strategies as st
 
+from hypothesis_settings import FEW
 from quickswap.policies import EASY
 from twin import EndlessError, Predictions, Schedule, check, run
-
-EXAMPLES = os.environ.get("QUICKSWAP_TWIN_EXAMPLES")
-PROFILE = settings(
-    max_examples=int(EXAMPLES or 80),
-    derandomize=EXAMPLES is None,
-    database=None,
-    deadline=None,
-    suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
-)
 
 Jobs = list[tuple[float, int, float]]
 Case = tuple[int, list[int], dict[str, Any], Jobs]
@@ -267,7 +258,6 @@ def assert_agreement(
 
 @pytest.mark.parametrize("family", FAMILIES)
 def test_core_agrees_with_twin(family: str) -> None:
-    @PROFILE
     @given(cases(family))
     def agrees(case: Case) -> None:
         assert_agreement(case)
@@ -282,7 +272,7 @@ GATED = ["fcfs", "easy", "conservative", "server-filling/arrival", "slurm"]
 def test_core_agrees_with_twin_on_limits(family: str) -> None:
     """Each job is in a group of the first two, such as users, and in one of the last two."""
 
-    @settings(PROFILE, max_examples=int(EXAMPLES or 15))
+    @FEW
     @given(cases(family), st.data())
     def agrees(case: Case, data: st.DataObject) -> None:
         count = len(case[3])
@@ -306,8 +296,6 @@ KINDS = {
     "often exact": st.sampled_from([0, 0, 0, -3, 5]),
 }
 """By how many eighths of a second the estimates are off."""
-OF_A_KIND = settings(PROFILE, max_examples=max(PROFILE.max_examples // 2, 1))
-"""Half as many cases: there are four kinds."""
 
 
 BY_ESTIMATES = [
@@ -325,7 +313,7 @@ BY_ESTIMATES = [
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("family", BY_ESTIMATES)
 def test_core_agrees_with_twin_on_estimates(family: str, kind: str) -> None:
-    @OF_A_KIND
+    @FEW
     @given(cases(family), st.data())
     def agrees(case: Case, data: st.DataObject) -> None:
         jobs = case[3]
@@ -345,7 +333,7 @@ PREDICTED = ["easy", "conservative", "slurm", "adaptive-quickswap/estimates"]
 
 @pytest.mark.parametrize("family", PREDICTED)
 def test_core_agrees_with_twin_on_predictions(family: str) -> None:
-    @settings(PROFILE, max_examples=max(PROFILE.max_examples // 3, 1))
+    @FEW
     @given(cases(family), st.data())
     def agrees(case: Case, data: st.DataObject) -> None:
         servers, needs, policy, jobs = case

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import quickswap as qs
@@ -297,13 +297,6 @@ def test_a_state_put_back_has_the_same_future(system: qs.System, policy: str) ->
     """The jobs there get new numbers, and leave in another order, so classes are compared."""
     steps = st.lists(st.tuples(st.booleans(), st.integers(0, 11)), max_size=25)
 
-    @settings(
-        max_examples=60,
-        derandomize=True,
-        database=None,
-        deadline=None,
-        suppress_health_check=list(HealthCheck),
-    )
     @given(past=steps, future=steps, other=steps)
     def goes_on(past: Steps, future: Steps, other: Steps) -> None:
         original, copy = qs.Scheduler(system, policy), qs.Scheduler(system, policy)

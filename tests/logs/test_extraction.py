@@ -11,19 +11,14 @@ from zoneinfo import ZoneInfo
 
 import polars as pl
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from hypothesis_settings import FEW
 from logs_helpers import column, consistent, counted, quirks, written
 from quickswap import logs
 from quickswap.logs import values
 
-FEW = settings(
-    max_examples=60,
-    deadline=None,
-    derandomize=True,
-    suppress_health_check=[HealthCheck.function_scoped_fixture],
-)
 EPOCH = 1_700_000_000
 BERLIN = ZoneInfo("Europe/Berlin")
 SILENT = sorted(values.NOT_LOGGED - {""})
@@ -188,7 +183,7 @@ job_fields = st.builds(
 )
 
 
-@settings(FEW, max_examples=40)
+@FEW
 @given(data=st.data(), jobs=st.lists(job_fields, min_size=1, max_size=16))
 def test_the_same_jobs_in_all_formats(tmp_path: Path, data: st.DataObject, jobs: list[Job]) -> None:
     """Spellings of numbers and of what is not logged do not matter, and nothing is repaired."""
@@ -396,7 +391,7 @@ def test_skipped_hours_by_the_run_time(tmp_path: Path, read: Read) -> None:
     assert (log.report["gap_time"], log.report["skipped_time"]) == (2, 2)
 
 
-@settings(FEW, max_examples=35)
+@FEW
 @given(
     change=st.sampled_from(
         [datetime(2024, 10, 27, 1, tzinfo=UTC), datetime(2024, 3, 31, 1, tzinfo=UTC)]

@@ -9,10 +9,11 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import quickswap as qs
+from hypothesis_settings import FEW
 from quickswap import logs
 from quickswap.logs import JobLog
 from quickswap.logs.fits.distributions import candidates, cdf, fitted, ks_distance
@@ -44,7 +45,7 @@ def poisson(folder: Path, n: int = 20_000, seed: int = 1) -> JobLog:
 # What is kept exactly
 
 
-@settings(max_examples=20, deadline=None)
+@FEW
 @given(
     st.lists(
         st.tuples(st.integers(0, 500), st.integers(1, SERVERS), st.integers(1, 10_000)),
@@ -241,7 +242,6 @@ def test_a_tail_that_the_log_does_not_have_is_passed_over() -> None:
     assert distribution.scv <= 10 * sample.scv
 
 
-@settings(max_examples=30, deadline=None)
 @given(st.lists(st.integers(1, 10**6), min_size=1, max_size=2000), st.integers(1, 200))
 def test_thinning_keeps_jobs_and_mean(sizes: list[int], most: int) -> None:
     sample = Sample.of(sizes)

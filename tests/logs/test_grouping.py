@@ -6,7 +6,7 @@ from itertools import combinations, pairwise
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from quickswap.logs import LogError
@@ -63,7 +63,6 @@ def test_each_need_is_a_group() -> None:
     assert needs_as_groups([4, 1, 4, 2]) == [(1, 1), (2, 2), (4, 4)]
 
 
-@settings(max_examples=30, deadline=None)
 @given(
     st.lists(st.tuples(st.integers(1, 9), st.integers(0, 50)), min_size=1, max_size=20),
     st.integers(1, 5),

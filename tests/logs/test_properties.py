@@ -9,18 +9,12 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from hypothesis_settings import FEW
 from logs_helpers import consistent
 from quickswap import QuickswapError, logs
-
-FEW = settings(
-    max_examples=60,
-    deadline=None,
-    derandomize=True,
-    suppress_health_check=[HealthCheck.function_scoped_fixture],
-)
 
 NUMBERS = st.one_of(
     st.integers(-2, 70).map(str),

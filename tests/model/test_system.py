@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy.optimize import linprog
 
@@ -147,7 +147,6 @@ def cases(servers: int) -> st.SearchStrategy[tuple[int, list[tuple[int, float]]]
     return st.tuples(st.just(servers), st.lists(row, min_size=1, max_size=4))
 
 
-@settings(max_examples=60, deadline=None)
 @given(st.integers(2, 14).flatmap(cases))
 def test_capacity_agrees_with_all_packings_written_out(
     case: tuple[int, list[tuple[int, float]]],

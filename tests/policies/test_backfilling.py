@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
@@ -22,13 +22,6 @@ from twin import check, run
 from verification.known import FOUR
 from verification.systems import mixed
 
-QUICK = settings(
-    max_examples=40,
-    derandomize=True,
-    database=None,
-    deadline=None,
-    suppress_health_check=list(HealthCheck),
-)
 Floats = NDArray[np.float64]
 
 
@@ -290,7 +283,6 @@ def first_promise(servers: int, trace: Trace, job: int, start: Floats, end: Floa
     raise AssertionError("the job never fits")
 
 
-@QUICK
 @given(crowds(), st.sampled_from([0.0, 0.5, 3.0]), st.integers(0, 2**32 - 1))
 def test_easy_never_delays_the_reservation_of_the_head(
     crowd: tuple[int, Trace], spread: float, seed: int
@@ -331,7 +323,6 @@ def reservations(servers: int, trace: Trace) -> Floats:
     return promised
 
 
-@QUICK
 @given(crowds(), st.sampled_from([0.0, 0.5, 3.0]), st.integers(0, 2**32 - 1))
 def test_conservative_never_delays_a_reservation(
     crowd: tuple[int, Trace], spread: float, seed: int

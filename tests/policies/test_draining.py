@@ -233,7 +233,7 @@ CASES: list[tuple[qs.System, Policy]] = [
 def test_the_exact_chain_agrees_with_simulations(system: qs.System, policy: Policy) -> None:
     exact = chain.exact(system, policy, tolerance=1e-3)
     jumps, events = (
-        qs.simulate(system, policy, jobs=400_000, engine=engine, threads=1, seed=3, debug=debug)
+        qs.simulate(system, policy, jobs=200_000, engine=engine, threads=1, seed=3, debug=debug)
         for engine, debug in (("jumps", False), ("events", True))
     )
     checks = [

@@ -7,10 +7,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import quickswap as qs
+from hypothesis_settings import FEW
 from quickswap.policies import Policy
 from quickswap.theory import chain
 from quickswap.theory.chain.graph import Graph, explore
@@ -146,7 +147,7 @@ class TestEquivalences:
 
 
 class TestError:
-    @settings(max_examples=10, deadline=None)
+    @FEW
     @given(
         k=st.integers(2, 4),
         policy=st.sampled_from(["msf", "lsf", "adaptive-quickswap", "first-fit", "fcfs"]),

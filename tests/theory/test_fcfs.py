@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import quickswap as qs
+from hypothesis_settings import FEW
 from quickswap.theory import classical, fcfs, saturation
 from quickswap.theory.saturation import saturated_rate, states
 from theory.test_stability import saturated_fcfs
@@ -29,7 +30,6 @@ def mixtures(draw: st.DrawFn) -> tuple[int, list[int], list[float], list[float]]
     return servers, needs, [weight / sum(weights) for weight in weights], means
 
 
-@settings(max_examples=25, deadline=None, derandomize=True)
 @given(mixtures())
 def test_saturated_rate_is_that_of_a_dense_chain(
     mixture: tuple[int, list[int], list[float], list[float]],
@@ -38,7 +38,7 @@ def test_saturated_rate_is_that_of_a_dense_chain(
     assert saturated_rate(*mixture) == pytest.approx(expected, rel=1e-9)
 
 
-@settings(max_examples=10, deadline=None, derandomize=True)
+@FEW
 @given(mixtures())
 def test_iteration_and_elimination_agree(
     mixture: tuple[int, list[int], list[float], list[float]],
