@@ -183,8 +183,13 @@ def papers() -> dict[str, Rows]:
     for name in {name for claim in CLAIMS for name in claim.figures}:
         record = EXPERIMENTS[name]
         if name in ("fig3", "fig4", "fig5", "odd-needs"):
-            values = tuple(x for x in record.values if x in (3.0, 5.0, 6.0, 7.0, 4.75))
-            record = replace(record, values=values)
+            few = (3.0, 5.0, 6.0, 7.0, 4.75)
+            values = tuple(x for x in record.values if x in few)
+            series = (
+                replace(each, values=tuple(x for x in each.values if x in few))
+                for each in record.series
+            )
+            record = replace(record, values=values, series=tuple(series))
         if name in ("fig6", "fig7", "fig8", "thresholds"):
             record = replace(record, values=record.values[:2])
         points = record.points(Effort(4_000))

@@ -195,7 +195,12 @@ REAL: dict[str, dict[str, Any]] = {
 @pytest.mark.parametrize("name", REAL)
 def test_real_logs(name: str) -> None:
     log = logs.read(real(name), **REAL[name])
-    for policy, factor in (("easy", 1.0), ("first-fit", 1.0), ("msf", 1.2), ("server-filling", 1.2)):
+    for policy, factor in (
+        ("easy", 1.0),
+        ("first-fit", 1.0),
+        ("msf", 1.2),
+        ("server-filling", 1.2),
+    ):
         result = qs.replay(log, policy, load_factor=factor)
         sizes = result.schedule.size[result.measured]
         assert sizes.mean() * (1 - ROUNDING) <= result.lower_bound
