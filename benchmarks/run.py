@@ -1,9 +1,9 @@
 """Measure quickswap against its yardstick: `python benchmarks/run.py`, some minutes.
 
-Writes benchmarks/results.json, a table of all measures for the documentation, and the tables between
-the two marker comments of README.md. With `--long` also the memory of a run of 10^9 jobs, a few minutes more; `--quick` only shows that
-everything runs, and writes nothing. Exit code 1 if a value is above its limit
-(not with `--quick`).
+Writes benchmarks/results.json, a table of all measures for the documentation, and the tables
+between the two marker comments of README.md. With `--long` also the memory of a run of 10^9 jobs, a
+few minutes more; `--quick` only shows that everything runs, and writes nothing. Exit code 1 if a
+value is above its limit (not with `--quick`).
 """
 
 import argparse
