@@ -26,7 +26,7 @@ use crate::counters::{
 use crate::engine::{self, Gate, Leftover, Loop, Predictions, Run, Signals, Spec, Stop, Trace};
 use crate::error::Error;
 use crate::idle;
-use crate::policy::{NAMES, dispatch};
+use crate::policy::{NAMES, dispatch, groups as groups_of};
 use crate::prices;
 use crate::system::System;
 use policy::Fault;
@@ -88,7 +88,7 @@ impl Simulation {
             let builder = spec.run_builder(&system, replication);
             match &policy {
                 None => dispatch(&spec.policy, &system, builder)?,
-                Some(object) => compiled::visit(object, &system, &fault, true, builder),
+                Some(object) => compiled::visit(object, &system, None, &fault, true, builder),
             }
         });
         let runs = runs.collect::<Result<_, Error>>()?;
@@ -385,7 +385,10 @@ fn replay<'py>(
     let fault = Fault::default();
     let run = match &policy {
         None => dispatch(&spec.policy, &system, builder)?,
-        Some(object) => compiled::visit(object, &system, &fault, false, builder),
+        Some(object) => {
+            let groups = groups_of(&spec.policy, &system)?;
+            compiled::visit(object, &system, groups.as_ref(), &fault, false, builder)
+        }
     };
     let mut runs = [run?];
     let stop = drive(py, &mut runs, u64::MAX, 1, progress.as_ref())?[0];

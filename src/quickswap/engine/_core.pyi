@@ -42,6 +42,7 @@ class View:
     waiting: tuple[int, ...]
     running: tuple[int, ...]
     heads: tuple[int | None, ...]
+    head_needs: tuple[int, ...]
     queue: tuple[ViewedJob, ...] | None
     in_service: tuple[ViewedJob, ...] | None
     @property

@@ -84,9 +84,9 @@ def replay(
               the estimate of the log; "logged" for the first jobs of a user and for jobs
               without one), or a factor of the sizes.
             - `classes`: "need" for a class per need, "load" for up to eight groups of needs with
-              nearly equal loads, or groups, as in "1,2-4,5-16,17-". Static and Adaptive Quickswap
-              serve a group in order of arrival, as a class with its largest need. Other policies
-              ignore the groups, which are then only the classes of the result.
+              nearly equal loads, or groups, as in "1,2-4,5-16,17-". Static and Adaptive Quickswap,
+              and custom policies, serve a group in order of arrival, as a class with its largest
+              need. Other policies ignore the groups, which are then only the classes of the result.
             - `warmup`, `cooldown`: shares of the duration of the log, after its first submission
               and before its last, whose jobs are replayed, but not measured.
             - `slowdown_bound`: smallest size in the bounded slowdown, seconds.
@@ -161,8 +161,9 @@ def _policies(given: object, jobs: ReplayJobs) -> Policies:
             )
     checked = []
     for part in jobs.parts:
+        served = part.served
         try:
-            checked.append(as_policy(own.get(part.pool, given), part.served.system))
+            checked.append(as_policy(own.get(part.pool, given), served.system, served.grouped))
         except PolicyError as error:
             if not part.pool:
                 raise
@@ -176,7 +177,7 @@ def _policies(given: object, jobs: ReplayJobs) -> Policies:
                 advice="replay a nonpreemptive policy, or omit {preemptible}",
             )
     shared = [each for part, each in zip(jobs.parts, checked, strict=True) if part.pool not in own]
-    return shared[0] if shared else as_policy(given, jobs.system), checked
+    return shared[0] if shared else as_policy(given, jobs.system, jobs.grouped), checked
 
 
 def _replayed(
