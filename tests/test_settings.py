@@ -298,6 +298,7 @@ ILLEGAL: dict[str, str] = {
     "--max-states": "0",
     **{f"--{name.replace('_', '-')}": str(wrong) for name, (_, wrong) in SIMULATION.items()},
     "--allow-unstable": "maybe",
+    "--simulate": "maybe",
     "--plain-estimates": "maybe",
     "--trajectory": "",
     "--threads": "0",
@@ -464,7 +465,7 @@ MISTYPED: dict[str, tuple[Callable[..., Any], str, str]] = {
     "rerun": (lambda **wrong: qs.rerun(results()[0], **wrong), "polici", "policy"),
     "difference": (lambda **wrong: qs.difference(*results(), **wrong), "quantiti", "quantity"),
     "write_report": (lambda **wrong: qs.write_report(None, "r.html", **wrong), "group", "groups"),  # type: ignore[arg-type]  # it is not used
-    "stability": (lambda **wrong: qs.stability(FOUR, **wrong), "polcy", "policy"),
+    "stability": (lambda **wrong: qs.stability(FOUR, "msf", **wrong), "simulat", "simulate"),
     "fit": (lambda **wrong: logs.fit(log(), **wrong), "clases", "classes"),
     "goodness": (lambda **wrong: logs.goodness(log(), FOUR, **wrong), "clases", "classes"),
     "read": (lambda **wrong: logs.read("x.csv", **wrong), "time_zone", "timezone"),
