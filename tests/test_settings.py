@@ -299,6 +299,7 @@ ILLEGAL: dict[str, str] = {
     **{f"--{name.replace('_', '-')}": str(wrong) for name, (_, wrong) in SIMULATION.items()},
     "--allow-unstable": "maybe",
     "--simulate": "maybe",
+    "--metrics-port": "0",
     "--plain-estimates": "maybe",
     "--trajectory": "",
     "--threads": "0",

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Literal, cast
 from cyclopts import Parameter
 
 from quickswap._words import counted
-from quickswap.cli.options import File, check_writable, options_of
+from quickswap.cli.options import File, Whole, check_writable, options_of
 from quickswap.cli.output import say
 from quickswap.governing.limits import Limits
 
@@ -47,6 +47,7 @@ def govern(
     explain: str | None = None,
     outcomes: File = None,
     metrics: File = None,
+    metrics_port: Whole | None = None,
     undo: Path | None = None,
 ) -> None:
     """Let a policy govern a partition of a real Slurm; by default only print what it would do.
@@ -75,6 +76,8 @@ def govern(
         Append each job that has ended to this table, a log for `quickswap replay`.
     metrics
         Write metrics to this file at each decision, for the textfile collector of Prometheus.
+    metrics_port
+        Serve the same metrics at http://127.0.0.1:PORT/metrics, to programs on this machine only.
     undo
         Undo all SiteFactors that this log says may still be set, and end.
     """
@@ -83,12 +86,13 @@ def govern(
     from quickswap.governing.decision import Planner, steering_policy
     from quickswap.governing.explaining import explained
     from quickswap.governing.governor import Governor, check_cluster, check_factors, only_governor
+    from quickswap.governing.outputs import serving_metrics
     from quickswap.policies import spell
 
     bounds = Limits(**vars(limits or cast("Any", LimitOptions)()))
     planner = Planner(steering_policy(policy))
     if undo is not None:
-        others = (partition, live, log, once, explain, outcomes, metrics)
+        others = (partition, live, log, once, explain, outcomes, metrics, metrics_port)
         if any(each not in (None, False) for each in others):
             raise QuickswapError(
                 "--undo governs nothing: omit the partition and all options but --unit and --rest."
@@ -116,6 +120,8 @@ def govern(
         stop = stack.enter_context(_stopping())
         audit = stack.enter_context(Audit(log))
         report = _Report(partition, live, outcomes, metrics)
+        if metrics_port is not None:
+            stack.enter_context(serving_metrics(metrics_port, lambda: report.text))
         if live and log is not None:
             check_cluster(cluster)
             stack.enter_context(only_governor(cluster.name, partition))
@@ -191,6 +197,7 @@ class _Report:
     live: bool
     outcomes: Path | None
     metrics: Path | None
+    text: str = ""
     shown: object = None
 
     def __post_init__(self) -> None:
@@ -205,8 +212,9 @@ class _Report:
         snapshot, plan = decision.snapshot, decision.plan
         if self.table is not None:
             self.table.add(snapshot)
+        self.text = metrics_text(self.partition, governor.counts, snapshot)
         if self.metrics is not None:
-            write_text(self.metrics, metrics_text(self.partition, governor.counts, snapshot))
+            write_text(self.metrics, self.text)
         present = (plan.starts, plan.reserved, decision.writes)
         if present == self.shown:
             return
