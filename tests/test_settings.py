@@ -71,6 +71,7 @@ LIMITS: dict[str, tuple[Any, Any]] = {
     "user_limit": (1, 0),
     "queue_limit": (SAME, "bogus"),  # of logs with queues: see tests/replays/test_limits.py
     "preemptible": (SAME, "bogus"),  # of logs with queues: see tests/replays/test_preemption.py
+    "preempt_mode": (SAME, "bogus"),  # the same
     "end_at_limit": (SAME, "yes"),
 }
 
@@ -343,6 +344,7 @@ ILLEGAL: dict[str, str] = {
     "--slurm-conf": "nowhere.conf",
     "--train": "2",
     "--no-worse": "110%",
+    "--smallest-gain": "-1%",
     "--load-factors": "0",
     "--estimate": "bogus",
     "--cooldown": "1",
@@ -356,6 +358,7 @@ ILLEGAL: dict[str, str] = {
     "--user-limit": "0",
     "--queue-limit": "bogus",
     "--preemptible": "bogus",
+    "--preempt-mode": "bogus",
     "--end-at-limit": "maybe",
     "--sacct-format": "bogus",
     "--live": "maybe",

@@ -421,7 +421,7 @@ fn gate(groups: &PyReadonlyArray2<'_, u32>, limits: Vec<u32>, jobs: usize) -> Py
 /// `needs` are those of the classes, ascending; `groups` and `limits` as in `replay`. Returns start and end of each job
 /// (seconds), then job, start and end of each run that was stopped.
 #[pyfunction]
-#[pyo3(signature = (servers, time, left, needs, arrival, cls, size, *, groups=None, limits=None))]
+#[pyo3(signature = (servers, time, left, needs, arrival, cls, size, *, keeps_work=false, groups=None, limits=None))]
 #[allow(clippy::type_complexity, clippy::too_many_arguments, reason = "the signature for Python")]
 fn serve_leftover<'py>(
     py: Python<'py>,
@@ -432,6 +432,7 @@ fn serve_leftover<'py>(
     arrival: PyReadonlyArray1<'py, f64>,
     cls: PyReadonlyArray1<'py, u32>,
     size: PyReadonlyArray1<'py, f64>,
+    keeps_work: bool,
     groups: Option<PyReadonlyArray2<'py, u32>>,
     limits: Option<Vec<u32>>,
 ) -> PyResult<[Bound<'py, PyAny>; 5]> {
@@ -444,7 +445,7 @@ fn serve_leftover<'py>(
         ..Trace::default()
     };
     let left = time.as_slice()?.iter().copied().zip(left.as_slice()?.iter().copied()).collect();
-    let mut run = Leftover::new(trace, needs, servers, left);
+    let mut run = Leftover::new(trace, needs, servers, left, keeps_work);
     while py.detach(|| run.advance(1 << 20)) {
         py.check_signals()?;
     }

@@ -142,6 +142,7 @@ def serve_leftover(
     cls: NDArray[np.uint32],
     size: NDArray[np.float64],
     *,
+    keeps_work: bool = False,
     groups: NDArray[np.uint32] | None = None,
     limits: Sequence[int] | None = None,
 ) -> tuple[

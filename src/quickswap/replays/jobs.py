@@ -277,6 +277,7 @@ class ReplayJobs:
             preemptive,
             predicted,
             stopped or StoppedRuns(),
+            keeps_work=stopped is not None and self.inputs.preempt_mode == "suspend",
         )
 
 

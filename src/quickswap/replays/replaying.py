@@ -104,8 +104,10 @@ def replay(
             - `preemptible`: queues (QOS in Slurm) or partitions, as in "scavenger night". Their
               jobs run only on servers that all other jobs of the log or pool leave free, the oldest
               that fits first. When another job needs servers, the jobs that started last are
-              stopped, lose their work, and wait again. The other jobs are served as if they were
-              alone. Limits apply to the two groups of jobs separately.
+              stopped, and wait again. The other jobs are served as if they were alone. Limits apply
+              to the two groups of jobs separately.
+            - `preempt_mode`: "requeue" if stopped jobs lose their work and start again, "suspend"
+              if they keep it and continue.
             - `end_at_limit`: whether jobs end at their time limit; by default each job runs as long
               as in the log.
             - `debug`: whether the core checks its state at every event.
