@@ -251,7 +251,12 @@ def killed(slurm: Slurm, kills: int) -> Iterator[Check]:
         slurm.fill(20)
         before = events(slurm.log, "decision")
         process = slurm.govern()
-        while events(slurm.log, "decision") == before and process.process.poll() is None:
+        # a first decision like the last one before is not in the log, but printed after its writes
+        while (
+            events(slurm.log, "decision") == before
+            and " free, " not in process.output.read_text()
+            and process.process.poll() is None
+        ):
             time.sleep(0.01)
         time.sleep(slurm.draw.choice((slurm.draw.uniform(0, 0.1), slurm.draw.uniform(0, 2))))
         process.stop(signal.SIGKILL)
