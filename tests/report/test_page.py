@@ -56,6 +56,19 @@ def test_all_loads_and_policies_are_shown(compared: ReplayComparison, page: Page
     assert len(page.source) < 600_000
 
 
+def test_percentiles_of_choice_are_columns(tmp_path: Path) -> None:
+    found = replay_all(log_of(tmp_path, rows(200, 30 * DAY)), POLICIES, percentiles=(95, 97.5))
+    head, *body = page_of(found, tmp_path).tables["Policies at the log's own load; baseline: EASY"]
+    at = [i for i, name in enumerate(head) if re.match(r"P9\d(\.\d)? of the wait", name)]
+    unit = common_unit(found)
+    assert len(at) == 2
+    for row, each in zip(body, found.results, strict=True):
+        waits = each.overall.waiting_time
+        shown = [re.sub(r"[★≈] ", "", row[i]) for i in at]
+        known = (unit.number(waits.percentile(level)) for level in (95, 97.5))
+        assert shown == [text.replace("\N{NO-BREAK SPACE}", " ") for text in known]
+
+
 def test_the_lower_bound_is_shown_at_each_load(compared: ReplayComparison, page: Page) -> None:
     text = re.sub(r"\s+", " ", page.text["policies"])
     shown = re.findall(r"mean response time of these jobs below ([\d.]+) (\w+)", text)
