@@ -103,7 +103,7 @@ class TestMistakes:
         ("arguments", "sentence"),
         [
             ({"metrics": "p9x"}, r"unknown metric: 'p9x' \(did you mean 'p9\d*'\?\); known: weigh"),
-            ({"metrics": "p98"}, r"no point has a value of p98; give percentiles=\(98,\)"),
+            ({"metrics": "p98"}, 'no point has a value of p98; give percentiles="98"'),
             ({"metrics": "p99_wating_time"}, "did you mean 'p99_waiting_time'"),
             ({"metrics": "jain", "per_class": True}, "metric jain applies to all jobs"),
             ({"metrics": "mean_duration_of_phase_1"}, "no point has a value of mean_duration"),

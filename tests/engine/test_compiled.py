@@ -342,6 +342,56 @@ def test_what_is_not_compiled_runs_in_python_with_every_line_named() -> None:
 
 
 @qs.compiled
+class Walrus:
+    def best(self, view: qs.View) -> int:
+        return 0 if view.waiting[0] and view.free else -1
+
+    def start(self, view: qs.View) -> int | None:
+        if (found := self.best(view)) >= 0:
+            return found
+        return None
+
+
+@qs.compiled
+class OwnMethod:
+    def best(self, view: qs.View) -> int:
+        return -1
+
+    def start(self, view: qs.View) -> int | None:
+        best = self.best
+        return best(view)
+
+
+@qs.compiled
+class Starred:
+    def start(self, view: qs.View) -> int | None:
+        first, *_ = (view.free, 2, 3)
+        return 0 if first else None
+
+
+@qs.compiled
+class Mixed:
+    def start(self, view: qs.View) -> int | None:
+        number = 0 if view.free else (1, 2)
+        return 0 if number else None
+
+
+@pytest.mark.parametrize(
+    ("kind", "line", "what"),
+    [
+        (Walrus, 1, "an assignment in an expression"),
+        (OwnMethod, 1, "attribute best is method"),
+        (Starred, 1, "unsupported opcode"),
+        (Mixed, 1, "Cannot unify"),
+    ],
+)
+def test_each_reason_has_its_line(kind: type[qs.CustomPolicy], line: int, what: str) -> None:
+    line += kind.start.__code__.co_firstlineno
+    with pytest.warns(qs.CompilationWarning, match=rf"test_compiled.py, line {line}\b.*{what}"):
+        native(kind())
+
+
+@qs.compiled
 class Late:
     """First-Fit that divides by zero after the decisions that are compared."""
 

@@ -8,7 +8,10 @@ from typing import Any
 from quickswap._check import number, whole
 from quickswap.errors import QuickswapError
 
-__all__ = ["Limits"]
+__all__ = ["LARGEST", "Limits"]
+
+LARGEST = 2_000_000_000
+"""The largest `most`: Slurm stores a SiteFactor in 32 bits."""
 
 
 def _limit(default: float, text: str) -> Any:
@@ -27,5 +30,5 @@ class Limits:
     def __post_init__(self) -> None:
         number(self.interval, "interval", 1.0, QuickswapError)
         whole(self.depth, "depth", 1, 200, QuickswapError)
-        whole(self.most, "most", 1, 2_000_000_000, QuickswapError)
+        whole(self.most, "most", 1, LARGEST, QuickswapError)
         whole(self.writes, "writes", 1, 100_000, QuickswapError)

@@ -551,7 +551,7 @@ def advice_without(quantity: Quantity) -> str:
     """Return what to do if no result has a quantity: percentiles are estimated on request."""
     if quantity.name in QUANTITIES:
         return "give another metric, as in wait"
-    return f"give {{percentiles:}}({quantity.name.partition('_')[0][1:]},) to the runs"
+    return f"give {{percentiles:{quantity.name.partition('_')[0][1:]}}} to the runs"
 
 
 def batch_values(quantity: str, table: Floats, system: System, cls: int | None = None) -> Floats:
