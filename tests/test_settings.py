@@ -301,6 +301,7 @@ ILLEGAL: dict[str, str] = {
     "--allow-unstable": "maybe",
     "--simulate": "maybe",
     "--metrics-port": "0",
+    "--hold": "5",
     "--plain-estimates": "maybe",
     "--trajectory": "",
     "--threads": "0",

@@ -85,7 +85,14 @@ def govern(
     from quickswap.governing.audit import Audit, Recovered, recovered
     from quickswap.governing.decision import Planner, steering_policy
     from quickswap.governing.explaining import explained
-    from quickswap.governing.governor import Governor, check_cluster, check_factors, only_governor
+    from quickswap.governing.governor import (
+        Governor,
+        check_cluster,
+        check_factors,
+        held,
+        only_governor,
+        without_holds,
+    )
     from quickswap.governing.outputs import serving_metrics
     from quickswap.policies import spell
 
@@ -99,7 +106,7 @@ def govern(
             )
         recovered(undo)  # it must be an audit log
         with Audit(undo) as audit:
-            if not audit.open:
+            if not (audit.open or held(audit)):
                 print(f"{undo} has no SiteFactor that may be set")
             _undo(_controller(unit, rest), audit, undo)
         return
@@ -108,13 +115,16 @@ def govern(
     if live and (log is None or once or explain is not None):
         wrong = "--live requires --log" if log is None else "--once and --explain change nothing"
         raise QuickswapError(f"{wrong}: {'give a file' if log is None else 'omit --live'}.")
+    if bounds.hold and rest is not None:
+        raise QuickswapError("--hold requires the commands of Slurm: omit --rest.")
     check_writable(outcomes, metrics, sources=[log])
     controller = _controller(unit, rest)
     cluster = controller.cluster()
     if explain is not None:
         known = recovered(log) if log is not None and log.exists() else Recovered()
         planner.memory = known.memories.get(spell(planner.policy), planner.memory)
-        print(explained(controller.snapshot(partition), planner, explain))
+        snapshot = without_holds(controller.snapshot(partition), known.holds)
+        print(explained(snapshot, planner, explain))
         return
     with ExitStack() as stack:
         stop = stack.enter_context(_stopping())
@@ -215,7 +225,7 @@ class _Report:
         self.text = metrics_text(self.partition, governor.counts, snapshot)
         if self.metrics is not None:
             write_text(self.metrics, self.text)
-        present = (plan.starts, plan.reserved, decision.writes)
+        present = (plan.starts, plan.reserved, decision.writes, decision.holds, decision.releases)
         if present == self.shown:
             return
         self.shown = present
@@ -226,6 +236,12 @@ class _Report:
             f"{counted(waiting, 'job')} waiting; starts: {' '.join(plan.starts) or 'none'}; keeps "
             f"servers free for: {plan.reserved or 'none'}"
         )
+        for job in decision.holds:
+            verb = "holds" if self.live else "would hold"
+            seconds = f"{governor.limits.hold:g} s"
+            print(f"  {verb} job {job.id} for {seconds}: servers are kept free for another job")
+        for name in decision.releases:
+            print(f"  releases job {name}")
         for write in decision.writes:
             verb = "sets" if self.live else "would set"
             print(f"  {verb} SiteFactor of job {write.job} to {write.factor}: {write.reason}")

@@ -71,7 +71,16 @@ def metrics_text(partition: str, counts: Mapping[str, int], snapshot: Snapshot) 
     label = partition.replace("\\", "\\\\").replace('"', '\\"')
     of_all = f'{{partition="{label}"}}'
     lines = []
-    for name in ("decisions", "writes", "lost", "rejected", "postponed", "busy", "unreachable"):
+    for name in (
+        "decisions",
+        "writes",
+        "holds",
+        "lost",
+        "rejected",
+        "postponed",
+        "busy",
+        "unreachable",
+    ):
         metric = f"quickswap_govern_{name}_total"
         lines += [f"# TYPE {metric} counter", f"{metric}{of_all} {counts.get(name, 0)}"]
     gauges: dict[str, dict[int, float]] = {
