@@ -102,8 +102,10 @@ class Governor:
         held = {one.id for one, other in pairs if one.reason != other.reason}
         plan = self.planner.plan(snapshot)
         self.counts["decisions"] += 1
+        holds, releases = self._holds(snapshot, plan, held)
         # Slurm does not show the factors of held jobs, which are not startable in `actual`
         jobs, gap = steerable(actual, self.limits.most, self.limits.depth)
+        jobs = {name: job for name, job in jobs.items() if name not in {each.id for each in holds}}
         present = {name: job.factor for name, job in jobs.items() if self._ours(job)}
         order = [name for name in plan.order if self._failed[name] < ATTEMPTS and name in present]
         wanted = factors_of(order[: self.limits.depth], present, self.limits.most, gap)
@@ -131,7 +133,6 @@ class Governor:
                 free=snapshot.free,
                 waiting=len(jobs),
             )
-        holds, releases = self._holds(snapshot, plan, held)
         return Decision(snapshot, plan, tuple(writes), holds, releases)
 
     def _holds(
