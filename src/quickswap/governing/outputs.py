@@ -20,6 +20,9 @@ __all__ = ["JobTable", "metrics_text", "serving_metrics"]
 COLUMNS = (
     *("job", "submit", "eligible", "start", "end", "need", "estimate", "user", "group", "queue"),
 )
+COUNTS = (
+    *("decisions", "writes", "holds", "lost", "rejected", "postponed", "busy", "unreachable"),
+)
 
 
 class JobTable:
@@ -71,16 +74,7 @@ def metrics_text(partition: str, counts: Mapping[str, int], snapshot: Snapshot) 
     label = partition.replace("\\", "\\\\").replace('"', '\\"')
     of_all = f'{{partition="{label}"}}'
     lines = []
-    for name in (
-        "decisions",
-        "writes",
-        "holds",
-        "lost",
-        "rejected",
-        "postponed",
-        "busy",
-        "unreachable",
-    ):
+    for name in COUNTS:
         metric = f"quickswap_govern_{name}_total"
         lines += [f"# TYPE {metric} counter", f"{metric}{of_all} {counts.get(name, 0)}"]
     gauges: dict[str, dict[int, float]] = {
