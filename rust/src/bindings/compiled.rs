@@ -211,8 +211,8 @@ struct NativeCode {
     in_service: Vec<NativeJob>,
     state: Vec<u64>,
     random: u64,
-    /// Numbers of the classes whose head of line may have changed since the last call.
-    changed: Vec<usize>,
+    /// Classes whose head of line may have changed since the last call.
+    changed: Vec<u32>,
     sight: Sight,
     remembers_order: bool,
     /// The answers follow from the view, so the policy is not asked while no waiting job fits.
@@ -263,19 +263,21 @@ impl NativeCode {
         self.waiting[number] += waiting;
         self.running[number] += running;
         if self.sight >= Sight::Heads {
-            self.changed.push(number);
+            self.changed.push(class);
         }
     }
 
     /// The present state, for a call.
     #[inline]
     fn look(&mut self, view: View<'_>) -> NativeView {
-        while let Some(number) = self.changed.pop() {
-            let class = self.reporter.seen.head(view.station, number);
-            self.heads[number] = view.station.head_key(class).unwrap_or(i64::MAX as u64) as i64;
-            if let Some(need) = self.head_needs.get_mut(number) {
-                *need = i64::from(view.station.need(class));
+        let seen = &self.reporter.seen;
+        while let Some(mut class) = self.changed.pop() {
+            let number = seen.number[class as usize];
+            if seen.grouped {
+                class = seen.head(view.station, number);
+                self.head_needs[number] = i64::from(view.station.need(class));
             }
+            self.heads[number] = view.station.head_key(class).unwrap_or(i64::MAX as u64) as i64;
         }
         if self.sight == Sight::Jobs {
             self.list(view);
