@@ -18,7 +18,7 @@ from quickswap.cli import main as quickswap
 
 DOCS = Path(__file__).resolve().parent
 BLOCK = re.compile(
-    r"(?P<skip><!-- skip: next .*-->\n+)?^```(?P<kind>\w+)\n(?P<body>.*?)^```$", re.M | re.S
+    r"(?P<skip><!-- skip: next [^\n]*-->\n+)?^```(?P<kind>\w+)\n(?P<body>.*?)^```$", re.M | re.S
 )
 
 

@@ -7,11 +7,13 @@ from collections.abc import Callable, Iterable
 from dataclasses import replace
 
 from quickswap.governing.controller import (
+    DELAYED,
     Cluster,
     Controller,
     Diagnostics,
     Job,
     JobState,
+    RejectedError,
     Snapshot,
 )
 
@@ -46,14 +48,22 @@ class Pretended(Controller):
         self.jobs = {each.id: each for each in jobs}
         self.usage = Diagnostics(3, 0)
         self.write_hook: Callable[[str, int], bool] = lambda job, factor: True
+        self.delay_hook: Callable[[str, float], object] = lambda job, seconds: None
         self.writes: list[tuple[str, int]] = []
+        self.delays: list[tuple[str, float]] = []
 
     def cluster(self) -> Cluster:
         settings = {"prioritytype": "priority/multifactor", "schedulertype": "sched/backfill"}
         return Cluster("pretended", settings)
 
     def snapshot(self, partition: str) -> Snapshot:
-        jobs = tuple(self.jobs.values())
+        for each in [*self.jobs.values()]:  # Slurm ends delays by itself
+            if each.reason == DELAYED and each.eligible <= self.time:
+                self.jobs[each.id] = replace(each, reason="Priority")
+        jobs = tuple(
+            replace(each, factor=0) if each.reason == DELAYED else each
+            for each in self.jobs.values()
+        )
         held = sum(each.need for each in jobs if each.state is JobState.RUNNING)
         return Snapshot(self.time, self.servers, self.servers - held, jobs)
 
@@ -67,9 +77,23 @@ class Pretended(Controller):
             priority = one.priority + factor - one.factor
             self.jobs[job] = replace(one, factor=factor, priority=priority)
 
+    def delay(self, job: str, seconds: float) -> None:
+        self.delay_hook(job, seconds)
+        self.delays.append((job, seconds))
+        one = self.jobs[job]
+        if one.state is not JobState.PENDING:
+            raise RejectedError("Job is no longer pending execution")
+        reason = DELAYED if seconds else "Priority"
+        self.jobs[job] = replace(one, eligible=self.time + seconds, reason=reason)
+
     def factors(self, jobs: Iterable[str]) -> dict[str, int]:
-        pending = (self.jobs[name] for name in jobs if name in self.jobs)
-        return {each.id: each.factor for each in pending if each.state is JobState.PENDING}
+        known = (self.jobs[name] for name in jobs if name in self.jobs)
+        pending = (each for each in known if each.state is JobState.PENDING)
+        return {each.id: each.factor for each in pending if each.reason != DELAYED}
+
+    def delayed(self) -> list[str]:
+        """Return the jobs whose start is delayed."""
+        return [each.id for each in self.jobs.values() if each.reason == DELAYED]
 
     def start(self, name: str) -> None:
         self.jobs[name] = replace(self.jobs[name], state=JobState.RUNNING, start=self.time)
@@ -110,7 +134,8 @@ class Pretended(Controller):
                 self.start(each.id)
 
     def _by_priority(self) -> list[Job]:
-        waiting = (each for each in self.jobs.values() if each.state is JobState.PENDING)
+        pending = (each for each in self.jobs.values() if each.state is JobState.PENDING)
+        waiting = (each for each in pending if each.reason != DELAYED)
         return sorted(waiting, key=lambda each: (-each.priority, each.number))
 
     def set_factors(self) -> dict[str, int]:

@@ -71,6 +71,7 @@ LIMITS: dict[str, tuple[Any, Any]] = {
     "user_limit": (1, 0),
     "queue_limit": (SAME, "bogus"),  # of logs with queues: see tests/replays/test_limits.py
     "preemptible": (SAME, "bogus"),  # of logs with queues: see tests/replays/test_preemption.py
+    "preempt_mode": (SAME, "bogus"),  # the same
     "end_at_limit": (SAME, "yes"),
 }
 
@@ -298,6 +299,9 @@ ILLEGAL: dict[str, str] = {
     "--max-states": "0",
     **{f"--{name.replace('_', '-')}": str(wrong) for name, (_, wrong) in SIMULATION.items()},
     "--allow-unstable": "maybe",
+    "--simulate": "maybe",
+    "--metrics-port": "0",
+    "--hold": "5",
     "--plain-estimates": "maybe",
     "--trajectory": "",
     "--threads": "0",
@@ -341,6 +345,7 @@ ILLEGAL: dict[str, str] = {
     "--slurm-conf": "nowhere.conf",
     "--train": "2",
     "--no-worse": "110%",
+    "--smallest-gain": "-1%",
     "--load-factors": "0",
     "--estimate": "bogus",
     "--cooldown": "1",
@@ -354,6 +359,7 @@ ILLEGAL: dict[str, str] = {
     "--user-limit": "0",
     "--queue-limit": "bogus",
     "--preemptible": "bogus",
+    "--preempt-mode": "bogus",
     "--end-at-limit": "maybe",
     "--sacct-format": "bogus",
     "--live": "maybe",
@@ -464,7 +470,7 @@ MISTYPED: dict[str, tuple[Callable[..., Any], str, str]] = {
     "rerun": (lambda **wrong: qs.rerun(results()[0], **wrong), "polici", "policy"),
     "difference": (lambda **wrong: qs.difference(*results(), **wrong), "quantiti", "quantity"),
     "write_report": (lambda **wrong: qs.write_report(None, "r.html", **wrong), "group", "groups"),  # type: ignore[arg-type]  # it is not used
-    "stability": (lambda **wrong: qs.stability(FOUR, **wrong), "polcy", "policy"),
+    "stability": (lambda **wrong: qs.stability(FOUR, "msf", **wrong), "simulat", "simulate"),
     "fit": (lambda **wrong: logs.fit(log(), **wrong), "clases", "classes"),
     "goodness": (lambda **wrong: logs.goodness(log(), FOUR, **wrong), "clases", "classes"),
     "read": (lambda **wrong: logs.read("x.csv", **wrong), "time_zone", "timezone"),

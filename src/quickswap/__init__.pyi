@@ -71,6 +71,7 @@ from .report import write_report
 from .simulation.comparison import Comparison, compare, difference
 from .simulation.result import Result, Stop, Trajectory
 from .simulation.simulate import rerun, simulate
+from .simulation.stability import stability
 from .statistics.estimates import Estimate
 from .statistics.quantities import ClassResult, Summary
 from .statistics.verdict import Status, Verdict
@@ -78,7 +79,7 @@ from .sweeps.grid import Grid
 from .sweeps.point import Point
 from .sweeps.run import sweep
 from .sweeps.store import Store
-from .theory import Stability, stability
+from .theory import Stability
 from .tuning import LogTuning, Tuning, tune, tune_log
 
 __all__ = [

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import os
 import signal
+import socket
 from dataclasses import replace
 from pathlib import Path
+from urllib.error import HTTPError, URLError
+from urllib.request import urlopen
 
 import pytest
 
@@ -14,7 +17,13 @@ from governing_helpers import NOW, Pretended, queue
 from quickswap import logs
 from quickswap.cli import govern
 from quickswap.governing.audit import Audit, recovered
-from quickswap.governing.controller import JobState, RejectedError, Snapshot, UnreachableError
+from quickswap.governing.controller import (
+    Diagnostics,
+    JobState,
+    RejectedError,
+    Snapshot,
+    UnreachableError,
+)
 
 
 @pytest.fixture
@@ -43,6 +52,53 @@ def ending(monkeypatch: pytest.MonkeyPatch) -> Ending:
     slurm = Ending(8, *queue(8).jobs.values())
     monkeypatch.setattr(govern, "_controller", lambda unit, rest: slurm)
     return slurm
+
+
+def free_port() -> int:
+    with socket.socket() as one:
+        one.bind(("127.0.0.1", 0))
+        return int(one.getsockname()[1])
+
+
+def test_metrics_are_served_on_loopback(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    address = f"http://127.0.0.1:{free_port()}/metrics"
+    answers: list[str] = []
+
+    class Asking(Ending):
+        left = 3
+
+        def diagnostics(self) -> Diagnostics:
+            with urlopen(address) as answer:
+                assert answer.headers["Content-Type"].startswith("text/plain; version=0.0.4")
+                answers.append(answer.read().decode())
+            with pytest.raises(HTTPError, match="404"):
+                urlopen(address.removesuffix("metrics"))
+            return super().diagnostics()
+
+    monkeypatch.setattr(
+        govern, "_controller", lambda unit, rest: Asking(8, *queue(8).jobs.values())
+    )
+    file, port = tmp_path / "governor.prom", address.split(":")[2].removesuffix("/metrics")
+    command = ("govern", "all", "--interval", "1", "--metrics", str(file), "--metrics-port", port)
+    assert run(capsys, *command)[0] == 0
+    assert answers[0] == ""  # before the first decision
+    assert 'quickswap_govern_decisions_total{partition="all"} 1\n' in answers[1]
+    assert 'quickswap_govern_decisions_total{partition="all"} 3\n' in file.read_text()
+    with pytest.raises(URLError):
+        urlopen(address)
+
+
+def test_a_port_in_use_is_one_sentence(
+    capsys: pytest.CaptureFixture[str], slurm: Pretended
+) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = str(taken.getsockname()[1])
+        code, _, err = run(capsys, "govern", "all", "--once", "--metrics-port", port)
+    assert (code, len(err.splitlines())) == (2, 1)
+    assert f"port {port} of 127.0.0.1 cannot be used" in err
+    assert "give another --metrics-port" in err
 
 
 def test_by_default_nothing_changes(

@@ -102,7 +102,8 @@ class TestMistakes:
     @pytest.mark.parametrize(
         ("arguments", "sentence"),
         [
-            ({"metrics": "p98"}, r"unknown metric: 'p98' \(did you mean 'p9\d*'\?\); known: weigh"),
+            ({"metrics": "p9x"}, r"unknown metric: 'p9x' \(did you mean 'p9\d*'\?\); known: weigh"),
+            ({"metrics": "p98"}, 'no point has a value of p98; give percentiles="98"'),
             ({"metrics": "p99_wating_time"}, "did you mean 'p99_waiting_time'"),
             ({"metrics": "jain", "per_class": True}, "metric jain applies to all jobs"),
             ({"metrics": "mean_duration_of_phase_1"}, "no point has a value of mean_duration"),
@@ -171,7 +172,7 @@ class TestMistakes:
         qs.sweep(grid, tmp_path / "s.db")
         with pytest.raises(
             qs.QuickswapError,
-            match="a value of weighted; 4 of 4 marks are too short: simulate more jobs",
+            match="a value of weighted; 4 of 4 marks are too short; simulate more jobs",
         ):
             plot_store(tmp_path / "s.db")
 

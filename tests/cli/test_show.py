@@ -43,6 +43,34 @@ def test_what_is_not_proven_is_told_apart_from_what_is(capsys: pytest.CaptureFix
         assert data["reason"].endswith(reason)
 
 
+def test_on_request_what_is_not_proven_is_simulated(capsys: pytest.CaptureFixture[str]) -> None:
+    _, out, _ = run(capsys, "show", "one-or-all:k=2,load=0.4", "--simulate", "--json")
+    policies = {each["policy"]: each for each in json.loads(out)["policies"]}
+    simulated = {name: each["simulated"] for name, each in policies.items()}
+    unknown = {name for name, each in policies.items() if each["verdict"] == "unknown"}
+    assert unknown == {"LSF", "First-Fit"}
+    assert simulated == {name: "stable" if name in unknown else None for name in policies}
+
+
+def test_arrivals_and_estimates_are_shown_if_some_class_has_others(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    size, other = qs.Exponential(mean=1.0), qs.Renewal(qs.Deterministic(4.0))
+    classes = [
+        qs.JobClass(1, 0.5, size, estimate=qs.Uniform(1, 5)),
+        qs.JobClass(2, size=size, arrivals=other),
+    ]
+    (tmp_path / "m.toml").write_text(qs.System(2, classes).to_toml(), encoding="utf-8")
+    _, out, _ = run(capsys, "show", str(tmp_path / "m.toml"))
+    first, second = (line.split("  ") for line in out.splitlines() if line.startswith("need"))
+    assert [cell.strip() for cell in first if cell][-2:] == ["poisson", "uniform, mean 3"]
+    assert [cell.strip() for cell in second if cell][-2:] == ["renewal", "exact"]
+    _, out, _ = run(capsys, "show", str(tmp_path / "m.toml"), "--json")
+    shown = [(each["arrivals"], each["estimate"]) for each in json.loads(out)["classes"]]
+    assert shown == [("poisson", "uniform"), ("renewal", None)]
+    assert "poisson" not in run(capsys, "show", "four-class")[1]
+
+
 def test_one_of_a_kind_is_no_plural(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     path = tmp_path / "m.toml"
     one = qs.System(1, [qs.JobClass(1, 0.5, qs.Exponential(mean=1.0))])

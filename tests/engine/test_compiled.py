@@ -19,7 +19,7 @@ from quickswap.engine._core import NativePolicy
 from quickswap.engine.compiled import HEADER, native
 from quickswap.engine.interface import JOB, VIEW
 from quickswap.policies.custom import described
-from replay_helpers import random_log
+from replay_helpers import jobs, log_of, random_log
 from verification.known import FOUR, one_or_all
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
@@ -169,6 +169,91 @@ def test_individual_jobs() -> None:
     assert means(found) == means(expected)
 
 
+@qs.compiled
+class NativeAdaptive:
+    """Adaptive Quickswap, with its rule stated by what the view shows."""
+
+    remembers_order = False
+
+    def __init__(self) -> None:
+        self.draining = False
+
+    def largest(self, view: qs.View, fits: bool) -> int:
+        found = -1
+        for cls in range(len(view.needs)):
+            larger = found < 0 or view.needs[cls] > view.needs[found]
+            fitting = not fits or view.head_needs[cls] <= view.free
+            if view.waiting[cls] > 0 and fitting and larger:
+                found = cls
+        return found
+
+    def start(self, view: qs.View) -> int | None:
+        if not self.draining:
+            found = self.largest(view, True)
+            if found >= 0:
+                return found
+            waits = False
+            for cls in range(len(view.needs)):
+                if view.waiting[cls] > 0:
+                    if view.running[cls] > 0:
+                        return None
+                    waits = True
+            self.draining = waits
+        if not self.draining:
+            return None
+        target = self.largest(view, False)
+        if view.head_needs[target] > view.free:
+            return None
+        self.draining = False
+        return target
+
+
+class PlainAdaptive(NativeAdaptive):
+    """The same in Python."""
+
+
+PlainAdaptive.__quickswap_compiled__ = False  # type: ignore[attr-defined]  # set by `compiled`
+
+
+@pytest.mark.parametrize("classes", ["need", "1-4,5-"])
+def test_groups_of_needs_in_replays(tmp_path: Path, classes: str) -> None:
+    log = random_log(tmp_path, 500)
+    starts = {
+        each: qs.replay(log, each, classes=classes).schedule.start.tolist()
+        for each in ("adaptive-quickswap", NativeAdaptive(), PlainAdaptive())
+    }
+    known, *own = starts.values()
+    assert own == [known, known]
+
+
+def test_what_a_custom_policy_sees_of_groups(tmp_path: Path) -> None:
+    log = log_of(tmp_path, jobs((0, 8, 5), (0, 3, 9), (1, 2, 9), (2, 8, 9), (3, 4, 9)), 11)
+    seen: list[tuple[object, ...]] = []
+
+    class Recorded(PlainAdaptive):
+        sees_jobs = True
+
+        def check(self, system: qs.System) -> None:
+            seen.append(system.needs)
+
+        def start(self, view: qs.View) -> int | None:
+            counts = (view.needs, view.waiting, view.running, view.heads, view.head_needs)
+            seen.append((view.time, *counts, *[(job.cls, job.need) for job in view.queue or ()]))
+            return super().start(view)
+
+    qs.replay(log, Recorded(), classes="1-4,5-")
+    assert seen[0] == (4, 8)
+    counts = ((4, 8), (2, 1), (1, 1), (2, 3), (2, 8))
+    assert (3, *counts, (0, 2), (1, 8), (0, 4)) in seen
+
+    class Blocked:
+        def start(self, view: qs.View) -> int | None:
+            return 0 if view.waiting[0] else None
+
+    with pytest.raises(qs.PolicyError, match=r"does not fit; .* needs \[4, 8\], waiting \[1, 2\]"):
+        qs.replay(log, Blocked(), classes="1-4,5-", servers=8)
+
+
 def test_replays_schedulers_and_chains(tmp_path: Path) -> None:
     log = random_log(tmp_path, 300)
     assert (
@@ -254,6 +339,56 @@ def test_what_is_not_compiled_runs_in_python_with_every_line_named() -> None:
         assert f"line {first + line}: {what}" in text.replace("a lambda", "lambda").replace(
             "min with ", ""
         )
+
+
+@qs.compiled
+class Walrus:
+    def best(self, view: qs.View) -> int:
+        return 0 if view.waiting[0] and view.free else -1
+
+    def start(self, view: qs.View) -> int | None:
+        if (found := self.best(view)) >= 0:
+            return found
+        return None
+
+
+@qs.compiled
+class OwnMethod:
+    def best(self, view: qs.View) -> int:
+        return -1
+
+    def start(self, view: qs.View) -> int | None:
+        best = self.best
+        return best(view)
+
+
+@qs.compiled
+class Starred:
+    def start(self, view: qs.View) -> int | None:
+        first, *_ = (view.free, 2, 3)
+        return 0 if first else None
+
+
+@qs.compiled
+class Mixed:
+    def start(self, view: qs.View) -> int | None:
+        number = 0 if view.free else (1, 2)
+        return 0 if number else None
+
+
+@pytest.mark.parametrize(
+    ("kind", "line", "what"),
+    [
+        (Walrus, 1, "an assignment in an expression"),
+        (OwnMethod, 1, "attribute best is method"),
+        (Starred, 1, "unsupported opcode"),
+        (Mixed, 1, "Cannot unify"),
+    ],
+)
+def test_each_reason_has_its_line(kind: type[qs.CustomPolicy], line: int, what: str) -> None:
+    line += kind.start.__code__.co_firstlineno
+    with pytest.warns(qs.CompilationWarning, match=rf"test_compiled.py, line {line}\b.*{what}"):
+        native(kind())
 
 
 @qs.compiled

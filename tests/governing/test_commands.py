@@ -107,6 +107,10 @@ def test_other_answers(folder: Path) -> None:
     assert (usage.threads, usage.queue) == (3, 7)
     slurm.write("7_1", 900)
     assert (folder / "written").read_text() == "update JobId=7_1 SiteFactor=900\n"
+    for seconds, time in ((60, "now+60"), (0, "now")):
+        slurm.delay("7_1", seconds)
+        written = (folder / "written").read_text()
+        assert written.endswith(f"\nupdate JobId=7_1 StartTime={time}\n")
     assert slurm.factors(["7_1", "7_2", "5"]) == {"7_1": -30, "7_2": 800}
     with pytest.raises(UnreachableError):
         slurm.write("gone", 900)

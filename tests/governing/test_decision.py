@@ -16,6 +16,7 @@ from quickswap.governing.audit import Memory
 from quickswap.governing.controller import JobState
 from quickswap.governing.decision import Planner, factors_of, steerable, steering_policy
 from quickswap.governing.explaining import explained
+from quickswap.governing.limits import LARGEST
 from replay_helpers import log_of
 
 QUICKSWAP = "adaptive-quickswap:overrun=0.9"
@@ -184,6 +185,19 @@ def test_jobs_with_a_high_priority_of_their_own_are_not_put_in_order() -> None:
     with pytest.raises(QuickswapError) as caught:
         steerable(slurm.snapshot("all"), 20, 20)
     assert (caught.value.argument, caught.value.given) == ("most", 20)
+
+
+@pytest.mark.parametrize(
+    ("highest", "advice"), [(10**8, "--depth 19 or less"), (2 * 10**9, "weights of priorities")]
+)
+def test_priorities_that_no_factor_exceeds_have_a_way_out(highest: int, advice: str) -> None:
+    jobs = [job(str(i), 1, priority=priority) for i, priority in enumerate((1, highest, highest))]
+    snapshot = Pretended(4, *jobs).snapshot("all")
+    with pytest.raises(QuickswapError) as caught:
+        steerable(snapshot, LARGEST, 20)
+    assert advice in caught.value.calling(lambda name: f"--{name}")
+    if "depth" in advice:
+        assert len(steerable(snapshot, LARGEST, 19)[0]) == 3
 
 
 def test_why_a_job_waits() -> None:

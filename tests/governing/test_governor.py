@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from threading import Event
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -29,6 +30,7 @@ from quickswap.governing.governor import (
     Governor,
     check_cluster,
     check_factors,
+    held,
     only_governor,
     undo,
 )
@@ -51,7 +53,7 @@ def audit(tmp_path: Path) -> Iterator[Audit]:
         yield audit
 
 
-def governor(slurm: Pretended, audit: Audit, *, live: bool = True, **limits: int) -> Governor:
+def governor(slurm: Pretended, audit: Audit, *, live: bool = True, **limits: Any) -> Governor:
     bounds = Limits(**{"depth": 5, **limits})
     planner = Planner(steering_policy("easy"))
     return Governor(slurm, "all", planner, audit, bounds, live, monotonic=Clock())
@@ -274,6 +276,111 @@ def test_a_job_that_leaves_the_partition(audit: Audit) -> None:
     assert moved not in {*slurm.set_factors(), *audit.open}
 
 
+def holding(slurm: Pretended, audit: Audit, hold: float = 60.0) -> Governor:
+    """A governor under EASY that holds the jobs behind the one with a reservation."""
+    one = governor(slurm, audit, hold=hold, interval=1)
+    one.clock = lambda: slurm.time
+    return one
+
+
+def reserving() -> Pretended:
+    """Four of eight servers are free; job 2 needs all, jobs 3 and 4 fit and would delay it."""
+    long = {"limit": 500.0}
+    waiting = [
+        job("2", 8),
+        job("3", 2, arrival=NOW - 90, **long),
+        job("4", 4, arrival=NOW - 80, **long),
+    ]
+    return Pretended(8, job("1", 4, start=NOW - 10), *waiting)
+
+
+def test_by_default_no_job_is_held(audit: Audit) -> None:
+    slurm = reserving()
+    decision = governor(slurm, audit).decide()
+    assert decision.plan.reserved == "2"
+    assert (decision.holds, decision.releases) == ((), ())
+
+
+def test_jobs_behind_a_reservation_are_held_and_released(audit: Audit, tmp_path: Path) -> None:
+    slurm = reserving()
+    plain = governor(slurm, audit, live=False).decide()
+    one = holding(slurm, audit)
+
+    def on_disk_before(name: str, seconds: float) -> None:
+        if seconds:
+            assert recovered(tmp_path / "log").holds[name].until == slurm.time + seconds
+
+    slurm.delay_hook = on_disk_before
+    cycle(one)
+    assert slurm.delays == [("3", 60.0), ("4", 60.0)]
+    # the policy sees them as before, so nothing changes until a lease ends soon
+    again = one.decide()
+    assert (again.plan, again.holds, again.releases) == (plain.plan, (), ())
+    slurm.time += 59
+    assert [each.id for each in one.decide().holds] == ["3", "4"]
+    # the job starts: the others are released, with their arrivals
+    slurm.jobs["1"] = replace(slurm.jobs["1"], state=JobState.ENDED)
+    slurm.start("2")
+    decision = one.decide()
+    assert decision.releases == ("3", "4")
+    one.apply(decision)
+    assert slurm.delayed() == []
+    seen = {each.id: each.arrival for each in one.decide().snapshot.jobs}
+    assert (seen["3"], seen["4"]) == (NOW - 90, NOW - 80)
+
+
+def test_a_hold_ends_without_a_governor(tmp_path: Path) -> None:
+    slurm = reserving()
+    with Audit(tmp_path / "log") as audit:
+        cycle(holding(slurm, audit))
+        assert slurm.delayed() == ["3", "4"]
+    slurm.time += 60  # it never comes back
+    slurm.snapshot("all")
+    assert slurm.delayed() == []
+    with Audit(tmp_path / "log") as audit:
+        assert held(audit, lambda: slurm.time) == []
+        decision = governor(slurm, audit).decide()
+        arrivals = {each.id: each.arrival for each in decision.snapshot.jobs}
+        assert (arrivals["3"], arrivals["4"]) == (NOW - 90, NOW - 80)
+
+
+@pytest.mark.parametrize("lost", [False, True])
+def test_a_crash_in_a_hold_is_recovered(tmp_path: Path, lost: bool) -> None:
+    slurm = reserving()
+
+    def crash(name: str, seconds: float) -> None:
+        if name == "4" and seconds and (lost or slurm.delays[-1:] == [("4", 60.0)]):
+            raise Crash
+
+    slurm.delay_hook = crash
+    with Audit(tmp_path / "log") as audit:
+        if lost:
+            with pytest.raises(Crash):
+                cycle(holding(slurm, audit))
+        else:
+            cycle(holding(slurm, audit))
+    with Audit(tmp_path / "log") as audit:
+        assert held(audit, lambda: slurm.time) == ["3", "4"]
+        assert undo(slurm, audit, lambda: slurm.time) == []
+        assert slurm.delayed() == []
+        assert slurm.set_factors() == {}
+        assert held(audit, lambda: slurm.time) == []
+
+
+def test_delays_of_users_stay(audit: Audit) -> None:
+    slurm = reserving()
+    slurm.delay("3", 1e6)
+    decision = holding(slurm, audit).decide()
+    assert [each.id for each in decision.holds] == ["4"]
+    # also of a job that was held before
+    one = holding(slurm, audit)
+    cycle(one)
+    slurm.time += 1000
+    slurm.delay("4", 1e6)
+    assert "4" not in one.decide().plan.order
+    assert one.decide().releases == ()
+
+
 def test_a_busy_or_absent_controller_is_left_alone(audit: Audit) -> None:
     slurm, stop, pauses = queue(8), Event(), []
     one = governor(slurm, audit)
@@ -348,7 +455,16 @@ def test_logs_that_are_none(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "given", [{"interval": 0.5}, {"depth": 0}, {"depth": 201}, {"most": 2**32}, {"writes": 0}]
+    "given",
+    [
+        {"interval": 0.5},
+        {"depth": 0},
+        {"depth": 201},
+        {"most": 2**32},
+        {"writes": 0},
+        {"hold": 29.0},
+        {"hold": 4e3},
+    ],
 )
 def test_limits_out_of_range(given: dict[str, float]) -> None:
     with pytest.raises(QuickswapError) as caught:

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import matplotlib
+import numpy as np
 import pytest
 from matplotlib import pyplot
 from matplotlib.axes import Axes
@@ -41,6 +42,31 @@ def test_a_comparison() -> None:
         found.plot(metric="jane")
 
 
+def test_percentiles_of_choice(tmp_path: Path) -> None:
+    found = qs.compare("four-class", POLICIES, loads=LOADS, jobs=JOBS, percentiles=(95,))
+    store = qs.Store()
+    qs.sweep(qs.Grid("four-class", "lsf", loads=[0.3], jobs=JOBS, percentiles="95"), store)
+    replays = qs.replay_all(random_log(tmp_path, 900), ["easy"], percentiles=(95,))
+    for each in (found, store, replays):
+        for metric in ("p95", "p95_slowdown", "p99.0_response_time"):
+            assert each.plot(metric=metric).get_ylabel().startswith(metric[:3].upper())
+        with pytest.raises(qs.QuickswapError, match=r"no (result|point) has a value of p97\.5"):
+            each.plot(metric="p97.5")
+    line = np.asarray(found.plot(metric="p95").get_lines()[0].get_ydata())
+    known = [each.overall.response_time.percentile(95).value for each, _ in found.points]
+    assert line.tolist() == known
+    # 900 jobs are too few for P99.9
+    with pytest.raises(qs.QuickswapError, match="no result has a value of p999; simulate more"):
+        replays.plot(metric="p999")
+    for wrong in ("p0", "p100", "p95_wait"):
+        with pytest.raises(qs.QuickswapError, match="unknown metric"):
+            found.plot(metric=wrong)
+    with pytest.raises(
+        qs.QuickswapError, match="no result has a value of mean_duration_of_phase_1"
+    ):
+        found.plot(metric="mean_duration_of_phase_1")
+
+
 def test_a_sweep_and_its_store() -> None:
     store = qs.Store()
     qs.sweep(qs.Grid("four-class", "lsf", loads=[0.3], jobs=JOBS), store)
@@ -57,7 +83,7 @@ def test_replays(tmp_path: Path) -> None:
     assert (label, set(policies)) == ("load", {"as logged", "EASY", "ServerFilling"})
     easy, filling = found.points[0]
     assert easy.plot().get_ylabel() == "waiting work [hours of the machine]"
-    with pytest.raises(qs.QuickswapError, match="a replay has no waste"):
+    with pytest.raises(qs.QuickswapError, match="no result has a value of waste"):
         found.plot(metric="waste")
     with pytest.raises(qs.QuickswapError, match="ServerFilling is preemptive"):
         filling.plot()

@@ -13,6 +13,7 @@ import pytest
 from quickswap import logs
 from quickswap.errors import QuickswapError
 from quickswap.replays import Schedule, check_schedule, replay, replay_all
+from quickswap.replays.schedule import History
 from twin.leftover import serve
 
 ROWS = """\
@@ -67,15 +68,43 @@ def test_the_last_that_started_is_stopped_and_starts_again(tmp_path: Path) -> No
     assert found.others.mean_waiting_time.value == 0
 
 
+def test_a_suspended_job_keeps_its_work(tmp_path: Path) -> None:
+    result = replay(
+        read(tmp_path, ROWS),
+        "fcfs",
+        preemptible="spare",
+        preempt_mode="suspend",
+        warmup=0,
+        cooldown=0,
+    )
+    schedule = result.schedule
+    assert schedule.start.tolist() == [7, 7, 2, 6, 10]
+    assert schedule.end.tolist() == [15, 10, 7, 7, 13]
+    assert schedule.wait.tolist() == [5, 5, 0, 0, 2]
+    assert [*zip(*(each.tolist() for each in schedule.waits), strict=True)] == [
+        *((0, 0, 0, 10), (0, 2, 7, 8), (1, 1, 1, 4), (1, 2, 7, 3)),
+        *((2, 2, 2, 5), (3, 6, 6, 1), (4, 8, 10, 3)),
+    ]
+    assert result.preemption is not None
+    assert (result.preemption.count, result.preemption.lost_work) == (2, 0)
+    assert result.preemption.preemptible.mean_waiting_time.value == 4
+    # the servers do the work of each job once, and jobs wait as long as their waits add up to
+    history = History.of(schedule)
+    length = np.diff(history.time)
+    assert (history.busy[:-1] * length).sum() == (schedule.need * schedule.size).sum()
+    assert (history.waiting[:-1] * length).sum() == schedule.wait.sum()
+
+
 @pytest.mark.filterwarnings("ignore:invalid value")  # quantiles of infinite slowdowns
+@pytest.mark.parametrize("mode", ["requeue", "suspend"])
 @pytest.mark.parametrize("policy", ["fcfs", "easy", "first-fit"])
-def test_agrees_with_the_definition(tmp_path: Path, policy: str) -> None:
+def test_agrees_with_the_definition(tmp_path: Path, policy: str, mode: str) -> None:
     stops = 0
     for seed in range(12):
         rows = random_rows(np.random.default_rng(seed))
         own = rows["queue"].to_numpy() == "spare"
         log = shortened(read(tmp_path, rows.write_csv()))
-        schedule = replay(log, policy, preemptible="spare").schedule
+        schedule = replay(log, policy, preemptible="spare", preempt_mode=mode).schedule
         alone = replay(shortened(read(tmp_path, rows.filter(~own).write_csv())), policy)
         first = rows["submit"][0], rows.filter(~own)["submit"][0]
         assert np.array_equal(schedule.start[~own] + first[0], alone.schedule.start + first[1])
@@ -83,7 +112,7 @@ def test_agrees_with_the_definition(tmp_path: Path, policy: str) -> None:
         columns = (schedule.arrival, schedule.need, schedule.size)
         jobs = [*zip(*(each[own].tolist() for each in columns), strict=True)]
         others = zip(schedule.need[~own], schedule.start[~own], schedule.end[~own], strict=True)
-        completed, stopped = serve(4, [*others], jobs)
+        completed, stopped = serve(4, [*others], jobs, keeps_work=mode == "suspend")
         assert [run[1] for run in completed] == schedule.start[own].tolist()
         assert [run[2] for run in completed] == schedule.end[own].tolist()
         runs = schedule.stopped
@@ -149,6 +178,12 @@ def test_mistakes(tmp_path: Path, given: Any, policy: str, words: str) -> None:
     with pytest.raises(QuickswapError, match=words) as caught:
         replay(log, policy, preemptible=given)
     assert caught.value.argument == "preemptible"
+
+
+def test_a_mode_requires_preemptible_jobs(tmp_path: Path) -> None:
+    with pytest.raises(QuickswapError, match="no job is preemptible; give preemptible") as caught:
+        replay(read(tmp_path, ROWS), "fcfs", preempt_mode="suspend")
+    assert caught.value.argument == "preempt_mode"
 
 
 @pytest.mark.parametrize(

@@ -33,7 +33,8 @@ def usual(tmp_path_factory: pytest.TempPathFactory) -> ReplayComparison:
 @pytest.fixture(scope="module")
 def compared(tmp_path_factory: pytest.TempPathFactory) -> ReplayComparison:
     log = log_of(tmp_path_factory.mktemp("compared"), rows(400, 8 * WEEK))
-    return replay_all(log, (*POLICIES, "adaptive-quickswap"), load_factors=(1.0, 1.1))
+    policies = (*POLICIES, "adaptive-quickswap")
+    return replay_all(log, policies, load_factors=(1.0, 1.1), percentiles=(95, 97.5))
 
 
 @pytest.fixture(scope="module")
@@ -54,6 +55,17 @@ def test_all_loads_and_policies_are_shown(compared: ReplayComparison, page: Page
             lagging = row[-1] in ("falls behind", "persistent backlog")
             assert lagging == (each.policy_label != "as logged" and each.verdict != "keeps up")
     assert len(page.source) < 600_000
+
+
+def test_percentiles_of_choice_are_columns(compared: ReplayComparison, page: Page) -> None:
+    head, *body = page.tables["Policies at the log's own load; baseline: EASY"]
+    at = [head.index(f"P{level} of the wait [h]") for level in (95, 97.5)]
+    unit = common_unit(compared)
+    for row, each in zip(body, compared.points[0], strict=True):
+        shown = [re.sub(r"[★≈] ", "", row[i]) for i in at]
+        waits = each.overall.waiting_time
+        known = (unit.number(waits.percentile(level)) for level in (95, 97.5))
+        assert shown == [text.replace("\N{NO-BREAK SPACE}", " ") for text in known]
 
 
 def test_the_lower_bound_is_shown_at_each_load(compared: ReplayComparison, page: Page) -> None:

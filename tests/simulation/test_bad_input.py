@@ -206,6 +206,7 @@ MISTAKES: list[tuple[list[str], str]] = [
     ([*COMPARE, "--rates", "1,2,1"], "the arrival rate 1 is given twice: give each once."),
     ([*COMPARE, "--policies", "msf fcfs MSF"], "policy MSF is given twice: give each once."),
     (["simulate", "one-or-all", "--servers", "8"], "give one-or-all:k=8 instead"),
+    (["simulate", "one-or-all", "--servers", "1"], "give one-or-all:k=2 instead"),
     (["show", "one-or-all:p1=.5", "--servers", "8"], "give one-or-all:k=8 instead"),
     (["compare", "four-class", "--servers", "8"], "need 15: give 15 or more."),
     (["show", "four-class", "--servers", "0"], "servers is 0; it must be a whole number from 1 to"),

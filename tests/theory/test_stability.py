@@ -324,7 +324,7 @@ def test_a_spelling_will_do_and_what_is_no_policy_is_refused() -> None:
     assert qs.stability(system, "msf") == qs.stability(system, qs.MSF())
     for given in (None, 3, qs.MSF):
         with pytest.raises(qs.PolicyError, match=r"is not a policy|is a class"):
-            qs.stability(system, given)
+            qs.stability(system, given)  # type: ignore[arg-type]  # wrong on purpose
 
 
 def test_a_limit_that_would_take_long_is_left_open() -> None:
@@ -359,3 +359,40 @@ def test_nothing_is_proven_about_a_custom_policy() -> None:
     known = qs.stability("four-class:rate=3", Idle())
     assert (known.limit, known.verdict) == (None, "unknown")
     assert known.necessary_limit == pytest.approx(qs.load("four-class").capacity)
+
+
+def test_what_is_not_proven_is_simulated_on_request() -> None:
+    class LargestFirst:
+        def start(self, view: qs.View) -> int | None:
+            fitting = [
+                i for i, need in enumerate(view.needs) if view.waiting[i] and need <= view.free
+            ]
+            return max(fitting, default=None)
+
+    system = qs.load("four-class:rate=2")
+    plain = qs.stability(system, LargestFirst())
+    assert (plain.verdict, plain.simulated, plain.evidence) == ("unknown", None, "")
+    known = qs.stability(system, LargestFirst(), simulate=True, jobs=5000)
+    result = qs.simulate(system, LargestFirst(), jobs=5000)
+    assert (known.verdict, known.simulated) == ("unknown", "stable")
+    assert known.evidence == result.verdict.reason
+    # where something is proven, nothing is simulated
+    assert qs.stability(system, "fcfs", simulate=True) == qs.stability(system, "fcfs")
+    assert qs.stability(system.with_load(1.1), "msf", simulate=True).simulated is None
+
+    class InOrder:
+        """FCFS, whose limit on this system is far below the capacity."""
+
+        def start(self, view: qs.View) -> int | None:
+            waiting = [i for i in range(2) if view.waiting[i]]
+            oldest = min(waiting, key=lambda i: view.heads[i] or 0, default=None)
+            return None if oldest is None or view.needs[oldest] > view.free else oldest
+
+    heavy = qs.load("one-or-all:k=32,load=0.9")
+    assert qs.stability(heavy, "fcfs").verdict == "unstable"
+    known = qs.stability(heavy, InOrder(), simulate=True, jobs=4000)
+    assert (known.verdict, known.simulated) == ("unknown", "unstable")
+    with pytest.raises(
+        qs.QuickswapError, match=r"^jobs is a setting of the simulation; give simulate=True"
+    ):
+        qs.stability(system, "msf", jobs=100)

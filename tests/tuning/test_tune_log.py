@@ -12,6 +12,7 @@ import pytest
 
 import quickswap as qs
 from cli_helpers import run
+from quickswap.display.tuned_logs import log_tuning_page
 from quickswap.logs import JobLog
 from quickswap.tuning.for_logs import LogStanding, LogTuning, LogTuningRow, as_slurm
 from replay_helpers import random_log
@@ -63,6 +64,21 @@ def test_a_difference_that_the_rest_does_not_confirm(tmp_path: Path) -> None:
     assert found.rows[1].first.change.value < 0
     assert found.rows[1].standing is LogStanding.UNCONFIRMED
     assert found.winner is None
+
+
+def test_a_significant_gain_may_be_too_small(log: JobLog, found: LogTuning) -> None:
+    assert found.best is not None
+    assert found.best.rest is not None
+    assert found.baseline.rest is not None
+    gain = -found.best.rest.change.value / found.baseline.rest.value.value
+    again = qs.tune_log(log, "easy", baseline="fcfs", smallest_gain=gain + 1e-9)
+    assert (again.winner, again.slurm_conf) == (None, ())
+    assert row(again, "easy").standing is LogStanding.SMALL
+    assert row(again, "easy").rest == found.best.rest
+    text = str(log_tuning_page(again)[0])
+    assert text.startswith("Keep FCFS")
+    assert f"by at least {100 * (gain + 1e-9):g} %" in text
+    assert "EASY is significant, but smaller" in text
 
 
 def test_the_limit_on_losses_rejects_a_policy(log: JobLog, found: LogTuning) -> None:
@@ -149,6 +165,7 @@ def test_lines_of_slurm_conf_are_read_back(tmp_path: Path, settings: dict[str, A
         ({"train": "half"}, "train"),
         ({"no_worse": -0.1}, "no_worse"),
         ({"no_worse": 2}, "no_worse"),
+        ({"smallest_gain": -0.1}, "smallest_gain"),
         ({"train": 0.97}, "log"),
         ({"warmup": 2}, "warmup"),
         ({"policies": []}, "policies"),

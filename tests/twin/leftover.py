@@ -11,14 +11,17 @@ def serve(
     servers: int,
     others: Sequence[tuple[int, float, float]],
     jobs: Sequence[tuple[float, int, float]],
+    keeps_work: bool = False,
 ) -> tuple[list[Run], list[Run]]:
     """Serve the preemptible `jobs` (arrival, need, size) beside `others` (need, start, end).
 
     At each instant: runs end; while the others, with the largest of those that need servers at this
     instant only, leave too few servers, the job that started last is stopped; jobs arrive; the
     oldest that fits starts, again and again, also when jobs of size 0 end. Returns the runs in
-    which jobs complete, by job, and those that were stopped.
+    which jobs complete, by job, and those that were stopped. If the work of these is kept, a job
+    completes once its runs add up to its size.
     """
+    left = [size for *_, size in jobs]
     coming, waiting = list(range(len(jobs))), list[int]()
     running: list[Run] = []  # in order of their starts, with the ends due
     completed, stopped = list[Run](), list[Run]()
@@ -35,6 +38,7 @@ def serve(
         while now > before and _used(jobs, running) > servers - through - max([begun, *instant]):
             job, start, _ = running.pop()
             stopped.append((job, start, now))
+            left[job] -= (now - start) * keeps_work
             waiting.append(job)
         waiting += [job for job in coming if jobs[job][0] <= now]
         coming = [job for job in coming if jobs[job][0] > now]
@@ -42,7 +46,7 @@ def serve(
         for job in sorted(waiting):
             if jobs[job][1] <= free - _used(jobs, running):
                 waiting.remove(job)
-                running.append((job, now, now + jobs[job][2]))
+                running.append((job, now, now + left[job]))
     return sorted(completed), stopped
 
 

@@ -8,14 +8,14 @@ use pyo3::types::PyBytes;
 use rand::Rng;
 
 use super::policy::{Fault, PythonPolicy, Reporter, check};
-use crate::book::{Book, Chain, Slot};
+use crate::book::{Chain, Slot};
 use crate::error::Error;
-use crate::policy::{Choice, Policy, PolicyVisitor, Sight, View};
+use crate::policy::{Choice, Groups, Policy, PolicyVisitor, Sight, View};
 use crate::random::streams;
 use crate::system::System;
 
 /// Version of the struct.
-const VERSION: i64 = 1;
+const VERSION: i64 = 2;
 /// Decisions that are compared with those of the same policy in Python.
 const COMPARED: u32 = 1000;
 /// The answer that no job starts.
@@ -58,6 +58,7 @@ struct NativeView {
     words: i64,
     state: *mut u64,
     random: *mut u64,
+    head_needs: *const i64,
 }
 
 type Start = extern "C" fn(*const NativeView) -> i64;
@@ -162,11 +163,12 @@ impl NativePolicy {
     }
 }
 
-/// Passes a custom policy to a visitor: one in native code, or a Python object. `idle_limit`: whether it fails if it never
-/// starts a job.
+/// Passes a custom policy to a visitor: one in native code, or a Python object. `groups`: the groups that it sees, if they
+/// take the place of the classes. `idle_limit`: whether it fails if it never starts a job.
 pub fn visit<V: PolicyVisitor>(
     object: &Py<PyAny>,
     system: &System,
+    groups: Option<&Groups>,
     fault: &Fault,
     idle_limit: bool,
     visitor: V,
@@ -174,13 +176,13 @@ pub fn visit<V: PolicyVisitor>(
     let native = Python::attach(|py| {
         object.bind(py).cast::<NativePolicy>().ok().map(|bound| {
             let policy = bound.get();
-            let python = policy.original.as_ref().map(|original| PythonPolicy::new(original, system, fault));
-            (NativeCode::new(policy, system, fault, idle_limit), python, policy.wake_at)
+            let python = policy.original.as_ref().map(|original| PythonPolicy::new(original, system, groups, fault));
+            (NativeCode::new(policy, system, groups, fault, idle_limit), python, policy.wake_at)
         })
     });
     match native {
         None => {
-            let policy = PythonPolicy::new(object, system, fault);
+            let policy = PythonPolicy::new(object, system, groups, fault);
             visitor.visit(if idle_limit { policy.with_idle_limit(system.servers) } else { policy })
         }
         Some((code, python, None)) => visitor.visit(Compiled::<false> { code, python, left: COMPARED, wake_at: never }),
@@ -203,12 +205,12 @@ struct NativeCode {
     waiting: Vec<i64>,
     running: Vec<i64>,
     heads: Vec<i64>,
+    /// Empty unless the policy sees groups: otherwise these are `needs`.
+    head_needs: Vec<i64>,
     queue: Vec<NativeJob>,
     in_service: Vec<NativeJob>,
     state: Vec<u64>,
     random: u64,
-    /// The user's numbers of the classes.
-    given: Vec<usize>,
     /// Classes whose head of line may have changed since the last call.
     changed: Vec<u32>,
     sight: Sight,
@@ -221,16 +223,17 @@ struct NativeCode {
 }
 
 impl NativeCode {
-    fn new(policy: &NativePolicy, system: &System, fault: &Fault, idle_limit: bool) -> Self {
-        let mut reporter = Reporter::new(policy.name.clone(), system, fault);
+    fn new(policy: &NativePolicy, system: &System, groups: Option<&Groups>, fault: &Fault, idle_limit: bool) -> Self {
+        let mut reporter = Reporter::new(policy.name.clone(), system, groups, fault);
         if idle_limit && policy.wake_at.is_none() {
             reporter.limit_idling(system.servers);
         }
-        let classes = system.classes.len();
-        let needs = reporter.inner().iter().map(|&class| i64::from(system.classes[class as usize].need)).collect();
+        let needs = reporter.seen.of_largest(|class| i64::from(system.classes[class as usize].need));
+        let (classes, grouped) = (needs.len(), reporter.seen.grouped);
         Self {
             start: policy.start,
             servers: system.servers,
+            head_needs: if grouped { needs.clone() } else { Vec::new() },
             needs,
             waiting: vec![0; classes],
             running: vec![0; classes],
@@ -239,9 +242,8 @@ impl NativeCode {
             in_service: Vec::new(),
             state: policy.state.clone(),
             random: 0,
-            given: system.given.clone(),
             changed: Vec::new(),
-            sight: policy.sight,
+            sight: if grouped { policy.sight.max(Sight::Heads) } else { policy.sight },
             remembers_order: policy.remembers_order,
             memoryless: policy.memoryless,
             reporter,
@@ -257,9 +259,9 @@ impl NativeCode {
     /// A class has more or fewer jobs waiting and in service than the view shows.
     #[inline]
     fn change(&mut self, class: u32, waiting: i64, running: i64) {
-        let given = self.given[class as usize];
-        self.waiting[given] += waiting;
-        self.running[given] += running;
+        let number = self.reporter.seen.number[class as usize];
+        self.waiting[number] += waiting;
+        self.running[number] += running;
         if self.sight >= Sight::Heads {
             self.changed.push(class);
         }
@@ -268,12 +270,17 @@ impl NativeCode {
     /// The present state, for a call.
     #[inline]
     fn look(&mut self, view: View<'_>) -> NativeView {
-        while let Some(class) = self.changed.pop() {
-            let key = view.station.head_key(class).unwrap_or(i64::MAX as u64);
-            self.heads[self.given[class as usize]] = key as i64;
+        let seen = &self.reporter.seen;
+        while let Some(mut class) = self.changed.pop() {
+            let number = seen.number[class as usize];
+            if seen.grouped {
+                class = seen.head(view.station, number);
+                self.head_needs[number] = i64::from(view.station.need(class));
+            }
+            self.heads[number] = view.station.head_key(class).unwrap_or(i64::MAX as u64) as i64;
         }
         if self.sight == Sight::Jobs {
-            self.list(view.book);
+            self.list(view);
         }
         NativeView {
             version: VERSION,
@@ -292,24 +299,22 @@ impl NativeCode {
             words: self.state.len() as i64,
             state: self.state.as_mut_ptr(),
             random: &raw mut self.random,
+            head_needs: if self.head_needs.is_empty() { &self.needs } else { &self.head_needs }.as_ptr(),
         }
     }
 
-    fn list(&mut self, book: &Book) {
-        let Self { given, needs, queue, in_service, slots, .. } = self;
+    fn list(&mut self, view: View<'_>) {
+        let (Self { reporter, queue, in_service, slots, .. }, book) = (self, view.book);
         let copy = |chain: Chain, jobs: &mut Vec<NativeJob>| {
             jobs.clear();
-            jobs.extend(book.walk(chain).zip(0..).map(|((_, job), place)| {
-                let cls = given[job.class as usize];
-                NativeJob {
-                    number: job.number as i64,
-                    cls: cls as i64,
-                    need: needs[cls],
-                    arrival: job.arrival,
-                    estimate: job.expected,
-                    start: job.start,
-                    place,
-                }
+            jobs.extend(book.walk(chain).zip(0..).map(|((_, job), place)| NativeJob {
+                number: job.number as i64,
+                cls: reporter.seen.number[job.class as usize] as i64,
+                need: i64::from(view.station.need(job.class)),
+                arrival: job.arrival,
+                estimate: job.expected,
+                start: job.start,
+                place,
             }));
         };
         copy(book.order(), queue);
@@ -352,7 +357,7 @@ impl NativeCode {
             let slot = slot.ok_or("which is not the place of a waiting job")?;
             return check(view, view.book.job(slot).class, Choice::Job(slot));
         }
-        let class = self.reporter.class(usize::try_from(answer).ok())?;
+        let class = self.reporter.class(usize::try_from(answer).ok(), view.station)?;
         check(view, class, Choice::Head(class))
     }
 }
@@ -383,7 +388,7 @@ impl<const TIMERS: bool> Compiled<TIMERS> {
             return if expected == Choice::Fault { expected } else { choice };
         }
         let shown = |choice| match choice {
-            Choice::Head(class) => format!("class {}", self.code.given[class as usize]),
+            Choice::Head(class) => format!("class {}", self.code.reporter.seen.number[class as usize]),
             Choice::Job(slot) => format!("job {}", view.book.job(slot).number),
             _ => "none".into(),
         };
@@ -464,14 +469,11 @@ impl<const TIMERS: bool> Policy for Compiled<TIMERS> {
         }
         self.python = None;
         self.code.state.iter_mut().zip(state).for_each(|(word, &saved)| *word = saved as u64);
+        self.code.waiting.fill(0);
+        self.code.running.fill(0);
         let station = view.station;
         for class in 0..station.classes() as u32 {
-            let given = self.code.given[class as usize];
-            self.code.waiting[given] = i64::from(station.waiting(class));
-            self.code.running[given] = i64::from(station.running(class));
-        }
-        if self.code.sight >= Sight::Heads {
-            self.code.changed = (0..station.classes() as u32).collect();
+            self.code.change(class, i64::from(station.waiting(class)), i64::from(station.running(class)));
         }
         Ok(())
     }

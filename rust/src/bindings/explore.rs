@@ -53,7 +53,7 @@ impl Explorer {
         let builder = ExplorationBuilder { system: &system, settings, trusted: policy.is_some() };
         let explore = match &policy {
             None => dispatch(&spec.policy, &system, builder)?,
-            Some(object) => compiled::visit(object, &system, &fault, false, builder),
+            Some(object) => compiled::visit(object, &system, None, &fault, false, builder),
         };
         Ok(Self { explore: explore?, given: system.given.clone(), inner: system.inner(), fault })
     }

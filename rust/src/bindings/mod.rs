@@ -26,7 +26,7 @@ use crate::counters::{
 use crate::engine::{self, Gate, Leftover, Loop, Predictions, Run, Signals, Spec, Stop, Trace};
 use crate::error::Error;
 use crate::idle;
-use crate::policy::{NAMES, dispatch};
+use crate::policy::{NAMES, dispatch, groups as groups_of};
 use crate::prices;
 use crate::system::System;
 use policy::Fault;
@@ -88,7 +88,7 @@ impl Simulation {
             let builder = spec.run_builder(&system, replication);
             match &policy {
                 None => dispatch(&spec.policy, &system, builder)?,
-                Some(object) => compiled::visit(object, &system, &fault, true, builder),
+                Some(object) => compiled::visit(object, &system, None, &fault, true, builder),
             }
         });
         let runs = runs.collect::<Result<_, Error>>()?;
@@ -385,7 +385,10 @@ fn replay<'py>(
     let fault = Fault::default();
     let run = match &policy {
         None => dispatch(&spec.policy, &system, builder)?,
-        Some(object) => compiled::visit(object, &system, &fault, false, builder),
+        Some(object) => {
+            let groups = groups_of(&spec.policy, &system)?;
+            compiled::visit(object, &system, groups.as_ref(), &fault, false, builder)
+        }
     };
     let mut runs = [run?];
     let stop = drive(py, &mut runs, u64::MAX, 1, progress.as_ref())?[0];
@@ -418,7 +421,7 @@ fn gate(groups: &PyReadonlyArray2<'_, u32>, limits: Vec<u32>, jobs: usize) -> Py
 /// `needs` are those of the classes, ascending; `groups` and `limits` as in `replay`. Returns start and end of each job
 /// (seconds), then job, start and end of each run that was stopped.
 #[pyfunction]
-#[pyo3(signature = (servers, time, left, needs, arrival, cls, size, *, groups=None, limits=None))]
+#[pyo3(signature = (servers, time, left, needs, arrival, cls, size, *, keeps_work=false, groups=None, limits=None))]
 #[allow(clippy::type_complexity, clippy::too_many_arguments, reason = "the signature for Python")]
 fn serve_leftover<'py>(
     py: Python<'py>,
@@ -429,6 +432,7 @@ fn serve_leftover<'py>(
     arrival: PyReadonlyArray1<'py, f64>,
     cls: PyReadonlyArray1<'py, u32>,
     size: PyReadonlyArray1<'py, f64>,
+    keeps_work: bool,
     groups: Option<PyReadonlyArray2<'py, u32>>,
     limits: Option<Vec<u32>>,
 ) -> PyResult<[Bound<'py, PyAny>; 5]> {
@@ -441,7 +445,7 @@ fn serve_leftover<'py>(
         ..Trace::default()
     };
     let left = time.as_slice()?.iter().copied().zip(left.as_slice()?.iter().copied()).collect();
-    let mut run = Leftover::new(trace, needs, servers, left);
+    let mut run = Leftover::new(trace, needs, servers, left, keeps_work);
     while py.detach(|| run.advance(1 << 20)) {
         py.check_signals()?;
     }

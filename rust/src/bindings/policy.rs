@@ -1,5 +1,6 @@
 //! A custom policy, written in Python.
 
+use std::ops::Range;
 use std::sync::{Arc, Mutex};
 
 use pyo3::IntoPyObjectExt;
@@ -8,7 +9,8 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyTuple};
 
 use crate::error::Error;
-use crate::policy::{self, Choice, Policy, Sight};
+use crate::policy::{self, Choice, Groups, Lines, Policy, Sight};
+use crate::station::Station;
 use crate::system::System;
 
 /// A simulation fails if the policy has started no job while at least this many wait.
@@ -104,6 +106,9 @@ pub struct View {
     /// Per class: number of the head of line in order of arrival, None if no job waits.
     #[pyo3(get)]
     heads: Py<PyTuple>,
+    /// Per class: need of the head of line, `needs` if no job waits. Only in a group of needs is it another one.
+    #[pyo3(get)]
+    head_needs: Py<PyTuple>,
     /// Jobs waiting in order of arrival, and in service in order of start; None unless the policy has `sees_jobs = True`.
     #[pyo3(get)]
     queue: Option<Py<PyTuple>>,
@@ -123,25 +128,65 @@ impl View {
     }
 }
 
+/// The classes that a custom policy sees, in the user's numbering: those of the system, or groups of them.
+#[derive(Clone)]
+pub struct Seen {
+    /// The number of each class of the core.
+    pub number: Vec<usize>,
+    /// The classes of the core with each number, in ascending order of need.
+    members: Vec<Range<u32>>,
+    /// Whether the policy sees groups.
+    pub grouped: bool,
+}
+
+impl Seen {
+    fn new(system: &System, groups: Option<&Groups>) -> Self {
+        let Some(groups) = groups else {
+            let members = system.inner().iter().map(|&class| class..class + 1).collect();
+            return Self { number: system.given.clone(), members, grouped: false };
+        };
+        let number = (0..system.classes.len() as u32).map(|class| groups.of(class) as usize).collect();
+        Self { number, members: groups.lines().map(|line| groups.classes(line)).collect(), grouped: true }
+    }
+
+    /// For each number, a property of its largest class.
+    pub fn of_largest<T>(&self, property: impl Fn(u32) -> T) -> Vec<T> {
+        self.members.iter().map(|classes| property(classes.end - 1)).collect()
+    }
+
+    /// For each number, the sum over its classes.
+    fn sums(&self, count: impl Fn(u32) -> u32) -> Vec<u32> {
+        self.members.iter().map(|classes| classes.clone().map(&count).sum()).collect()
+    }
+
+    /// The class of the core of the oldest waiting job with a number, or the largest of its classes if no job waits.
+    #[inline]
+    pub fn head(&self, station: &Station, number: usize) -> u32 {
+        let classes = &self.members[number];
+        let oldest = if self.grouped { station.oldest_waiting_of(classes.start, classes.end) } else { None };
+        oldest.unwrap_or(classes.end - 1)
+    }
+
+    fn heads(&self, station: &Station) -> impl Iterator<Item = u32> {
+        (0..self.members.len()).map(|number| self.head(station, number))
+    }
+}
+
 /// Reports the faults of a custom policy, with its name and the state in the user's numbering of classes.
 #[derive(Clone)]
 pub struct Reporter {
     name: String,
     fault: Fault,
-    inner: Vec<u32>,
+    /// The classes that the policy sees.
+    pub seen: Seen,
     /// Jobs that may wait before the first one starts; None without a limit.
     idle_limit: Option<u32>,
 }
 
 impl Reporter {
     /// Without a limit.
-    pub fn new(name: String, system: &System, fault: &Fault) -> Self {
-        Self { name, fault: fault.clone(), inner: system.inner(), idle_limit: None }
-    }
-
-    /// The inner number of each class.
-    pub fn inner(&self) -> &[u32] {
-        &self.inner
+    pub fn new(name: String, system: &System, groups: Option<&Groups>, fault: &Fault) -> Self {
+        Self { name, fault: fault.clone(), seen: Seen::new(system, groups), idle_limit: None }
     }
 
     /// The policy fails if it never starts a job, instead of filling the system to its limit. It may wait for ten jobs a
@@ -172,23 +217,24 @@ impl Reporter {
     /// Keeps the first fault, with the state.
     pub fn report(&self, what: &str, view: policy::View<'_>, cause: Option<Py<PyAny>>) {
         let station = view.station;
-        let counts = |f: &dyn Fn(u32) -> u32| self.inner.iter().map(|&class| f(class)).collect::<Vec<_>>();
         let state = format!(
             "time {}, {} of {} servers free, needs {:?}, waiting {:?}, in service {:?}",
             station.now(),
             station.free(),
             station.servers(),
-            counts(&|class| station.need(class)),
-            counts(&|class| station.waiting(class)),
-            counts(&|class| station.running(class)),
+            self.seen.of_largest(|class| station.need(class)),
+            self.seen.sums(|class| station.waiting(class)),
+            self.seen.sums(|class| station.running(class)),
         );
         self.fault.set(format!("policy {} {what}; the state was: {state}", self.name), cause);
     }
 
-    /// The class that an answer gives, by the user's number.
-    pub fn class(&self, answer: Option<usize>) -> Result<u32, &'static str> {
-        let class = answer.and_then(|class| self.inner.get(class));
-        class.copied().ok_or("which is not a class; allowed are None, the index of a class, or a job of view.queue")
+    /// The class of the core that starts a job by an answer, the user's number.
+    pub fn class(&self, answer: Option<usize>, station: &Station) -> Result<u32, &'static str> {
+        let number = answer.filter(|&number| number < self.seen.members.len());
+        number
+            .map(|number| self.seen.head(station, number))
+            .ok_or("which is not a class; allowed are None, the index of a class, or a job of view.queue")
     }
 }
 
@@ -207,7 +253,6 @@ pub fn check(view: policy::View<'_>, class: u32, choice: Choice) -> Result<Choic
 pub struct PythonPolicy {
     object: Option<Py<PyAny>>,
     reporter: Reporter,
-    given: Vec<usize>,
     sees_jobs: bool,
     remembers_order: bool,
     timers: bool,
@@ -230,7 +275,7 @@ fn deep_copy(py: Python<'_>, object: &Py<PyAny>) -> PyResult<Py<PyAny>> {
 
 impl PythonPolicy {
     /// Works on a deep copy, so replications do not share the policy's state.
-    pub fn new(object: &Py<PyAny>, system: &System, fault: &Fault) -> Self {
+    pub fn new(object: &Py<PyAny>, system: &System, groups: Option<&Groups>, fault: &Fault) -> Self {
         Python::attach(|py| {
             let bound = object.bind(py);
             let name = attribute::<String>(bound, "name")
@@ -238,8 +283,7 @@ impl PythonPolicy {
                 .unwrap_or_default();
             let mut policy = Self {
                 object: None,
-                reporter: Reporter::new(name, system, fault),
-                given: system.given.clone(),
+                reporter: Reporter::new(name, system, groups, fault),
                 sees_jobs: attribute(bound, "sees_jobs").unwrap_or(false),
                 remembers_order: attribute(bound, "remembers_order").unwrap_or(true),
                 timers: bound.hasattr("wake_at").unwrap_or(false),
@@ -284,33 +328,35 @@ impl PythonPolicy {
 
     fn view(&self, py: Python<'_>, view: policy::View<'_>) -> PyResult<View> {
         let (station, book) = (view.station, view.book);
-        let counts =
-            |f: &dyn Fn(u32) -> u32| Self::tuple(py, self.reporter.inner.iter().map(|&class| f(class)).collect());
-        let heads = self
-            .reporter
-            .inner
-            .iter()
-            .map(|&class| if station.waiting(class) > 0 { station.head_key(class) } else { None });
+        let seen = &self.reporter.seen;
+        let heads = seen.heads(station).map(|class| station.head_key(class).filter(|_| station.waiting(class) > 0));
+        let needs = Self::tuple(py, seen.of_largest(|class| station.need(class)))?;
+        let head_needs = if seen.grouped {
+            Self::tuple(py, seen.heads(station).map(|class| station.need(class)).collect())?
+        } else {
+            needs.clone_ref(py)
+        };
         let jobs = |chain| {
-            let seen = book.walk(chain).map(|(slot, job)| ViewedJob {
+            let listed = book.walk(chain).map(|(slot, job)| ViewedJob {
                 number: job.number,
-                cls: self.given[job.class as usize],
+                cls: seen.number[job.class as usize],
                 need: station.need(job.class),
                 arrival: job.arrival,
                 estimate: job.expected,
                 start: job.start,
                 slot,
             });
-            Self::tuple(py, seen.collect())
+            Self::tuple(py, listed.collect())
         };
         Ok(View {
             time: station.now(),
             servers: station.servers(),
             free: station.free(),
-            needs: counts(&|class| station.need(class))?,
-            waiting: counts(&|class| station.waiting(class))?,
-            running: counts(&|class| station.running(class))?,
+            needs,
+            waiting: Self::tuple(py, seen.sums(|class| station.waiting(class)))?,
+            running: Self::tuple(py, seen.sums(|class| station.running(class)))?,
             heads: Self::tuple(py, heads.collect())?,
+            head_needs,
             queue: self.sees_jobs.then(|| jobs(book.order())).transpose()?,
             in_service: self.sees_jobs.then(|| jobs(book.running())).transpose()?,
             generator: self.generator.as_ref().map(|it| it.clone_ref(py)),
@@ -336,9 +382,9 @@ impl PythonPolicy {
             if !waits {
                 return Err("a job that is not waiting");
             }
-            (self.reporter.inner[job.cls], Choice::Job(job.slot))
+            (view.book.job(job.slot).class, Choice::Job(job.slot))
         } else if whole(answer) {
-            let class = self.reporter.class(answer.extract().ok())?;
+            let class = self.reporter.class(answer.extract().ok(), view.station)?;
             (class, Choice::Head(class))
         } else {
             return Err("which is not allowed; allowed are None, the index of a class, or a job of view.queue");
@@ -352,7 +398,6 @@ impl Clone for PythonPolicy {
         Python::attach(|py| Self {
             object: self.object.as_ref().and_then(|object| self.copied(py, object)),
             reporter: self.reporter.clone(),
-            given: self.given.clone(),
             sees_jobs: self.sees_jobs,
             remembers_order: self.remembers_order,
             timers: self.timers,

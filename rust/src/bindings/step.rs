@@ -85,7 +85,7 @@ impl Stepper {
         let steps = match &policy {
             None => dispatch(&spec.policy, &system, StepperBuilder(&system))?,
             Some(object) => {
-                compiled::visit(object, &system, &fault, false, Seeded { system: &system, seed: spec.seed })
+                compiled::visit(object, &system, None, &fault, false, Seeded { system: &system, seed: spec.seed })
             }
         };
         Ok(Self { steps: steps?, given: system.given.clone(), inner: system.inner(), fault })

@@ -2,8 +2,8 @@
 //!
 //! The servers left are given for all times, so the other jobs never notice the preemptible ones. At each instant, in this
 //! order: jobs complete; while the jobs in service need more servers than are left, the one that started last is stopped;
-//! jobs arrive; the oldest waiting job that fits starts, again and again. A stopped job loses its work: it waits at its place
-//! in the order of arrival, and starts again from the beginning.
+//! jobs arrive; the oldest waiting job that fits starts, again and again. A stopped job waits at its place in the order of
+//! arrival. It loses its work and starts again from the beginning, or keeps it and continues.
 
 use std::collections::BTreeSet;
 use std::iter::Peekable;
@@ -35,6 +35,8 @@ pub struct Leftover {
     /// Servers left from each time on; of several entries at one time, each must be kept to, and the last one holds.
     left: Peekable<vec::IntoIter<(f64, u32)>>,
     capacity: u32,
+    /// Whether stopped jobs keep their work.
+    keeps_work: bool,
     used: u32,
     /// Jobs in the order in which the source released them.
     jobs: Vec<Job>,
@@ -54,7 +56,7 @@ pub struct Leftover {
 
 impl Leftover {
     /// Nothing has happened. All jobs must fit on the servers that are left at last.
-    pub fn new(trace: Trace, needs: Vec<u32>, servers: u32, left: Vec<(f64, u32)>) -> Self {
+    pub fn new(trace: Trace, needs: Vec<u32>, servers: u32, left: Vec<(f64, u32)>, keeps_work: bool) -> Self {
         let jobs = trace.arrival.len();
         Self {
             source: Source::Trace { trace, next: 0 },
@@ -63,6 +65,7 @@ impl Leftover {
             needs,
             left: left.into_iter().peekable(),
             capacity: servers,
+            keeps_work,
             used: 0,
             jobs: Vec::with_capacity(jobs),
             calendar: Calendar::default(),
@@ -181,6 +184,9 @@ impl Leftover {
     fn stop(&mut self, number: u64, now: f64) {
         let job = self.leave(number);
         self.stopped.push((self.source.number(number), job.start, now));
+        if self.keeps_work {
+            self.jobs[number as usize].arrival.size = (job.arrival.size - (now - job.start)).max(0.0);
+        }
         self.wait(number, job.arrival.class);
     }
 }

@@ -21,6 +21,8 @@ mod slurm;
 mod smash;
 mod static_quickswap;
 
+pub use shared::{Groups, Lines};
+
 use serde_json::{Map, Value};
 
 use crate::book::{Book, Slot};
@@ -221,6 +223,11 @@ registry! {
     "server-filling" => server_filling::build,
     "max-weight" => max_weight::build,
     "divisor-filling" => divisor_filling::build,
+}
+
+/// The groups of needs in the description of a policy, if there are any.
+pub fn groups(spec: &Map<String, Value>, system: &System) -> Result<Option<Groups>, Error> {
+    Groups::of(&Parameters { spec, system })
 }
 
 /// The parameters of a policy in its canonical description.

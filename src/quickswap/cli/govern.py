@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Literal, cast
 from cyclopts import Parameter
 
 from quickswap._words import counted
-from quickswap.cli.options import File, check_writable, options_of
+from quickswap.cli.options import File, Whole, check_writable, options_of
 from quickswap.cli.output import say
 from quickswap.governing.limits import Limits
 
@@ -47,6 +47,7 @@ def govern(
     explain: str | None = None,
     outcomes: File = None,
     metrics: File = None,
+    metrics_port: Whole | None = None,
     undo: Path | None = None,
 ) -> None:
     """Let a policy govern a partition of a real Slurm; by default only print what it would do.
@@ -75,6 +76,8 @@ def govern(
         Append each job that has ended to this table, a log for `quickswap replay`.
     metrics
         Write metrics to this file at each decision, for the textfile collector of Prometheus.
+    metrics_port
+        Serve the same metrics at http://127.0.0.1:PORT/metrics, to programs on this machine only.
     undo
         Undo all SiteFactors that this log says may still be set, and end.
     """
@@ -82,20 +85,28 @@ def govern(
     from quickswap.governing.audit import Audit, Recovered, recovered
     from quickswap.governing.decision import Planner, steering_policy
     from quickswap.governing.explaining import explained
-    from quickswap.governing.governor import Governor, check_cluster, check_factors, only_governor
+    from quickswap.governing.governor import (
+        Governor,
+        check_cluster,
+        check_factors,
+        held,
+        only_governor,
+        without_holds,
+    )
+    from quickswap.governing.outputs import serving_metrics
     from quickswap.policies import spell
 
     bounds = Limits(**vars(limits or cast("Any", LimitOptions)()))
     planner = Planner(steering_policy(policy))
     if undo is not None:
-        others = (partition, live, log, once, explain, outcomes, metrics)
+        others = (partition, live, log, once, explain, outcomes, metrics, metrics_port)
         if any(each not in (None, False) for each in others):
             raise QuickswapError(
                 "--undo governs nothing: omit the partition and all options but --unit and --rest."
             )
         recovered(undo)  # it must be an audit log
         with Audit(undo) as audit:
-            if not audit.open:
+            if not (audit.open or held(audit)):
                 print(f"{undo} has no SiteFactor that may be set")
             _undo(_controller(unit, rest), audit, undo)
         return
@@ -104,18 +115,23 @@ def govern(
     if live and (log is None or once or explain is not None):
         wrong = "--live requires --log" if log is None else "--once and --explain change nothing"
         raise QuickswapError(f"{wrong}: {'give a file' if log is None else 'omit --live'}.")
+    if bounds.hold and rest is not None:
+        raise QuickswapError("--hold requires the commands of Slurm: omit --rest.")
     check_writable(outcomes, metrics, sources=[log])
     controller = _controller(unit, rest)
     cluster = controller.cluster()
     if explain is not None:
         known = recovered(log) if log is not None and log.exists() else Recovered()
         planner.memory = known.memories.get(spell(planner.policy), planner.memory)
-        print(explained(controller.snapshot(partition), planner, explain))
+        snapshot = without_holds(controller.snapshot(partition), known.holds)
+        print(explained(snapshot, planner, explain))
         return
     with ExitStack() as stack:
         stop = stack.enter_context(_stopping())
         audit = stack.enter_context(Audit(log))
         report = _Report(partition, live, outcomes, metrics)
+        if metrics_port is not None:
+            stack.enter_context(serving_metrics(metrics_port, lambda: report.text))
         if live and log is not None:
             check_cluster(cluster)
             stack.enter_context(only_governor(cluster.name, partition))
@@ -191,6 +207,7 @@ class _Report:
     live: bool
     outcomes: Path | None
     metrics: Path | None
+    text: str = ""
     shown: object = None
 
     def __post_init__(self) -> None:
@@ -205,9 +222,10 @@ class _Report:
         snapshot, plan = decision.snapshot, decision.plan
         if self.table is not None:
             self.table.add(snapshot)
+        self.text = metrics_text(self.partition, governor.counts, snapshot)
         if self.metrics is not None:
-            write_text(self.metrics, metrics_text(self.partition, governor.counts, snapshot))
-        present = (plan.starts, plan.reserved, decision.writes)
+            write_text(self.metrics, self.text)
+        present = (plan.starts, plan.reserved, decision.writes, decision.holds, decision.releases)
         if present == self.shown:
             return
         self.shown = present
@@ -218,6 +236,12 @@ class _Report:
             f"{counted(waiting, 'job')} waiting; starts: {' '.join(plan.starts) or 'none'}; keeps "
             f"servers free for: {plan.reserved or 'none'}"
         )
+        for job in decision.holds:
+            verb = "holds" if self.live else "would hold"
+            seconds = f"{governor.limits.hold:g} s"
+            print(f"  {verb} job {job.id} for {seconds}: servers are kept free for another job")
+        for name in decision.releases:
+            print(f"  releases job {name}")
         for write in decision.writes:
             verb = "sets" if self.live else "would set"
             print(f"  {verb} SiteFactor of job {write.job} to {write.factor}: {write.reason}")

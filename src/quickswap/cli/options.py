@@ -252,7 +252,8 @@ def chosen(model: str, scale: Scale | None) -> System:
         if 1 <= servers < least:
             advice = f"give {least} or more"
             if model.partition(":")[0].strip() == "one-or-all":
-                advice = f"give one-or-all:k={servers} instead, in which they need {servers}"
+                fewer = max(servers, 2)  # the least of the preset
+                advice = f"give one-or-all:k={fewer} instead, in which they need {fewer}"
             raise ModelError(
                 f"--servers is {servers}, and jobs of the model need {least}: {advice}."
             )

@@ -18,31 +18,39 @@ def show(
     /,
     *,
     scale: Scale | None = None,
+    simulate: bool = False,
     json: bool = False,
 ) -> None:
     """Show the classes, load and capacity of a model, and the limits of the policies.
 
     Parameters
     ----------
+    simulate
+        Simulate each policy of which nothing is proven at the rate of the model, and show the
+        verdict of the simulation.
     json
         Print JSON instead of tables.
     """
+    from quickswap._progress import jobs_bar
     from quickswap.cli.output import print_json
 
     system = chosen(model, scale)
-    data = described(system)
+    with jobs_bar("solving"):
+        data = described(system, simulate)
     if json:
         print_json(data)
     else:
         _print(model, system, data)
 
 
-def described(system: System) -> dict[str, Any]:
+def described(system: System, simulate: bool = False) -> dict[str, Any]:
     """Return what `show` prints: the system, its totals, its classes and the policies' limits."""
-    from quickswap.theory import stability
+    from quickswap.simulation.stability import stability
 
     shares = zip(system.classes, system.job_shares, system.load_shares, strict=True)
-    limits = [(policy, stability(system, policy)) for policy in _policies(system)]
+    limits = [
+        (policy, stability(system, policy, simulate=simulate)) for policy in _policies(system)
+    ]
     return {
         "system": system.to_dict(),
         "servers": system.servers,
@@ -57,6 +65,8 @@ def described(system: System) -> dict[str, Any]:
                 "size": each.size.kind,
                 "mean_size": each.size.mean,
                 "scv": each.size.scv,
+                "arrivals": each.arrivals.process,
+                "estimate": each.estimate and each.estimate.kind,
                 "job_share": jobs,
                 "load_share": load,
             }
@@ -70,6 +80,8 @@ def described(system: System) -> dict[str, Any]:
                 "verdict": known.verdict,
                 "reason": known.reason,
                 "source": known.source,
+                "simulated": known.simulated,
+                "evidence": known.evidence,
             }
             for policy, known in limits
         ],
@@ -116,8 +128,8 @@ def _print(model: str, system: System, data: dict[str, Any]) -> None:
                 each["policy"],
                 "unknown" if each["stable_below"] is None else f"{each['stable_below']:.6g}",
                 f"{each['unstable_from']:.6g}",
-                each["verdict"],
-                each["reason"],
+                f"{each['simulated']} (simulated)" if each["simulated"] else each["verdict"],
+                each["evidence"] or each["reason"],
             ]
             for each in data["policies"]
         ],

@@ -87,6 +87,8 @@ class ForLogs:
     """Share of the jobs in the first part of the log, which selects; the rest confirms."""
     no_worse: Annotated[float, Parameter(converter=_share)] = 0.1
     """The largest loss of a group of needs or users, as a share of its mean wait, as in 10%."""
+    smallest_gain: Annotated[float, Parameter(converter=_share)] = 0.05
+    """The smallest gain worth a change, as a share of the mean under the baseline, as in 5%."""
     report: File = None
     """Write a report on the replays on the rest to this file, one HTML page as of replay."""
 

@@ -140,12 +140,15 @@ def comparison_page(comparison: Comparison) -> Page:
     system = comparison.results[0].system
     light, heavy = (system.names[cls] for cls in extremes(system))
     columns = ["load", "rate", "policy", "", "weighted mean", "waste", "mean"]
-    columns += [f"{light} (lightest)", f"{heavy} (heaviest)", "Jain", "utilisation", "verdict"]
+    columns += [f"{light} (lightest)", f"{heavy} (heaviest)", "Jain", "utilisation"]
+    levels = comparison.results[0].inputs.more_percentiles
+    columns += [*(f"P{level:.10g}" for level in levels), "verdict"]
     rows = []
     for point, results in enumerate(comparison.points):
         best = comparison.best(point)
         for each in results:
             label, values = each.policy_label, overview(system, partial(value_of, each))
+            values += map(str, each.overall.response_time.percentiles.values())
             status = each.verdict.status
             rows.append([*where(each.system), label, mark(label, best), *values, status])
         rows.append([""] * len(columns))

@@ -51,6 +51,16 @@ def system_page(system: System, model: str = "system") -> Page:
     ]
     rows.append(["all", "", f"{system.arrival_rate:.6g}", "", "", "", "100%", "100%"])
     columns = ["class", "need", "rate", "size", "mean size", "scv", "jobs", "load"]
+    arrivals = [each.arrivals.process for each in system.classes]
+    ratios = [each.estimate for each in system.classes]
+    estimates = [f"{each.kind}, mean {each.mean:.6g}" if each else "exact" for each in ratios]
+    for name, cells, usual in (
+        ("arrivals", arrivals, "poisson"),
+        ("estimate / size", estimates, "exact"),
+    ):
+        if set(cells) != {usual}:
+            columns.append(name)
+            rows = [[*row, cell] for row, cell in zip(rows, [*cells, ""], strict=True)]
     servers, classes = counted(system.servers, "server"), counted(len(system.classes), "class")
     load = load_words(system.load, 6)
     return [

@@ -83,9 +83,16 @@ def _answer(found: LogTuning, unit: Unit) -> str:
         loss = f"under which no group loses more than {100 * found.no_worse:g} %"
         if all(each.rest is None for each in found.rows[1:]):
             return f"Keep {base.label}: on the first part no candidate {loss} has a smaller {name}."
-        return (
+        answer = (
             f"Keep {base.label}: on the rest of the log no candidate {loss} has a significantly "
-            f"smaller {name}."
+        )
+        small = next((each for each in found.rows if each.standing is LogStanding.SMALL), None)
+        if small is None or small.rest is None:
+            return f"{answer}smaller {name}."
+        change = f"{unit.convert(small.rest.change)} {unit.name}".rstrip()
+        return (
+            f"{answer}smaller {name} by at least {100 * found.smallest_gain:g} %. The gain of "
+            f"{small.label} is significant, but smaller (difference {change})."
         )
     old, new = (_with_unit(each.rest, unit) for each in (base, best))
     change = f"{unit.convert(best.rest.change)} {unit.name}".rstrip()

@@ -42,6 +42,7 @@ class View:
     waiting: tuple[int, ...]
     running: tuple[int, ...]
     heads: tuple[int | None, ...]
+    head_needs: tuple[int, ...]
     queue: tuple[ViewedJob, ...] | None
     in_service: tuple[ViewedJob, ...] | None
     @property
@@ -141,6 +142,7 @@ def serve_leftover(
     cls: NDArray[np.uint32],
     size: NDArray[np.float64],
     *,
+    keeps_work: bool = False,
     groups: NDArray[np.uint32] | None = None,
     limits: Sequence[int] | None = None,
 ) -> tuple[

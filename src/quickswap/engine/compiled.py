@@ -204,7 +204,7 @@ def _module(source: PolicySource) -> ModuleType:
     from quickswap.engine.source import NotCompiledError
 
     version = hashlib.sha256(Path(interface.__file__).read_bytes()).hexdigest()
-    text = f"# quickswap {VERSION}, interface {version}\n{source.text()}"
+    text = f"{source.text()}# quickswap {VERSION}, interface {version}\n"
     name = f"policy_{hashlib.sha256(text.encode()).hexdigest()[:24]}"
     if name in sys.modules:
         return sys.modules[name]

@@ -31,6 +31,7 @@ VIEW = np.dtype(
         ("words", "i8"),
         ("state_at", "u8"),
         ("random_at", "u8"),
+        ("head_needs_at", "u8"),
     ]
 )
 JOB = np.dtype(
@@ -70,7 +71,7 @@ def _list(name: str, length: str, dtype: Any) -> None:
         return array if at in record.fields else None
 
 
-for _name in ("needs", "waiting", "running", "heads"):
+for _name in ("needs", "waiting", "running", "heads", "head_needs"):
     _list(_name, "classes", np.int64)
 _list("queue", "waiting_jobs", JOB)
 _list("in_service", "jobs_in_service", JOB)

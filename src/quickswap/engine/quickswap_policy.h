@@ -19,7 +19,7 @@
 
 #include <stdint.h>
 
-#define QS_VERSION 1
+#define QS_VERSION 2
 #define QS_NONE (-1)
 #define QS_JOB(place) (-2 - (place))
 
@@ -40,7 +40,7 @@ struct qs_view {
     int64_t servers;
     int64_t free;                  /* servers */
     int64_t classes;               /* length of the next four arrays */
-    const int64_t *needs;          /* servers */
+    const int64_t *needs;          /* servers; the largest in a group of needs */
     const int64_t *waiting;        /* jobs */
     const int64_t *running;        /* jobs in service */
     const int64_t *heads;          /* of the oldest waiting job: smaller is older; INT64_MAX: none waits */
@@ -51,6 +51,7 @@ struct qs_view {
     int64_t words;                 /* length of the state */
     union qs_word *state;
     uint64_t *random;              /* for qs_random */
+    const int64_t *head_needs;     /* of the oldest waiting job of each class, servers; needs if none waits */
 };
 
 /* Eight bytes of the state of a run. */

@@ -535,7 +535,13 @@ class ReplayInputs:
         "",
         _names,
         "Queues (in Slurm QOS) or partitions whose jobs run on servers that all other jobs leave "
-        "free, and start again from the beginning once others have needed their servers.",
+        "free, and stop when others need their servers.",
+    )
+    preempt_mode: str = _setting(
+        "requeue",
+        _one_of("requeue", "suspend"),
+        "What a preemptible job does after it was stopped: requeue (start again from the "
+        "beginning) or suspend (keep its work and continue).",
     )
     end_at_limit: bool = _setting(
         False,
@@ -550,6 +556,13 @@ class ReplayInputs:
         if self.warmup + self.cooldown >= 1:
             allowed = f"below {1 - self.cooldown:g}, as the cool-down is {self.cooldown:g}"
             raise invalid("warmup", self.warmup, allowed, QuickswapError)
+        if self.preempt_mode == "suspend" and not self.preemptible:
+            raise QuickswapError(
+                "preempt_mode is suspend, and no job is preemptible",
+                argument="preempt_mode",
+                given=self.preempt_mode,
+                advice="give {preemptible} as well",
+            )
 
     @property
     def more_percentiles(self) -> list[float]:
@@ -578,5 +591,6 @@ class ReplaySettings(MeasureSettings, total=False):
     user_limit: int | str | None
     queue_limit: str | None
     preemptible: str
+    preempt_mode: str
     end_at_limit: bool
     debug: bool

@@ -30,6 +30,7 @@ answer after an exception."""
 UNSUPPORTED: dict[type[ast.AST], str] = {
     ast.GeneratorExp: "a generator expression; write a loop",
     ast.Lambda: "a lambda; write a loop or a function",
+    ast.NamedExpr: "an assignment in an expression; write it as a statement before",
     ast.SetComp: "a set; write a loop",
     ast.Dict: "a dictionary; use an array",
     ast.DictComp: "a dictionary; use an array",
@@ -122,15 +123,16 @@ class PolicySource:
         self._policy = policy
         self._functions: dict[str, _Function] = {}
         self._constants: dict[str, str] = {}
-        self._own: set[str] = set()
+        self._own: dict[str, str] = {}
+        """The attributes that the methods use, and where."""
         self._open: set[str] = set()
         """Functions whose calls are being read."""
         self._problems: list[str] = []
         self._entries = [name for name in ENTRIES if self._has_method(name)]
         for name in self._entries:
             self._add_method(name)
-        for name in sorted(self._own):
-            self._add_state(name)
+        for name, place in sorted(self._own.items()):
+            self._add_state(name, place)
         if self._problems:
             raise NotCompiledError(self._problems)
 
@@ -171,9 +173,10 @@ class PolicySource:
             known = [line for line in lines if REASON.match(line)]
             rest = [line for line in lines if line and not line.startswith(FRAME)]
             reason = next(iter([*known, *rest]), "Numba does not compile it")
+            reason = reason.partition(" Raised from ")[0]
             places = [
                 (function, offset)
-                for line in re.findall(r"policy_\w+\.py\", line (\d+)", str(error))
+                for line in re.findall(r"policy_\w+\.py(?:\", line | \()(\d+)", str(error))
                 for function in self._functions.values()
                 if (offset := function.offset(int(line))) is not None
             ]
@@ -229,7 +232,7 @@ class PolicySource:
         rows[head] = re.sub(r"def\s+\w+", f"def {name}", rows[head], count=1)
         added.lines = rows[head : tree.end_lineno]
         self._problems += found.problems
-        self._own |= found.own
+        self._own = found.own | self._own
         self.attributes |= found.attributes
         self.draws |= found.draws
         self.memoryless &= not (found.changes or found.draws)
@@ -256,7 +259,7 @@ class PolicySource:
             elif self._constants.setdefault(node.id, constant) != constant:
                 found.problem(node, f"{node.id} differs between files")
 
-    def _add_state(self, name: str) -> None:
+    def _add_state(self, name: str, place: str) -> None:
         """Add an attribute of the policy to its state."""
         value = getattr(self._policy, name, None)
         try:
@@ -266,7 +269,8 @@ class PolicySource:
         kind = {"b": "<i8", "i": "<i8", "u": "<i8", "f": "<f8"}.get(array.dtype.kind)
         if kind is None or not array.size:
             self._problems.append(
-                f"attribute {name} is {type(value).__name__}; use numbers, and arrays of numbers"
+                f"{place}: attribute {name} is {type(value).__name__}; use numbers, and arrays of "
+                "numbers"
             )
         else:
             self.state[name] = np.array(array, kind, order="C")
@@ -276,7 +280,7 @@ class _Reading(ast.NodeVisitor):
     """What a function contains.
 
     Attributes:
-        own, methods: attributes and methods of the policy that it uses.
+        own, methods: attributes of the policy that it uses, and where; and methods.
         attributes: names of all attributes that it uses.
         changes: whether it stores into attributes or items.
         draws: whether it draws random numbers.
@@ -288,7 +292,7 @@ class _Reading(ast.NodeVisitor):
     """
 
     def __init__(self, source: PolicySource, this: str | None, place: str, before: int) -> None:
-        self.own: set[str] = set()
+        self.own: dict[str, str] = {}
         self.methods: list[str] = []
         self.attributes: set[str] = set()
         self.changes = self.draws = False
@@ -302,7 +306,11 @@ class _Reading(ast.NodeVisitor):
 
     def problem(self, node: ast.expr | ast.stmt, what: str) -> None:
         """Add a reason."""
-        self.problems.append(f"{self._place} {self._before + node.lineno}: {what}")
+        self.problems.append(f"{self._at(node)}: {what}")
+
+    def _at(self, node: ast.expr | ast.stmt) -> str:
+        """Return the place of a node."""
+        return f"{self._place} {self._before + node.lineno}"
 
     def generic_visit(self, node: ast.AST) -> None:
         if isinstance(node, ast.expr | ast.stmt) and type(node) in UNSUPPORTED:
@@ -396,7 +404,7 @@ class _Reading(ast.NodeVisitor):
         self.attributes.add(node.attr)
         self.changes |= not isinstance(node.ctx, ast.Load)
         if self._is_policy(node.value):
-            self.own.add(node.attr)
+            self.own.setdefault(node.attr, self._at(node))
         if node.attr == "random":  # not called, or it would have been replaced
             self.problem(node, "random numbers other than view.random.random()")
         sees_jobs = getattr(self._source._policy, "sees_jobs", False)

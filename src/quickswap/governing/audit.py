@@ -2,7 +2,8 @@
 
 From the log alone follows which SiteFactors may still be set: those of jobs with a line `write`,
 until a line `undone`, which is written when the factor is 0 again or the job has ended. A crash
-between the line and the write therefore leaves no unknown factor.
+between the line and the write therefore leaves no unknown factor. In the same way it follows which
+jobs may be held, from a line `hold` until a line `released`, or until the end of the lease.
 """
 
 from __future__ import annotations
@@ -38,6 +39,25 @@ class _Undone(Struct):
     job: str
 
 
+class Hold(Struct, frozen=True):
+    """A job that the governor holds, or has held.
+
+    Attributes:
+        job: its name.
+        until: the end of the lease, at which Slurm releases the job; seconds since 1970.
+        arrival: the arrival of the job, which Slurm does not know from then on.
+    """
+
+    job: str
+    until: float
+    arrival: float
+
+
+class _Released(Struct):
+    job: str
+    time: float
+
+
 class Memory(Struct, frozen=True):
     """What a policy remembers after a decision.
 
@@ -59,7 +79,13 @@ class _Decision(Struct):
     reserved: tuple[str, int, float] | None
 
 
-KINDS: Mapping[str, type[Struct]] = {"write": _Write, "undone": _Undone, "decision": _Decision}
+KINDS: Mapping[str, type[Struct]] = {
+    "write": _Write,
+    "undone": _Undone,
+    "decision": _Decision,
+    "hold": Hold,
+    "released": _Released,
+}
 """The lines from which something follows, by event."""
 
 
@@ -70,10 +96,12 @@ class Recovered:
     Attributes:
         open: the factors that may still be set: for each job those that were written.
         memories: what policies remember after their last decisions, by their texts.
+        holds: the last hold of each job; `until` is its end.
     """
 
     open: dict[str, set[int]] = field(default_factory=dict)
     memories: dict[str, Memory] = field(default_factory=dict)
+    holds: dict[str, Hold] = field(default_factory=dict)
 
     def follow(self, line: dict[str, Any]) -> None:
         """Take a line of the log into account.
@@ -91,6 +119,10 @@ class Recovered:
             self.open.setdefault(found.job, set()).add(found.factor)
         elif isinstance(found, _Undone):
             self.open.pop(found.job, None)
+        elif isinstance(found, Hold):
+            self.holds[found.job] = found
+        elif isinstance(found, _Released) and (held := self.holds.get(found.job)):
+            self.holds[found.job] = Hold(found.job, found.time, held.arrival)
         elif isinstance(found, _Decision):
             self.memories[found.policy] = Memory(found.state, found.starts, found.reserved)
 

@@ -145,6 +145,10 @@ class Commands(Controller):
     def write(self, job: str, factor: int) -> None:
         _run("scontrol", "update", f"JobId={job}", f"SiteFactor={factor}", error=RejectedError)
 
+    def delay(self, job: str, seconds: float) -> None:
+        start = f"StartTime=now+{seconds:.0f}" if seconds else "StartTime=now"
+        _run("scontrol", "update", f"JobId={job}", start, error=RejectedError)
+
     def factors(self, jobs: Iterable[str]) -> dict[str, int]:
         # a list of jobs would be an error if one has ended; a task of an array has a number of its
         # own once it has been changed

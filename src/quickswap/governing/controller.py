@@ -13,7 +13,16 @@ from enum import StrEnum
 from quickswap.errors import QuickswapError
 
 __all__ = [
-    *("UNITS", "Cluster", "Controller", "Diagnostics", "Job", "JobState", "RejectedError"),
+    *(
+        "DELAYED",
+        "UNITS",
+        "Cluster",
+        "Controller",
+        "Diagnostics",
+        "Job",
+        "JobState",
+        "RejectedError",
+    ),
     *("Snapshot", "UnreachableError", "state_of"),
 ]
 
@@ -28,7 +37,7 @@ class UnreachableError(QuickswapError):
 
 
 class RejectedError(QuickswapError):
-    """Slurm does not accept a SiteFactor."""
+    """Slurm does not accept a SiteFactor or a delay."""
 
 
 class JobState(StrEnum):
@@ -41,6 +50,8 @@ class JobState(StrEnum):
 
 STARTABLE = frozenset({"", "None", "Priority", "Resources"})
 """Reasons for which a pending job waits that a policy can change."""
+DELAYED = "BeginTime"
+"""Reason of a job whose start is delayed."""
 HOLDING = frozenset({"RUNNING", "COMPLETING", "CONFIGURING", "SUSPENDED", "STOPPED", "RESIZING"})
 """States of jobs that hold servers."""
 
@@ -179,6 +190,14 @@ class Controller(ABC):
     @abstractmethod
     def write(self, job: str, factor: int) -> None:
         """Set the SiteFactor of a job, by its `id`.
+
+        Raises:
+            RejectedError: Slurm does not accept it.
+        """
+
+    @abstractmethod
+    def delay(self, job: str, seconds: float) -> None:
+        """Delay the start of a pending job, by its `id`; 0 ends the delay, as does its end.
 
         Raises:
             RejectedError: Slurm does not accept it.

@@ -18,6 +18,7 @@ from quickswap.engine.scheduler import Scheduler
 from quickswap.errors import PolicyError, QuickswapError, invalid
 from quickswap.governing.audit import Memory
 from quickswap.governing.controller import Job, JobState, Snapshot
+from quickswap.governing.limits import LARGEST
 from quickswap.model.distributions import Exponential
 from quickswap.model.jobclass import JobClass
 from quickswap.model.system import System
@@ -202,8 +203,19 @@ def steerable(snapshot: Snapshot, most: int, depth: int) -> tuple[dict[str, Job]
     kept = {name: job for name, job in jobs.items() if plain[name] - low <= room}
     if 2 * len(kept) < len(jobs):
         differ = max(plain.values()) - low
-        allowed = f"at least {(differ + 1) * (depth + 1)}, as priorities differ by {differ}"
-        raise invalid("most", most, allowed, QuickswapError)
+        least, fewer = (differ + 1) * (depth + 1), LARGEST // (differ + 1) - 1
+        if least <= LARGEST:
+            allowed = f"at least {least}, as priorities differ by {differ}"
+            raise invalid("most", most, allowed, QuickswapError)
+        advice = "reduce the weights of priorities in slurm.conf"
+        if fewer >= 1:
+            advice = f"give {{depth:{fewer}}} or less, and {{most:{LARGEST}}}"
+        raise QuickswapError(
+            f"priorities differ by {differ}, which no SiteFactors of {depth} jobs can exceed",
+            argument="most",
+            given=most,
+            advice=advice,
+        )
     return kept, max((plain[name] - low for name in kept), default=0)
 
 

@@ -5,15 +5,16 @@ from __future__ import annotations
 import socket
 import time
 from collections import Counter, deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from threading import Event
 
 from quickswap._words import counted
 from quickswap.errors import QuickswapError
-from quickswap.governing.audit import Audit
+from quickswap.governing.audit import Audit, Hold
 from quickswap.governing.controller import (
+    DELAYED,
     Cluster,
     Controller,
     Job,
@@ -32,8 +33,10 @@ __all__ = [
     "Write",
     "check_cluster",
     "check_factors",
+    "held",
     "only_governor",
     "undo",
+    "without_holds",
 ]
 
 BUSY_THREADS = 64
@@ -44,6 +47,8 @@ LONGEST_PAUSE = 300.0
 """Seconds between two decisions at most, when the controller is busy or does not answer."""
 SHARE = 0.1
 """Largest share of the time in which a governor waits for answers of the controller."""
+LINGERING = 120.0
+"""Seconds after the end of a hold for which Slurm may still list the job as delayed."""
 ATTEMPTS = 3
 """Attempts to write the factor of a job, or to undo it."""
 
@@ -64,6 +69,8 @@ class Decision:
     snapshot: Snapshot
     plan: Plan
     writes: tuple[Write, ...]
+    holds: tuple[Job, ...] = ()
+    releases: tuple[str, ...] = ()
 
 
 @dataclass
@@ -89,10 +96,16 @@ class Governor:
 
     def decide(self) -> Decision:
         """Read the jobs and decide; nothing is written to Slurm."""
-        snapshot = self.controller.snapshot(self.partition)
+        actual = self.controller.snapshot(self.partition)
+        snapshot = without_holds(actual, self.audit.known.holds)
+        pairs = zip(actual.jobs, snapshot.jobs, strict=True)
+        held = {one.id for one, other in pairs if one.reason != other.reason}
         plan = self.planner.plan(snapshot)
         self.counts["decisions"] += 1
-        jobs, gap = steerable(snapshot, self.limits.most, self.limits.depth)
+        holds, releases = self._holds(snapshot, plan, held)
+        # Slurm does not show the factors of held jobs, which are not startable in `actual`
+        jobs, gap = steerable(actual, self.limits.most, self.limits.depth)
+        jobs = {name: job for name, job in jobs.items() if name not in {each.id for each in holds}}
         present = {name: job.factor for name, job in jobs.items() if self._ours(job)}
         order = [name for name in plan.order if self._failed[name] < ATTEMPTS and name in present]
         wanted = factors_of(order[: self.limits.depth], present, self.limits.most, gap)
@@ -120,7 +133,29 @@ class Governor:
                 free=snapshot.free,
                 waiting=len(jobs),
             )
-        return Decision(snapshot, plan, tuple(writes))
+        return Decision(snapshot, plan, tuple(writes), holds, releases)
+
+    def _holds(
+        self, snapshot: Snapshot, plan: Plan, held: set[str]
+    ) -> tuple[tuple[Job, ...], tuple[str, ...]]:
+        """Return the jobs to be held, also those whose lease ends soon, and those to be released.
+
+        Slurm may start a job that fits and waits behind the one for which servers are kept free.
+        """
+        wanted: list[Job] = []
+        if self.limits.hold and plan.reserved is not None:
+            kept = {*plan.starts, plan.reserved}
+            wanted = [
+                job
+                for job in snapshot.jobs
+                if job.startable and job.need <= snapshot.free and job.id not in kept
+            ][: self.limits.depth]
+        now, holds = self.clock(), self.audit.known.holds
+        soon, names = now + 2 * self.limits.interval, {job.id for job in wanted}
+        return (
+            tuple(job for job in wanted if job.id not in held or holds[job.id].until < soon),
+            tuple(name for name in holds if name in held - names and holds[name].until > now),
+        )
 
     def _gone(self, snapshot: Snapshot) -> list[Write]:
         """Return resets for jobs that do not wait for servers; close the factors of ended jobs."""
@@ -142,20 +177,21 @@ class Governor:
         return writes
 
     def apply(self, decision: Decision) -> None:
-        """Write the factors that the limits allow, and read them back.
+        """Write the factors that the limits allow, and read them back; hold and release jobs.
+
+        The next decision repeats a hold that Slurm has lost.
 
         Raises:
             QuickswapError: the user has no right to write.
         """
+        release(self.controller, self.audit, decision.releases, self.clock)
+        for job in decision.holds:
+            if self._allowed():
+                self._hold(job)
         tried: dict[str, int] = {}
         for write in decision.writes:
-            now = self.monotonic()
-            while self._written and self._written[0] <= now - 60:
-                self._written.popleft()
-            if len(self._written) >= self.limits.writes:
-                self.counts["postponed"] += 1
+            if not self._allowed():
                 continue
-            self._written.append(now)
             self.audit.add(
                 self.clock(), "write", job=write.job, factor=write.factor, reason=write.reason
             )
@@ -171,6 +207,31 @@ class Governor:
             self.counts["writes"] += 1
             tried[write.job] = write.factor
         self._read_back(tried)
+
+    def _allowed(self) -> bool:
+        """Whether the limit allows another change now, which is then counted."""
+        now = self.monotonic()
+        while self._written and self._written[0] <= now - 60:
+            self._written.popleft()
+        if len(self._written) >= self.limits.writes:
+            self.counts["postponed"] += 1
+            return False
+        self._written.append(now)
+        return True
+
+    def _hold(self, job: Job) -> None:
+        """Delay the start of a job by the lease, at whose end Slurm itself lifts the delay."""
+        now = self.clock()
+        self.audit.add(now, "hold", job=job.id, until=now + self.limits.hold, arrival=job.arrival)
+        try:
+            self.controller.delay(job.id, self.limits.hold)
+        except RejectedError as error:
+            self.counts["rejected"] += 1
+            self.audit.add(self.clock(), "rejected", job=job.id, error=str(error))
+            if "denied" in str(error).lower():
+                raise
+        else:
+            self.counts["holds"] += 1
 
     def _read_back(self, tried: dict[str, int]) -> None:
         """Check what has been written; a lost write is repeated by the next decision."""
@@ -226,11 +287,50 @@ def _reason(plan: Plan, job: str) -> str:
     return "it is among the next in the order of the policy"
 
 
+def without_holds(snapshot: Snapshot, holds: Mapping[str, Hold]) -> Snapshot:
+    """Return the jobs as they would be if none had ever been held.
+
+    Slurm lists a held job as one that waits for its time, and from then on as one that arrived when
+    the hold ended.
+    """
+
+    def original(job: Job) -> Job:
+        hold = holds.get(job.id)
+        if hold is None or job.state is not JobState.PENDING:
+            return job
+        ours = job.reason == DELAYED and snapshot.time < hold.until + LINGERING
+        return replace(job, eligible=hold.arrival, reason="" if ours else job.reason)
+
+    return replace(snapshot, jobs=tuple(map(original, snapshot.jobs)))
+
+
+def release(
+    controller: Controller,
+    audit: Audit,
+    jobs: Iterable[str],
+    clock: Callable[[], float] = time.time,
+) -> None:
+    """Release jobs; of one that Slurm does not release, the lease ends the hold."""
+    for job in jobs:
+        try:
+            controller.delay(job, 0)
+        except RejectedError as error:  # it is no longer pending, as a rule
+            audit.add(clock(), "rejected", job=job, error=str(error))
+        else:
+            audit.add(clock(), "released", job=job)
+
+
+def held(audit: Audit, clock: Callable[[], float] = time.time) -> list[str]:
+    """Return the jobs that may be held, as their leases have not ended."""
+    return [job for job, hold in audit.known.holds.items() if hold.until > clock()]
+
+
 def undo(controller: Controller, audit: Audit, clock: Callable[[], float] = time.time) -> list[str]:
     """Set all factors that the log says may still be set to 0; return jobs whose factor remains.
 
-    A job keeps a factor that no governor wrote.
+    A job keeps a factor that no governor wrote. Jobs that may be held are released before.
     """
+    release(controller, audit, held(audit, clock), clock)
     for attempt in range(ATTEMPTS + 1):
         found = controller.factors(audit.open) if audit.open else {}
         for job, written in list(audit.open.items()):

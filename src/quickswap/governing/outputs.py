@@ -5,16 +5,23 @@ from __future__ import annotations
 import csv
 import math
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from threading import Thread
 
-from quickswap.errors import LogError
+from quickswap._check import whole
+from quickswap.errors import LogError, QuickswapError
 from quickswap.governing.controller import JobState, Snapshot
 
-__all__ = ["JobTable", "metrics_text"]
+__all__ = ["JobTable", "metrics_text", "serving_metrics"]
 
 COLUMNS = (
     *("job", "submit", "eligible", "start", "end", "need", "estimate", "user", "group", "queue"),
+)
+COUNTS = (
+    *("decisions", "writes", "holds", "lost", "rejected", "postponed", "busy", "unreachable"),
 )
 
 
@@ -67,7 +74,7 @@ def metrics_text(partition: str, counts: Mapping[str, int], snapshot: Snapshot) 
     label = partition.replace("\\", "\\\\").replace('"', '\\"')
     of_all = f'{{partition="{label}"}}'
     lines = []
-    for name in ("decisions", "writes", "lost", "rejected", "postponed", "busy", "unreachable"):
+    for name in COUNTS:
         metric = f"quickswap_govern_{name}_total"
         lines += [f"# TYPE {metric} counter", f"{metric}{of_all} {counts.get(name, 0)}"]
     gauges: dict[str, dict[int, float]] = {
@@ -87,3 +94,48 @@ def metrics_text(partition: str, counts: Mapping[str, int], snapshot: Snapshot) 
         f"quickswap_govern_decision_timestamp_seconds{of_all} {snapshot.time:.3f}",
     ]
     return "\n".join(lines) + "\n"
+
+
+@contextmanager
+def serving_metrics(port: int, text: Callable[[], str]) -> Iterator[None]:
+    """Serve metrics at http://127.0.0.1:PORT/metrics meanwhile, to programs on this machine only.
+
+    Args:
+        port: the port.
+        text: returns the present metrics.
+
+    Raises:
+        QuickswapError: the port cannot be used.
+    """
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            if self.path != "/metrics":
+                self.send_error(404)
+                return
+            body = text().encode()
+            self.send_response(200)
+            self.send_header("Content-Type", "text/plain; version=0.0.4; charset=utf-8")
+            self.send_header("Content-Length", str(len(body)))
+            self.end_headers()
+            self.wfile.write(body)
+
+        def log_message(self, *_: object) -> None:
+            """Requests are not logged."""
+
+    whole(port, "metrics_port", 1, 65_535, QuickswapError)
+    try:
+        server = ThreadingHTTPServer(("127.0.0.1", port), Handler)
+    except OSError as error:
+        raise QuickswapError(
+            f"port {port} of 127.0.0.1 cannot be used ({error.strerror})",
+            argument="metrics_port",
+            given=port,
+            advice="give another {metrics_port}",
+        ) from None
+    with server:
+        Thread(target=server.serve_forever, daemon=True).start()
+        try:
+            yield
+        finally:
+            server.shutdown()

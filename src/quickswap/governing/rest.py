@@ -165,6 +165,14 @@ class Rest(Controller):
         if job in self._priorities:
             self._changes[job] = (self._priorities[job] - present, present, factor)
 
+    def delay(self, job: str, seconds: float) -> None:
+        raise QuickswapError(
+            "slurmrestd cannot hold jobs here",
+            argument="hold",
+            given=seconds,
+            advice="omit {rest} or {hold}",
+        )
+
     def factors(self, jobs: Iterable[str]) -> dict[str, int]:
         with answer_of("slurmrestd"):
             pending = {job.id for job in self._jobs(None) if job.state is JobState.PENDING}

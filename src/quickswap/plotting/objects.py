@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from quickswap.errors import QuickswapError
@@ -17,7 +19,13 @@ from quickswap.plotting.stores import chart_of
 from quickswap.replays import ReplayComparison, ReplayResult
 from quickswap.simulation.comparison import Comparison
 from quickswap.simulation.result import Result
-from quickswap.statistics.quantities import quantity_of
+from quickswap.statistics.quantities import (
+    Quantities,
+    Quantity,
+    advice_without,
+    quantity_of,
+    value_of,
+)
 from quickswap.sweeps.run import Sweep
 from quickswap.sweeps.store import Store
 
@@ -36,25 +44,36 @@ def _chart(found: object, metric: str, x: str | None, model: Any) -> Chart:
     if isinstance(found, Result):
         return trajectory_chart(found)
     if isinstance(found, Comparison):
-        quantity = quantity_of(metric)
+        quantity = _quantity(metric, found.results)
         return comparison_chart(found, (Panel("", quantity.name, log=not quantity.share),))
     if isinstance(found, ReplayResult):
         return backlog_chart(found)
     if isinstance(found, ReplayComparison):
-        quantity = quantity_of(metric)
-        if quantity.name.startswith("waste") and quantity.name != "wasted_capacity":
-            raise QuickswapError(
-                f"a replay has no {quantity.name}",
-                argument="metric",
-                given=metric,
-                advice="give another metric, as in wait",
-            )
+        quantity = _quantity(metric, found.results)
         return replay_chart(found, Panel("", quantity.name, log=False))
     if isinstance(found, Sweep):
         found = _stored(found)
     if isinstance(found, Store):
         return chart_of(found, metrics=metric, x=x, model=model)
     raise QuickswapError(f"{type(found).__name__} has no figure.")
+
+
+def _quantity(metric: str, results: Sequence[Quantities]) -> Quantity:
+    """Return a quantity by its name.
+
+    Raises:
+        QuickswapError: the name is unknown, or no result has a value of the quantity.
+    """
+    quantity = quantity_of(metric)
+    values = [value_of(each, quantity.name, None) for each in results]
+    if all(each is None or math.isnan(each.value) for each in values):
+        raise QuickswapError(
+            f"no result has a value of {quantity.short or quantity.name}",
+            argument="metric",
+            given=metric,
+            advice="simulate more jobs" if any(values) else advice_without(quantity),
+        )
+    return quantity
 
 
 def _stored(found: Sweep) -> Store:

@@ -21,7 +21,7 @@ from quickswap.plotting.drawing import draw
 from quickswap.plotting.selection import Selection, StoredPoint, opened, select
 from quickswap.plotting.style import check_format
 from quickswap.policies import spell
-from quickswap.statistics.quantities import Quantity, quantity_of
+from quickswap.statistics.quantities import Quantity, advice_without, quantity_of
 from quickswap.sweeps.cells import mean_of, worst
 from quickswap.sweeps.store import Store
 
@@ -245,8 +245,10 @@ def _check_values(chart: Chart, metrics: Sequence[Quantity]) -> None:
         if not any(chart.values(number) for number in of_metric):
             short = sum(mark.verdict == "too short" for mark in marks)
             where = f"; {short:,} of {counted(len(marks), 'mark', ',')} are too short"
-            advice = f"{where}: simulate more jobs, or draw another metric" if short else ""
             raise QuickswapError(
                 "there is nothing to draw: no point has a value of "
-                f"{metric.short or metric.name}{advice}."
+                f"{metric.short or metric.name}{where if short else ''}",
+                advice="simulate more jobs, or draw another metric"
+                if short
+                else advice_without(metric),
             )

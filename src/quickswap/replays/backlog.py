@@ -78,13 +78,14 @@ class Backlog(Value):
     @classmethod
     def of(cls, schedule: Schedule) -> Backlog:
         """Return the backlog of a schedule; `peak` and `longest` are nan if it is preemptive."""
-        work = schedule.need * schedule.size
+        job, begin, end, size = schedule.waits
+        work, whole = schedule.need[job] * size, float((schedule.need * schedule.size).sum())
         last = float(schedule.arrival[-1])
-        late = schedule.start > last
-        left = float(work[late].sum() / work.sum()) if work.any() else 0.0
+        late = (begin <= last) & (end > last)
+        left = float(work[late].sum()) / whole if whole else 0.0
         if schedule.preemptive:
             return cls(math.nan, math.nan, left)
-        time = np.concatenate([schedule.arrival, schedule.start])
+        time = np.concatenate([begin, end])
         change = np.concatenate([work, -work]) / schedule.servers
         order = np.argsort(time, kind="stable")
         time, waits = time[order], np.cumsum(change[order])

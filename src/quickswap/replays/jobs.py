@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -181,23 +182,36 @@ class ReplayJobs:
     @cached_property
     def system(self) -> System:
         """The log as a system with a class per need."""
-        counts, work = np.bincount(self.cls), np.bincount(self.cls, self.size)
+        return self._system(self.needs, self.cls)
+
+    @cached_property
+    def grouped(self) -> System:
+        """The log as a system with a class per group of needs, which has its largest need."""
+        if self.inputs.classes == "need":
+            return self.system
+        largest = [self.needs[self.needs <= high][-1] for _, high in self.groups]
+        lows = [low for low, _ in self.groups]
+        return self._system(largest, np.searchsorted(lows, self.need, side="right") - 1)
+
+    def _system(self, needs: Iterable[int], cls: NDArray[Any]) -> System:
+        """Return a system with the rates and mean sizes of the classes of the jobs."""
+        counts, work = np.bincount(cls), np.bincount(cls, self.size)
         rates, means = counts / self.duration, np.maximum(work / counts, TINY)
         return System(
             self.inputs.servers,
             [
                 JobClass(int(need), float(rate), Exponential(mean=float(mean)))
-                for need, rate, mean in zip(self.needs, rates, means, strict=True)
+                for need, rate, mean in zip(needs, rates, means, strict=True)
             ],
         )
 
     def resolve(self, policy: Policy | CustomPolicy) -> dict[str, object]:
         """Return the policy for the core; class-based policies have the groups as classes."""
+        first = np.searchsorted(self.needs, [low for low, _ in self.groups])
+        groups = {} if self.inputs.classes == "need" else {"groups": first.tolist()}
         if not isinstance(policy, Policy):
-            return {}
-        if self.inputs.classes == "need" or not isinstance(
-            policy, AdaptiveQuickswap | StaticQuickswap
-        ):
+            return groups
+        if not groups or not isinstance(policy, AdaptiveQuickswap | StaticQuickswap):
             return by_estimates(policy.resolve(self.system))
         if policy.backfill or policy.overrun:
             raise invalid(
@@ -206,11 +220,7 @@ class ReplayJobs:
                 f"need for {policy.label}, which backfills by single needs",
                 PolicyError,
             )
-        largest = [int(self.needs[self.needs <= high][-1]) for _, high in self.groups]
-        size = Exponential(mean=1.0)
-        grouped = System(self.inputs.servers, [JobClass(need, 1.0, size) for need in largest])
-        first = np.searchsorted(self.needs, [low for low, _ in self.groups])
-        return policy.resolve(grouped) | {"groups": first.tolist()}
+        return policy.resolve(self.grouped) | groups
 
     def attributes(self, policy: Policy | CustomPolicy) -> dict[str, NDArray[Any]]:
         """Return the users of the jobs and the constant parts of their priorities, if it uses them.
@@ -267,6 +277,7 @@ class ReplayJobs:
             preemptive,
             predicted,
             stopped or StoppedRuns(),
+            keeps_work=stopped is not None and self.inputs.preempt_mode == "suspend",
         )
 
 

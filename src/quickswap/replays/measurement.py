@@ -249,8 +249,8 @@ def waiting_work(schedule: Schedule, points: int) -> tuple[Floats, Floats]:
     start, as a backlog is served after the last submission.
     """
     edges = np.linspace(0.0, max(float(schedule.start.max()), 1.0), points + 1)
-    work = schedule.need * schedule.size
-    waiting = area(schedule.arrival, schedule.start, work, edges) / np.diff(edges)
+    job, begin, end, size = schedule.waits
+    waiting = area(begin, end, schedule.need[job] * size, edges) / np.diff(edges)
     return (edges[1:] + edges[:-1]) / 2, np.maximum(waiting, 0) / schedule.servers
 
 
@@ -259,16 +259,17 @@ def _rates(
 ) -> list[dict[str, Estimate]]:
     """Return the time averages of each group, then of all jobs."""
     length = np.diff(pieces.edges)
+    job, begin, start, _ = schedule.waits
     rows = []
     for low, high in groups:
         mine = (schedule.need >= low) & (schedule.need <= high)
-        arrival, start, end = (x[mine] for x in (schedule.arrival, schedule.start, schedule.end))
+        arrival, end, waiting = schedule.arrival[mine], schedule.end[mine], mine[job]
         columns = {
             "area_in_system": area(arrival, end, None, pieces.edges),
             # a preemptive schedule does not contain the times at which a job waits
             "area_waiting": np.full(len(pieces), math.nan)
             if schedule.preemptive
-            else area(arrival, start, None, pieces.edges),
+            else area(begin[waiting], start[waiting], None, pieces.edges),
             "completions": np.histogram(end, pieces.edges)[0],
         }
         rows.append(np.stack([columns[each.column] for each in RATES.values()], axis=1))

@@ -26,10 +26,10 @@ class Preemption:
     """The preemptible jobs and all others, over the jobs measured.
 
     Attributes:
-        preemptible: the preemptible jobs; their waits end with the start of their last run.
+        preemptible: the preemptible jobs; their waits include runs whose work was lost.
         others: all other jobs.
         count: number of runs of preemptible jobs that were stopped.
-        lost_work: servers times duration of these runs, server-seconds.
+        lost_work: servers times duration of these runs, server-seconds; 0 if the work is kept.
         lost_share: the lost work as a share of the work of the preemptible jobs; nan without work.
     """
 
@@ -56,7 +56,8 @@ class Preemption:
         measured = pieces.inside(mine.arrival)
         work = float((mine.need * mine.size)[measured].sum())
         stopped = mine.stopped.of(mine.rows[measured])
-        lost = float((stopped.need * (stopped.end - stopped.start)).sum())
+        spent = float((stopped.need * (stopped.end - stopped.start)).sum())
+        lost = 0.0 if schedule.keeps_work else spent
         return cls(
             group(mine, "preemptible"),
             group(schedule.only(~preemptible), "others"),
@@ -77,6 +78,7 @@ def serve_preemptible(jobs: ReplayJobs, others: Schedule) -> Schedule:
         jobs.arrival,
         jobs.cls,
         jobs.size,
+        keeps_work=jobs.inputs.preempt_mode == "suspend",
         groups=None if gate is None else gate.groups,
         limits=None if gate is None else gate.limits,
     )

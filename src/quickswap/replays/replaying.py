@@ -84,9 +84,9 @@ def replay(
               the estimate of the log; "logged" for the first jobs of a user and for jobs
               without one), or a factor of the sizes.
             - `classes`: "need" for a class per need, "load" for up to eight groups of needs with
-              nearly equal loads, or groups, as in "1,2-4,5-16,17-". Static and Adaptive Quickswap
-              serve a group in order of arrival, as a class with its largest need. Other policies
-              ignore the groups, which are then only the classes of the result.
+              nearly equal loads, or groups, as in "1,2-4,5-16,17-". Static and Adaptive Quickswap,
+              and custom policies, serve a group in order of arrival, as a class with its largest
+              need. Other policies ignore the groups, which are then only the classes of the result.
             - `warmup`, `cooldown`: shares of the duration of the log, after its first submission
               and before its last, whose jobs are replayed, but not measured.
             - `slowdown_bound`: smallest size in the bounded slowdown, seconds.
@@ -104,8 +104,10 @@ def replay(
             - `preemptible`: queues (QOS in Slurm) or partitions, as in "scavenger night". Their
               jobs run only on servers that all other jobs of the log or pool leave free, the oldest
               that fits first. When another job needs servers, the jobs that started last are
-              stopped, lose their work, and wait again. The other jobs are served as if they were
-              alone. Limits apply to the two groups of jobs separately.
+              stopped, and wait again. The other jobs are served as if they were alone. Limits apply
+              to the two groups of jobs separately.
+            - `preempt_mode`: "requeue" if stopped jobs lose their work and start again, "suspend"
+              if they keep it and continue.
             - `end_at_limit`: whether jobs end at their time limit; by default each job runs as long
               as in the log.
             - `debug`: whether the core checks its state at every event.
@@ -161,8 +163,9 @@ def _policies(given: object, jobs: ReplayJobs) -> Policies:
             )
     checked = []
     for part in jobs.parts:
+        served = part.served
         try:
-            checked.append(as_policy(own.get(part.pool, given), part.served.system))
+            checked.append(as_policy(own.get(part.pool, given), served.system, served.grouped))
         except PolicyError as error:
             if not part.pool:
                 raise
@@ -176,7 +179,7 @@ def _policies(given: object, jobs: ReplayJobs) -> Policies:
                 advice="replay a nonpreemptive policy, or omit {preemptible}",
             )
     shared = [each for part, each in zip(jobs.parts, checked, strict=True) if part.pool not in own]
-    return shared[0] if shared else as_policy(given, jobs.system), checked
+    return shared[0] if shared else as_policy(given, jobs.system, jobs.grouped), checked
 
 
 def _replayed(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, fields, replace
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -75,7 +76,8 @@ class Schedule:
         end: completion.
         preemptive: whether jobs may be interrupted and resumed.
         predicted: number of jobs whose estimate was predicted.
-        stopped: the earlier runs of preemptible jobs, whose work was lost.
+        stopped: the earlier runs of preemptible jobs.
+        keeps_work: whether a job keeps the work of these runs; otherwise it is lost.
     """
 
     servers: int
@@ -88,6 +90,7 @@ class Schedule:
     preemptive: bool = False
     predicted: int = 0
     stopped: StoppedRuns = field(default_factory=StoppedRuns)
+    keeps_work: bool = False
 
     @classmethod
     def merged(cls, servers: int, parts: Sequence[Schedule]) -> Schedule:
@@ -104,6 +107,7 @@ class Schedule:
             preemptive=any(each.preemptive for each in parts),
             predicted=sum(each.predicted for each in parts),
             stopped=StoppedRuns.merged([each.stopped for each in parts]),
+            keeps_work=any(each.keeps_work for each in parts),
         )
 
     def only(self, kept: NDArray[np.bool_]) -> Schedule:
@@ -130,8 +134,39 @@ class Schedule:
 
     @property
     def wait(self) -> Floats:
-        """Waiting times, seconds: the time not in service; shape (jobs,)."""
-        return self.response - self.size if self.preemptive else self.start - self.arrival
+        """Waiting times, seconds: the time not in service; shape (jobs,).
+
+        Service whose work was lost is part of the wait.
+        """
+        if self.preemptive:
+            return self.response - self.size
+        return self.start - self.arrival - self.kept
+
+    @cached_property
+    def kept(self) -> Floats:
+        """Seconds of service before the last run whose work is kept; shape (jobs,)."""
+        runs, job = self.stopped, np.searchsorted(self.rows, self.stopped.rows)
+        spent: Floats = np.bincount(job, runs.end - runs.start, len(self)).astype(float)
+        return spent * self.keeps_work
+
+    @property
+    def waits(self) -> tuple[Ints, Floats, Floats, Floats]:
+        """The periods in which jobs wait: position of the job, begin, end, and size that remains.
+
+        A job whose work is lost waits, with all its size, until its last run.
+        """
+        jobs, runs = np.arange(len(self)), self.stopped
+        if not self.keeps_work:
+            return jobs, self.arrival, self.start, self.size
+        job = np.concatenate([jobs, np.searchsorted(self.rows, runs.rows)])
+        start, end = np.append(self.start, runs.start), np.append(self.end, runs.end)
+        order = np.lexsort((start, job))
+        job, start, end = job[order], start[order], end[order]
+        first = np.append(True, job[1:] > job[:-1])
+        begin = np.where(first, self.arrival[job], np.roll(end, 1))
+        served = np.cumsum(end - start) - (end - start)
+        of_others = served[first][np.cumsum(first) - 1]
+        return job, begin, start, self.size[job] - (served - of_others)
 
     @property
     def slowdown(self) -> Floats:
@@ -200,8 +235,9 @@ def check_schedule(schedule: Schedule, history: History | None = None) -> None:
     No job starts before its submission, each job is served for its size without interruption, and
     no server serves two jobs at the same time. Jobs of size zero must fit together with the jobs
     that run before and after their start. The stopped runs of a preemptible job are shorter than
-    its size, and end before its next start. A preemptive schedule does not contain the
-    interruptions, so only a service time below the size is detected.
+    its size, and end before its next start; they count as service if their work is kept. A
+    preemptive schedule does not contain the interruptions, so only a service time below the size is
+    detected.
 
     Raises:
         QuickswapError: the argument is not a schedule.
@@ -237,12 +273,12 @@ def check_schedule(schedule: Schedule, history: History | None = None) -> None:
 
 
 def _wrong_service(schedule: Schedule) -> NDArray[np.bool_]:
-    served = schedule.start + schedule.size
-    return (
-        schedule.end < served * (1 - 1e-12)
-        if schedule.preemptive
-        else np.asarray(schedule.end != served)
-    )
+    served = schedule.start + (schedule.size - schedule.kept)
+    if schedule.preemptive:
+        return np.asarray(schedule.end < served * (1 - 1e-12))
+    if schedule.keeps_work:  # a sum of several runs
+        return np.asarray(np.abs(schedule.end - served) > 1e-12 * served)
+    return np.asarray(schedule.end != served)
 
 
 def _wrong_stops(schedule: Schedule) -> NDArray[np.bool_]:

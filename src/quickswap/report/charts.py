@@ -195,7 +195,8 @@ def load(data: ReportData) -> tuple[Markup, str]:
     for each in (level.baseline, *best):
         own = each.schedule
         if not own.preemptive:
-            used = area(own.start, own.end, own.need.astype(float), edges)
+            need, start, end = own.runs
+            used = area(start, end, need.astype(float), edges)
             style = data.styles[each.policy_label]
             curves.append((f"in use, {each.policy_label}", style, used))
     with _canvas("load", WIDE, 2.9) as canvas:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -19,11 +19,11 @@ from quickswap.statistics.estimates import Estimate
 from quickswap.statistics.paired import Outcome, outcome_of
 
 __all__ = [
-    "COLUMNS",
     "METRIC",
     "Column",
     "Level",
     "ReportData",
+    "columns_of",
     "difference",
     "marks",
     "relative_saving",
@@ -227,6 +227,17 @@ COLUMNS = (
     Column("utilisation", "share", lambda r: r.utilisation, ranked=False),
     Column("idle while jobs wait", "share", lambda r: r.wasted_capacity, ranked=False),
 )
+
+
+def columns_of(levels: Sequence[float]) -> tuple[Column, ...]:
+    """Return the columns of the table, with the percentiles of the wait that were requested."""
+
+    def percentile(level: float) -> Column:
+        name = f"P{level:.10g} of the wait"
+        return Column(name, "time", lambda r: r.overall.waiting_time.percentiles[level])
+
+    first = 3  # after the mean, P90 and P99
+    return (*COLUMNS[:first], *map(percentile, levels), *COLUMNS[first:])
 
 
 def marks(column: Column, level: Level) -> list[str]:

@@ -44,9 +44,10 @@ class Gantt:
 
 
 def gantt(data: ReportData) -> Gantt | None:
-    """Return the schedules at the main load; None if all policies are preemptive."""
+    """Return the schedules at the main load; None if jobs are interrupted and continue in all."""
     level = data.main
-    drawn = tuple(r for r in level.rows if not r.schedule.preemptive and len(r.schedule))
+    whole = [r for r in level.rows if not (r.schedule.preemptive or r.schedule.keeps_work)]
+    drawn = tuple(r for r in whole if len(r.schedule))
     if not drawn:
         return None
     # all policies serve the same jobs; the logged schedule may lack some

@@ -23,7 +23,7 @@ from quickswap.report.causes import (
     wait_groups,
 )
 from quickswap.report.cautions import cautions
-from quickswap.report.data import COLUMNS, ReportData, marks, significant
+from quickswap.report.data import ReportData, columns_of, marks, significant
 from quickswap.report.gantt import gantt
 from quickswap.report.groups import check_column, check_filled
 from quickswap.report.summary import bounded_slowdown, summarise
@@ -89,6 +89,7 @@ def render(data: ReportData, title: str | None) -> str:
         "cautions": cautions(data),
         "waits": data.main.waits,
         "wait_groups": wait_groups(data),
+        "columns": columns_of(data.main.baseline.inputs.more_percentiles),
         "most_at_once": most_at_once(data),
         "summaries": [summarise(data, level) for level in data.levels],
         "slowdown": bounded_slowdown(data),
@@ -125,7 +126,6 @@ def _environment() -> Environment:
     }
     environment.tests |= {"significant": significant}
     environment.globals |= {
-        "COLUMNS": COLUMNS,
         "asset": lambda name: Markup(_asset(name)),
         "charts": charts,
         "forest": charts.forest,

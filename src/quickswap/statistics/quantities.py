@@ -5,6 +5,7 @@ Results, frames, figures, comparisons and tuning take them from `QUANTITIES`.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, fields
 from functools import cached_property
@@ -43,6 +44,7 @@ SUMMARIES = ("response_time", "waiting_time", "slowdown", "bounded_slowdown")
 PHASES = ("idle", "1", "2", "3", "4")
 """Phases of MSFQ: empty; heavy jobs; light jobs, all servers taken; light jobs; the drain."""
 _PHASE = "mean_duration_of_phase_"
+_PERCENTILE = re.compile(rf"p(\d+\.?\d*)(?:_({'|'.join(SUMMARIES)}))?")
 
 
 @dataclass(frozen=True)
@@ -435,6 +437,11 @@ class ModelQuantities(Quantities):
     waste_held_back: Estimate = field(metadata=_waste(2, "while a job that fits is held back"))
 
 
+def _label(form: str, what: str) -> str:
+    """Return the label of a statistic of a quantity of a job, with its unit."""
+    return form.format(what.replace("_", " ")) + ("" if what.endswith("slowdown") else " [s]")
+
+
 def _summaries() -> Iterator[Quantity]:
     """Yield mean, standard deviation and percentiles of the quantities of a job."""
     statistics = {
@@ -451,11 +458,10 @@ def _summaries() -> Iterator[Quantity]:
         ("bounded_slowdown", "mean"): "bounded-slowdown",
     }
     for what in SUMMARIES:
-        words, unit = what.replace("_", " "), "" if what.endswith("slowdown") else " [s]"
         for statistic, form in statistics.items():
             yield Quantity(
                 f"{statistic}_{what}",
-                form.format(words) + unit,
+                _label(form, what),
                 short.get((what, statistic)),
                 by_class=True,
                 of_responses=_mean if (statistic, what) == ("mean", "response_time") else None,
@@ -514,17 +520,38 @@ SHORT_NAMES = {each.short: each.name for each in QUANTITIES.values() if each.sho
 
 
 def quantity_of(given: object) -> Quantity:
-    """Return a quantity by its name or its short name.
+    """Return a quantity by its name or its short name, also any percentile, as in "p97.5".
 
     Raises:
         QuickswapError: an unknown name.
     """
     name = given.strip() if isinstance(given, str) else ""
-    found = QUANTITIES.get(SHORT_NAMES.get(name, name))
+    found = QUANTITIES.get(SHORT_NAMES.get(name, name)) or _percentile(name)
     if found is None:
         known = QUANTITIES if "_" in name else SHORT_NAMES
         unknown("metric", given, known, QuickswapError, argument="metric")
     return found
+
+
+def _percentile(name: str) -> Quantity | None:
+    """Return the percentile of a name such as "p95" (of the response time) or "p95_slowdown"."""
+    match = _PERCENTILE.fullmatch(name)
+    if match is None or not 0 < float(match[1]) < 100:
+        return None
+    level, what = f"{float(match[1]):.10g}", match[2] or "response_time"
+    usual = dict(zip(PERCENTILES, STATISTICS[2:], strict=True)).get(float(level))
+    if usual:
+        return QUANTITIES[f"{usual}_{what}"]
+    label = _label(f"P{level} of the {{}}", what)
+    short = None if match[2] else f"p{level}"
+    return Quantity(f"p{level}_{what}", label, short, by_class=True)
+
+
+def advice_without(quantity: Quantity) -> str:
+    """Return what to do if no result has a quantity: percentiles are estimated on request."""
+    if quantity.name in QUANTITIES:
+        return "give another metric, as in wait"
+    return f"give {{percentiles:{quantity.name.partition('_')[0][1:]}}} to the runs"
 
 
 def batch_values(quantity: str, table: Floats, system: System, cls: int | None = None) -> Floats:
@@ -558,12 +585,11 @@ def value_of(result: Quantities, quantity: str, cls: int | None) -> Estimate | N
         name = quantity.removeprefix(_PHASE)
         return next((each.mean for each in phases if each.name == name), None)
     if quantity in OVERALL or quantity == "waste":
-        found: Estimate = getattr(result, quantity)
+        found: Estimate | None = getattr(result, quantity, None)
         return found
     holder = result.overall if cls is None else result.classes[cls]
     if quantity in RATES:
         rate: Estimate = getattr(holder, quantity)
         return rate
     statistic, _, what = quantity.partition("_")
-    value: Estimate = getattr(getattr(holder, what), statistic)
-    return value
+    return dict(getattr(holder, what).statistics()).get(statistic)

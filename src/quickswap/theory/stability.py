@@ -60,6 +60,9 @@ class Stability:
         verdict: the conclusion at the arrival rate of the system.
         reason: one sentence.
         source: where the proof is.
+        simulated: the verdict of a simulation at the arrival rate of the system, which proves
+            nothing: "stable", "unstable" or "too short"; None without one.
+        evidence: the reason of this verdict, one sentence; empty without one.
     """
 
     limit: float | None
@@ -67,6 +70,8 @@ class Stability:
     verdict: Verdict
     reason: str
     source: str
+    simulated: str | None = None
+    evidence: str = ""
 
     @property
     def exact(self) -> bool:
@@ -78,7 +83,7 @@ class Stability:
 def stability(system: System | str | Path, policy: object) -> Stability:
     """Return what is known about the stability of a policy, or its spelling, on a system.
 
-    About a custom policy only the capacity is known; the verdict of a simulation shows more.
+    About a custom policy only the capacity is known; `quickswap.stability` can also simulate it.
 
     Raises:
         PolicyError: the policy cannot serve this system, or is not a policy.
@@ -234,6 +239,9 @@ class Rule:
         limit: returns the limit on a system, None where it is not known.
         stable: where the policy is stable, in words.
         source: where the proof is.
+        simulated: the verdict of a simulation at the arrival rate of the system, which proves
+            nothing: "stable", "unstable" or "too short"; None without one.
+        evidence: the reason of this verdict, one sentence; empty without one.
     """
 
     limit: Callable[[System, Policy, float], Limit | None]

@@ -66,13 +66,16 @@ ORDERS = {
 class LogStanding(StrEnum):
     """How a candidate fared.
 
-    `BEST` is the policy to switch to. The groups of `REJECTED` lose significantly more than
-    allowed, on the first part or on the rest. `LEFT_OUT` were not among the best on the first part.
+    `BEST` is the policy to switch to. `SMALL` is significantly better than the baseline, but by
+    less than the smallest gain that is worth a change. The groups of `REJECTED` lose significantly
+    more than allowed, on the first part or on the rest. `LEFT_OUT` were not among the best on the
+    first part.
     """
 
     BASELINE = "baseline"
     BEST = "best"
     BETTER = "significantly better"
+    SMALL = "significantly better, but the gain is too small"
     UNCONFIRMED = "not significantly better on the rest"
     REJECTED = "a group loses too much"
     LEFT_OUT = "not among the best of the first part"
@@ -169,6 +172,7 @@ class LogTuning(Shown):
         metric: the mean that is minimised.
         train: share of the jobs in the first part of the log.
         no_worse: the largest loss of a group, relative to its mean wait.
+        smallest_gain: the smallest gain that is worth a change, relative to the baseline.
         rows: the baseline, then the candidates, the best on the first part first.
         rest: the replays of the baseline and the finalists on the rest; not compared.
     """
@@ -178,6 +182,7 @@ class LogTuning(Shown):
     metric: str
     train: float
     no_worse: float
+    smallest_gain: float
     rows: tuple[LogTuningRow, ...]
     rest: ReplayComparison = field(compare=False, repr=False)
 
@@ -188,7 +193,7 @@ class LogTuning(Shown):
 
     @property
     def best(self) -> LogTuningRow | None:
-        """The policy to switch to; None if no candidate is significantly better on the rest."""
+        """The policy to switch to; None if none is better on the rest, as `tune_log` defines it."""
         return next((each for each in self.rows if each.standing is LogStanding.BEST), None)
 
     @property
@@ -282,6 +287,7 @@ def tune_log(
     metric: str = "waiting_time",
     train: float = 0.6,
     no_worse: float = 0.1,
+    smallest_gain: float = 0.05,
     progress: Callable[[int, int], object] | bool | None = None,
     **settings: Unpack[ReplaySettings],
 ) -> LogTuning:
@@ -290,8 +296,8 @@ def tune_log(
     All candidates are replayed on the first part of the log. The best three there with different
     means, of those under which no group loses too much, are replayed again and measured on the
     rest. The winner is the first of them, in the order of the first part, whose mean is
-    significantly below that of the baseline on the rest, and under which no group loses too much
-    there either.
+    significantly below that of the baseline on the rest, by at least `smallest_gain` times it, and
+    under which no group loses too much there either.
 
     The groups are the needs of the jobs, or up to eight groups of needs, and the twelve users with
     the most work and all other users. A group loses too much if the increase of its mean wait is
@@ -308,6 +314,8 @@ def tune_log(
         train: share of the jobs in the first part, above 0 and below 1; the rest begins with the
             first submission after them.
         no_worse: the largest loss of a group, as a share of its mean wait, from 0 to 1.
+        smallest_gain: the smallest gain that is worth a change, as a share of the mean under the
+            baseline, from 0 to 1.
         progress: True for a bar, or a function that is called several times a second, with the
             completions so far and in total, first for the first part and then for the whole log.
         settings: other arguments of `replay`; `warmup` applies to the first part.
@@ -317,15 +325,13 @@ def tune_log(
         QuickswapError: an argument is out of range, or one of the parts contains no job.
         Interrupted: Ctrl-C.
     """
-    own = ("policies", "baseline", "metric", "train", "no_worse", "progress")
+    own = ("policies", "baseline", "metric", "train", "no_worse", "smallest_gain", "progress")
     check_settings(settings, ReplaySettings, "tune_log", *own)
     check_log(log)
     if not isinstance(metric, str) or metric not in SUMMARIES:
         unknown("metric", metric, SUMMARIES, QuickswapError, argument="metric")
     train = between(train, "train", 0, 1, QuickswapError)
-    share = real(no_worse)
-    if share is None or not 0 <= share <= 1:
-        raise invalid("no_worse", no_worse, "a share from 0 to 1", QuickswapError)
+    share, least = _share(no_worse, "no_worse"), _share(smallest_gain, "smallest_gain")
     base, candidates = _candidates(log, policies, baseline)
     head, begun = _first_part(log, train, settings)
 
@@ -348,7 +354,8 @@ def tune_log(
     settings["warmup"] = begun
     rest = replayed(log, [base, *finalists])
     confirmed = _trials(_by_policy(rest), metric, share)
-    standings = _standings(start, others, trials, confirmed)
+    worth = -least * confirmed[start].value.value
+    standings = _standings(start, others, trials, confirmed, worth)
     rows = tuple(
         LogTuningRow(
             name, first[name].inputs.policy, standings[name], trials[name], confirmed.get(name)
@@ -356,13 +363,31 @@ def tune_log(
         for name in (start, *others)
     )
     servers = first[start].inputs.servers
-    return LogTuning(log.source, servers, metric, train, share, rows, rest)
+    return LogTuning(log.source, servers, metric, train, share, least, rows, rest)
+
+
+def _share(value: object, argument: str) -> float:
+    share = real(value)
+    if share is None or not 0 <= share <= 1:
+        raise invalid(argument, value, "a share from 0 to 1", QuickswapError)
+    return share
 
 
 def _standings(
-    baseline: str, others: list[str], first: dict[str, Trial], rest: dict[str, Trial]
+    baseline: str,
+    others: list[str],
+    first: dict[str, Trial],
+    rest: dict[str, Trial],
+    worth: float,
 ) -> dict[str, LogStanding]:
-    """Return the standing of each candidate; `others` are in the order of the first part."""
+    """Return the standing of each candidate.
+
+    Args:
+        baseline: label of the baseline.
+        others: labels of the candidates, in the order of the first part.
+        first, rest: the trials on both parts.
+        worth: the least change of the metric, a decrease, that is worth a change of the policy.
+    """
     standings, best = {baseline: LogStanding.BASELINE}, False
     for name in others:
         trial = rest.get(name)
@@ -372,6 +397,8 @@ def _standings(
             standings[name] = LogStanding.LEFT_OUT
         elif outcome_of(trial.change) is not Outcome.BETTER:
             standings[name] = LogStanding.UNCONFIRMED
+        elif trial.change.value > worth:
+            standings[name] = LogStanding.SMALL
         else:
             standings[name] = LogStanding.BETTER if best else LogStanding.BEST
             best = True

@@ -112,12 +112,18 @@ impl Groups {
         Ok(Some(Self { edges }))
     }
 
-    fn classes(&self, line: u32) -> Range<u32> {
+    /// The classes of a line.
+    pub fn classes(&self, line: u32) -> Range<u32> {
         self.edges[line as usize]..self.edges[line as usize + 1]
     }
 
+    /// The lines in ascending order of need.
+    pub fn lines(&self) -> Range<u32> {
+        0..self.edges.len() as u32 - 1
+    }
+
     fn largest_first(&self) -> impl Iterator<Item = u32> {
-        (0..self.edges.len() as u32 - 1).rev()
+        self.lines().rev()
     }
 }
 
