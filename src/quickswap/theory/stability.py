@@ -239,9 +239,6 @@ class Rule:
         limit: returns the limit on a system, None where it is not known.
         stable: where the policy is stable, in words.
         source: where the proof is.
-        simulated: the verdict of a simulation at the arrival rate of the system, which proves
-            nothing: "stable", "unstable" or "too short"; None without one.
-        evidence: the reason of this verdict, one sentence; empty without one.
     """
 
     limit: Callable[[System, Policy, float], Limit | None]
