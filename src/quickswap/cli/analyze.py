@@ -121,8 +121,8 @@ def analyzed(system: System, threshold: int | None = None) -> dict[str, Any]:
         near = _row("FCFS", "heavy traffic", partial(fcfs.approximate, system), exact.get("mean"))
         data["results"] += [exact, near] if "mean" in exact else [exact or near]
         if small:
-            solve = partial(server_filling.exact, system)
-            data["results"].append(_row("ServerFilling", "exact", solve))
+            filling = partial(server_filling.exact, system)
+            data["results"].append(_row("ServerFilling", "exact", filling))
     return data
 
 

@@ -17,18 +17,18 @@ One of two limits decides whether a job of class j probably ends in time, with P
 - `overrun`, a number of jobs: Q_j + D sum_i lambda_i min(Q_i, Q_j) <= overrun, for D and all longer
   drains. The left-hand side is the expected number of jobs that outlast the drain: this job, and
   those backfilled among the jobs that arrive until its end. As it counts future jobs, one value
-  suits systems with few jobs per drain as well as those with a million. A job that outlasts the
-  drain counts by the time for which it does so, E[S - D | S > D], in units of the mean residual
-  size r = E[S^2] / (2 E[S]); if sizes are more variable than exponential ones it counts as at least
-  one job. So Q_i = E[(S_i - D)^+] / r_i, and at least P_i if r_i > E[S_i]. For exponential sizes
-  Q_i is P_i.
+  suits systems with few jobs per drain as well as those with a million. A job counts by the time
+  for which it outlasts the drain: with m = E[S - D | S > D] and r = E[S^2] / (2 E[S]), the mean
+  residual size, Q = P(S > D) max(m / r, min(1, m / E[S])). So Q is E[(S - D)^+] / r if sizes are
+  less variable than exponential ones, and otherwise at least the smaller of P(S > D) and
+  E[(S - D)^+] / E[S]. For exponential sizes Q is P(S > D).
 - `backfill`, a probability: P_j <= backfill for each job, regardless of their number. For
   exponential sizes this is E[S_j] <= D / ln(1 / backfill).
 
 The rule uses the size distributions and arrival rates of the classes, and the ages of the jobs in
-service, but no size of a job. In a
-replay every job has an estimate: there D is the first time at which b fits if all jobs in service
-end as estimated, as in EASY, and a job may start if its estimated end is at most D, for any limit.
+service, but no size of a job. In a replay every job has an estimate: there D is the first time at
+which b fits if all jobs in service end as estimated, as in EASY, and a job may start if its
+estimated end is at most D, for any limit.
 
 The paper does not have backfilling.
 """
@@ -146,7 +146,7 @@ class Backfilling:
             horizons = _horizons(tuple(distributions), rates, self.overrun)
         rule = {
             "horizons": _finite(horizons),
-            "residuals": _finite(map(_residual, distributions)),
+            "residuals": _finite(_means(each)[1] for each in distributions),
         }
         if all(isinstance(each, Exponential) for each in distributions):
             return {"backfilling": {"by": "distributions", **rule}}
@@ -204,28 +204,35 @@ def _outlasting(
 
 def _counted(distribution: Distribution, time: float) -> float:
     """Return Q, the expected number as which a job counts that outlasts a drain of this time."""
-    tail, over = distribution.sf(time), excess(distribution, time)
-    return max(over / _residual(distribution), min(tail, over / distribution.mean))
+    tail = distribution.sf(time)
+    if isinstance(distribution, Exponential):
+        return tail
+    over, (mean, residual) = excess(distribution, time), _means(distribution)
+    return max(over / residual, min(tail, over / mean))
 
 
-def _residual(distribution: Distribution) -> float:
-    """Return the mean residual size, in seconds."""
-    return distribution.second_moment / (2 * distribution.mean)
+@lru_cache(maxsize=256)
+def _means(distribution: Distribution) -> tuple[float, float]:
+    """Return the mean size and the mean residual size, in seconds."""
+    mean = distribution.mean
+    return mean, distribution.second_moment / (2 * mean)
 
 
 def _longest(distributions: Sequence[Distribution], rates: Sequence[float], most: float) -> float:
     """Return a drain in seconds that, like any longer one, at most `most` jobs outlast.
 
-    P(S > D) <= E[S^2] / D^2 by Chebyshev's inequality, and E[(S - D)^+] <= E[S^3] / (2 D^2) by that
-    of Markov; both decrease faster than 1 / D. So does Q itself without these moments.
+    P(S > D) <= E[S^2] / D^2 by Chebyshev's inequality, which suffices for exponential sizes, and
+    E[(S - D)^+] <= E[S^3] / (2 D^2) by that of Markov; both decrease faster than 1 / D. So does Q
+    itself without these moments.
     """
 
     def bound(distribution: Distribution) -> float:
-        third = distribution.moment(3)
+        second, third = distribution.second_moment, distribution.moment(3)
+        if isinstance(distribution, Exponential):
+            return second / time / time
         if math.isinf(third):
             return _counted(distribution, time)
-        second = distribution.second_moment
-        return max(second, third / 2 / _residual(distribution)) / time / time
+        return max(second, third / 2 / _means(distribution)[1]) / time / time
 
     time = max(distribution.mean for distribution in distributions)
     while math.isfinite(time):
