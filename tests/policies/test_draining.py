@@ -319,7 +319,7 @@ def test_excess(distribution: Distribution, error: float, exact: Callable[[float
     "sizes", [lambda m: qs.Deterministic(m), lambda m: qs.LogNormal(mean=m, scv=4)]
 )
 def test_ages_help(sizes: Callable[[float], Distribution]) -> None:
-    """Laws alone expect jobs to be half done, and lose with equal sizes."""
+    """Without ages, jobs in service would count as half done, and equal sizes would lose."""
     system = one_or_all(8, 0.6 * 8 * 0.8, 0.4 * 0.8)
     system = qs.System(
         8,

@@ -255,7 +255,7 @@ def test_the_approximation_tends_to_the_exact_means() -> None:
 
 
 def test_growth_with_the_number_of_servers() -> None:
-    """With a share c / k of heavy jobs: k / (c ln k) and ln k / 2; else a constant."""
+    """With a share c / k of heavy jobs: k / (c ln k) and ln k / 2, or constants otherwise."""
     small, large, c = 2**9, 2**15, 1.5
     mixes = [system(k, (1, k - c, 1.0), (k, c, 1.0)) for k in (small, large)]
     slow, fast = (k / fcfs.limit(mix) for k, mix in zip((small, large), mixes, strict=True))
