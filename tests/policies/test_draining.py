@@ -169,6 +169,22 @@ class TestByHand:
 
 
 class TestEquivalences:
+    def test_ages_of_exponential_sizes_do_not_matter(self) -> None:
+        draws = np.random.default_rng(1)
+        arrivals = np.cumsum(draws.exponential(0.25, 2000))
+        cls = draws.integers(0, 3, 2000).astype(np.uint32)
+        sizes = draws.exponential(1.0, 2000)
+        for policy in (qs.AdaptiveQuickswap(overrun=0.9), qs.StaticQuickswap(backfill=0.3)):
+            spec: Any = policy.resolve(THREE)
+            starts = []
+            rule = spec["backfilling"]
+            ages = rule | {"by": "ages", "sizes": [None] * 3, "step": 1.0}
+            for each in (rule, ages, None):
+                described = {"system": THREE.to_dict(), "policy": spec | {"backfilling": each}}
+                schedule = replay(json.dumps(described), arrivals, cls, sizes, debug=True)
+                starts.append(schedule[0].tolist())
+            assert starts[0] == starts[1] != starts[2]
+
     @pytest.mark.parametrize("policy", [qs.AdaptiveQuickswap, qs.StaticQuickswap, qs.MSFQ])
     def test_no_risk_is_no_backfilling(self, policy: type[Policy]) -> None:
         build = policy
