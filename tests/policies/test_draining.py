@@ -171,7 +171,7 @@ class TestByHand:
 class TestEquivalences:
     def test_ages_of_exponential_sizes_do_not_matter(self) -> None:
         draws = np.random.default_rng(1)
-        arrivals = np.cumsum(draws.exponential(0.25, 2000))
+        arrivals = np.cumsum(draws.exponential(2.5, 2000))
         cls = draws.integers(0, 3, 2000).astype(np.uint32)
         sizes = draws.exponential(1.0, 2000)
         for policy in (qs.AdaptiveQuickswap(overrun=0.9), qs.StaticQuickswap(backfill=0.3)):
