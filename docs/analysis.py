@@ -69,7 +69,7 @@ def draw() -> None:
 
 def draw_scaling() -> None:
     """Draw the limit of FCFS and its limit of heavy traffic against the mix of the load."""
-    shares = np.linspace(0.01, 0.99, 99)
+    shares = np.linspace(0.01, 0.99, 50)
     with matplotlib.rc_context(STYLE):
         figure = Figure(figsize=(7.2, 2.8))
         limits, times = figure.subplots(1, 2)

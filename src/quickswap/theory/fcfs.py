@@ -2,9 +2,10 @@
 
 FCFS is stable below the throughput of the saturated system, in which a job always waits, and
 unstable above it (Baccelli, Foss, "On the saturation rule for the stability of queues",
-J. Appl. Prob. 32, 1995), for any sizes and stationary arrivals (Baccelli, Olliaro, Ajmone Marsan,
-Marin, "The multiserver-job stochastic recurrence equation for cloud computing performance
-evaluation", 2026). Arrivals are Poisson here, so the classes of successive jobs are independent.
+J. Appl. Prob. 32, 1995), for independent arrivals and sizes of any distribution (Baccelli,
+Olliaro, Ajmone Marsan, Marin, "The multiserver-job stochastic recurrence equation for cloud
+computing performance evaluation", 2026). Arrivals are Poisson here, so the classes of successive
+jobs are independent.
 """
 
 from __future__ import annotations
@@ -78,8 +79,8 @@ def approximate(system: System | str | Path) -> Means:
         UnstableError: FCFS is unstable at this arrival rate.
     """
     system = as_system(system)
-    limit = heavy_traffic(system)
-    return Means.of(system, [limit / (1 - _load(system))] * 2)
+    scaled = heavy_traffic(system)
+    return Means.of(system, [scaled / (1 - _load(system))] * 2)
 
 
 def _load(system: System) -> float:
