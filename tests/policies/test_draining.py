@@ -16,11 +16,12 @@ from typing import Any, ClassVar
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 import quickswap as qs
+from hypothesis_settings import FEW
 from model.test_distributions import any_distribution
 from policies.test_equivalences import assert_same_paths
 from quickswap.engine._core import replay
@@ -351,7 +352,7 @@ def test_ages_help(sizes: Callable[[float], Distribution]) -> None:
 
 
 @pytest.mark.filterwarnings("ignore::quickswap.errors.InfiniteVarianceWarning")
-@settings(deadline=None)  # heavy tails are looked through over many octaves
+@FEW  # heavy tails are looked through over many octaves
 @given(
     classes=st.lists(st.tuples(any_distribution, st.floats(1e-3, 1e3)), min_size=1, max_size=3),
     most=st.floats(0.01, 0.99),
