@@ -1,4 +1,4 @@
-"""Draw the figure of theory.md, compute its table of errors: `python docs/analysis.py`, a minute.
+"""Draw the figures of theory.md, compute its table of errors: `python docs/analysis.py`, a minute.
 
 It writes docs/_static/theory/*.svg and docs/measured/msfq-approximation.md.
 """
@@ -16,11 +16,11 @@ from matplotlib.figure import Figure
 
 import quickswap as qs
 from quickswap.plotting import COLOURS, DASHES, MARKERS, STYLE
-from quickswap.theory import msfq
+from quickswap.theory import fcfs, msfq
 from quickswap.theory.threshold import best_threshold
 
 FOLDER = Path(__file__).parent
-FIGURE = FOLDER / "_static" / "theory" / "msfq.svg"
+FIGURES = FOLDER / "_static" / "theory"
 TABLE = FOLDER / "measured" / "msfq-approximation.md"
 LOADS = (0.6, 0.7, 0.8, 0.9, 0.95, 0.99, 0.999)
 SYSTEMS = {8: (0, 4, 7), 32: (0, 16, 31), 128: (0, 64, 127)}
@@ -64,8 +64,43 @@ def draw() -> None:
         means, errors, thresholds, best = figure.subplots(2, 2).flat
         _draw_means(means, errors)
         _draw_thresholds(thresholds, best)
-        FIGURE.parent.mkdir(parents=True, exist_ok=True)
-        figure.savefig(FIGURE, metadata={"Date": None})
+        _save(figure, "msfq")
+
+
+def draw_scaling() -> None:
+    """Draw the limit of FCFS and its limit of heavy traffic against the mix of the load."""
+    shares = np.linspace(0.01, 0.99, 50)
+    with matplotlib.rc_context(STYLE):
+        figure = Figure(figsize=(7.2, 2.8))
+        limits, times = figure.subplots(1, 2)
+        for number, k in enumerate((8, 32, 128, 512, 2048)):
+            systems = [_mix(k, share) for share in shares]
+            style: Any = {
+                "color": COLOURS[number],
+                "linestyle": DASHES[number],
+                "label": f"k = {k}",
+            }
+            limits.plot(shares, [fcfs.limit(each) / each.capacity for each in systems], **style)
+            times.plot(shares, [fcfs.heavy_traffic(each) for each in systems], **style)
+        limits.set_title("limit of FCFS / capacity")
+        limits.set_ylim(0, 1)
+        times.set_title("limit of (1 - load) E[T] [s]")
+        times.set_ylim(0)
+        times.legend(loc="lower center", ncols=2)
+        for axes in (limits, times):
+            axes.set_xlabel("heavy jobs' share of the load")
+        _save(figure, "scaling")
+
+
+def _mix(k: int, heavy: float) -> qs.System:
+    """Return a one-or-all system of unit means, with this share of the load from heavy jobs."""
+    rates = ((1, k * (1 - heavy)), (k, heavy))
+    return qs.System(k, [qs.JobClass(need, rate, qs.Exponential(mean=1)) for need, rate in rates])
+
+
+def _save(figure: Figure, name: str) -> None:
+    FIGURES.mkdir(parents=True, exist_ok=True)
+    figure.savefig(FIGURES / f"{name}.svg", metadata={"Date": None})
 
 
 def _draw_means(means: Axes, errors: Axes) -> None:
@@ -158,3 +193,4 @@ def _mean(system: qs.System, threshold: int) -> float:
 if __name__ == "__main__":
     write_table()
     draw()
+    draw_scaling()

@@ -7,13 +7,14 @@ docs/measured/backfilling-logs.md. All policies of a model serve the same jobs.
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
 import quickswap as qs
 from quickswap import logs
+from quickswap.model.distributions import Distribution
 from quickswap.simulation.comparison import gap_of
 
 FOLDER = Path(__file__).parent / "measured"
@@ -23,14 +24,31 @@ ADAPTIVE, OVERRUN, RISK = (
     "adaptive-quickswap:backfill=0.03",
 )
 POLICIES = ("first-fit", ADAPTIVE, RISK, OVERRUN, "server-filling")
-WORKLOADS = {
+
+
+def lognormal(scv: float) -> Callable[[float], Distribution]:
+    """Return sizes of a mean, and of this squared coefficient of variation."""
+    return lambda mean: qs.LogNormal(mean=mean, scv=scv)
+
+
+def empirical(mean: float) -> Distribution:
+    """Return sizes of a mean with four values, as of jobs that are short, or reach a limit."""
+    values = [factor * mean for factor in (0.25, 0.5, 1, 4)]
+    return qs.Empirical(values, [0.2, 0.6, 0.05, 0.15])
+
+
+WORKLOADS: dict[str, tuple[str, Callable[[float], Distribution] | None, int]] = {
     "one-or-all, rate 6": ("one-or-all:rate=6", None, 10_000_000),
+    "the same, deterministic": ("one-or-all:rate=6", qs.Deterministic, 10_000_000),
+    "the same, lognormal, scv 4": ("one-or-all:rate=6", lognormal(4), 40_000_000),
     "one-or-all, rate 7": ("one-or-all:rate=7", None, 10_000_000),
     "four classes, rate 3": ("four-class:rate=3", None, 10_000_000),
     "four classes, rate 4": ("four-class:rate=4", None, 10_000_000),
     "four classes, rate 4.75": ("four-class:rate=4.75", None, 10_000_000),
-    "the same at rate 4, deterministic": ("four-class:rate=4", 0.0, 10_000_000),
-    "the same at rate 4, lognormal, scv 16": ("four-class:rate=4", 16.0, 80_000_000),
+    "the same at rate 4, deterministic": ("four-class:rate=4", qs.Deterministic, 10_000_000),
+    "the same at rate 4, four values": ("four-class:rate=4", empirical, 10_000_000),
+    "the same at rate 4, lognormal, scv 4": ("four-class:rate=4", lognormal(4), 40_000_000),
+    "the same at rate 4, lognormal, scv 16": ("four-class:rate=4", lognormal(16), 80_000_000),
     "a model of KTH's SP2, load 0.69": ("kth-sp2", None, 10_000_000),
     "a model of NASA's iPSC, load 0.47": ("nasa-ipsc", None, 10_000_000),
     "Borg A, load 0.7": ("borg-a:load=0.7", None, 20_000_000),
@@ -39,7 +57,7 @@ WORKLOADS = {
     "Borg B, rate 4": ("borg-b:rate=4", None, 40_000_000),
     "Borg B, rate 4.5": ("borg-b:rate=4.5", None, 40_000_000),
 }
-"""Model, squared coefficient of variation of the sizes (None: unchanged), jobs."""
+"""Model, sizes by their mean (None: unchanged), jobs."""
 XDMOD = (
     "JobID,JobIDRaw,Cluster,Partition,QOS,Account,Group,GID,User,UID,Submit,Eligible,Start,End,"
     "Elapsed,ExitCode,State,NNodes,NCPUS,ReqCPUS,ReqMem,ReqTRES,AllocTRES,Timelimit,NodeList,JobName"
@@ -51,26 +69,24 @@ LOGS: dict[str, tuple[str, dict[str, Any]]] = {
 }
 
 
-def system_of(model: str, scv: float | None) -> qs.System:
-    """Return a model with sizes of another variability."""
+def system_of(model: str, sizes: Callable[[float], Distribution] | None) -> qs.System:
+    """Return a model with sizes of the same means."""
     system = qs.load(model)
-    if scv is None:
+    if sizes is None:
         return system
-    distributions = [
-        qs.LogNormal(mean=each.size.mean, scv=scv) if scv else qs.Deterministic(each.size.mean)
-        for each in system.classes
-    ]
-    rows = zip(system.classes, distributions, strict=True)
     return qs.System(
         system.servers,
-        [qs.JobClass(c.need, c.arrival_rate, distribution, c.name) for c, distribution in rows],
+        [
+            qs.JobClass(each.need, each.arrival_rate, sizes(each.size.mean), each.name)
+            for each in system.classes
+        ],
     )
 
 
 def workload(name: str) -> list[list[str]]:
     """Simulate all policies on a workload, and return the lines of its table."""
-    model, scv, jobs = WORKLOADS[name]
-    system = system_of(model, scv)
+    model, sizes, jobs = WORKLOADS[name]
+    system = system_of(model, sizes)
     known = [each for each in POLICIES if each != "server-filling" or _nested(system)]
     results = {
         each: qs.simulate(system, each, jobs=jobs, engine="events", threads=1, replications=2)

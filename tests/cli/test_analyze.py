@@ -35,7 +35,10 @@ def test_json_has_the_values_of_the_theory(capsys: pytest.CaptureFixture[str]) -
     form = theory.msfq.approximate(system, 3, "printed").mean_response_time
     printed = found["MSFQ(3, always)", "approximation as printed"]
     assert printed["error"] == pytest.approx(form / always.mean_response_time - 1)
-    assert found["FCFS", "exact"]["mean"] == theory.fcfs.exact(system).mean_response_time
+    served = theory.fcfs.exact(system).mean_response_time
+    assert found["FCFS", "exact"]["mean"] == served
+    near = theory.fcfs.approximate(system).mean_response_time
+    assert found["FCFS", "heavy traffic"]["error"] == pytest.approx(near / served - 1)
     assert data["lower_bound"] == theory.lower_bound(system)
     assert data["heavy"]["p99"] == exact.heavy_response_time.percentile(99)
     best = theory.best_threshold(system, "weighted", "always")

@@ -49,6 +49,10 @@ FAMILIES = [
     "static-quickswap/exclusive/distributions",
     "msfq/on_demand/distributions",
     "msfq/always/distributions",
+    "adaptive-quickswap/ages",
+    "static-quickswap/overlap/ages",
+    "static-quickswap/exclusive/ages",
+    "msfq/on_demand/ages",
     "adaptive-quickswap/groups",
     "static-quickswap/overlap/groups",
     "static-quickswap/exclusive/groups",
@@ -117,7 +121,7 @@ def policies(draw: st.DrawFn, family: str, servers: int, needs: list[int]) -> di
         policy |= {key: draw(values) for key, values in SLURM.items()}
     if name == "smash":
         policy["window"] = draw(st.none() | st.integers(1, 6))
-    if "distributions" in variants:
+    if "distributions" in variants or "ages" in variants:
         eighths = st.integers(0, 24).map(lambda each: each / 8)
         horizons = [draw(eighths) for _ in needs]
         residuals = [draw(st.none() | eighths) for _ in needs]
@@ -126,6 +130,11 @@ def policies(draw: st.DrawFn, family: str, servers: int, needs: list[int]) -> di
             "horizons": horizons,
             "residuals": residuals,
         }
+    if "ages" in variants:
+        table = st.lists(eighths, min_size=1, max_size=5).map(sorted)
+        sizes = [draw(st.none() | table) for _ in needs]
+        step = draw(st.sampled_from([0.25, 1.0]))
+        policy["backfilling"] |= {"by": "ages", "sizes": sizes, "step": step}
     if "estimates" in variants:
         policy["backfilling"] = {"by": "estimates"}
     if name == "msfq":

@@ -387,3 +387,18 @@ def test_jobs_of_a_real_system_must_be_possible() -> None:
             scheduler.resume(running, waiting)
     numbers, started = scheduler.resume([(0, 1.0, 5.0)], [(0, 2.0, 5.0), (0, 3.0, 5.0)])
     assert (started, scheduler.reserved) == ([numbers[1]], numbers[2])
+
+
+def test_backfilling_uses_the_ages_of_the_jobs_of_a_real_system() -> None:
+    """A job of 8 s in service, one that needs all servers waits; may one of mean 1 s start?"""
+    sizes = [qs.Deterministic(8.0), qs.Exponential(mean=1), qs.Exponential(mean=1)]
+    rows = zip((2, 4, 1), sizes, strict=True)
+    system = qs.System(4, [qs.JobClass(need, 0.01, size) for need, size in rows])
+    for start, numbers in ((2.0, [2]), (0.5, [])):  # 5 s or 3.5 s left, ln(1 / 0.02) = 3.9
+        scheduler = qs.Scheduler(system, "adaptive-quickswap:backfill=.02")
+        scheduler.wait_until(5.0)
+        running, waiting = [(0, start, 8.0)], [(1, 3.0, 1.0), (2, 4.0, 1.0)]
+        assert scheduler.resume(running, waiting, [1])[1] == numbers
+        assert scheduler.complete(0) == ([] if numbers else [1])
+    with pytest.raises(qs.QuickswapError, match="ages of jobs, which a State does not contain"):
+        scheduler.state  # noqa: B018 # the property checks

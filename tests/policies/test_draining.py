@@ -16,11 +16,12 @@ from typing import Any, ClassVar
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 import quickswap as qs
+from hypothesis_settings import FEW
 from model.test_distributions import any_distribution
 from policies.test_equivalences import assert_same_paths
 from quickswap.engine._core import replay
@@ -28,6 +29,7 @@ from quickswap.errors import PolicyError
 from quickswap.model.distributions import Distribution
 from quickswap.policies import Policy
 from quickswap.policies.draining import by_estimates
+from quickswap.policies.remaining import excess
 from quickswap.theory import chain
 from replay_helpers import jobs, log_of
 from twin import run
@@ -125,13 +127,29 @@ class TestByHand:
         trace: Jobs = [(0, 0, 9), (1, 1, 1), (2, 2, 1), (2, 3, 2), (2, 3, 1)]
         assert served(system, qs.AdaptiveQuickswap(True), trace) == [0, 9, 2, 2, 4]
 
+    @pytest.mark.parametrize(
+        ("size", "start"),
+        [
+            (6.0, [0, 8, 2, 9]),  # at 2 job 0 has 4 s left, and 4 < 2 ln(1 / 0.1) = 4.6
+            (6.75, [0, 8, 2, 2]),
+            (4.25, [0, 8, 9, 9]),  # 2.25 < ln(1 / 0.1) = 2.3
+        ],
+    )
+    def test_deterministic_sizes_have_their_remaining_time(
+        self, size: float, start: list[float]
+    ) -> None:
+        classes = [qs.JobClass(2, 1, qs.Deterministic(size)), *self.SYSTEM.classes[1:]]
+        system = qs.System(4, classes)
+        assert served(system, qs.AdaptiveQuickswap(0.1), self.JOBS) == start
+
     @pytest.mark.filterwarnings("ignore::quickswap.errors.InfiniteVarianceWarning")
-    def test_without_a_mean_residual_size_all_jobs_may_start(self) -> None:
+    def test_jobs_may_start_beside_one_that_has_run_for_long(self) -> None:
+        # P(S > a + t | S > a) = (1 + t / a)^-1.5 = 1 / e: job 0, of age a, has t = 0.95 a left
         heavy = qs.JobClass(2, 1, qs.Pareto(1.5, 1.0))
-        rest = [qs.JobClass(need, 1, qs.Exponential(mean=1e6)) for need in (4, 1)]
-        trace: Jobs = [(0, 0, 8), (1, 1, 1), (2, 2, 1)]
-        for risk, start in ((0.0, 9), (1e-6, 2)):
-            policy = qs.AdaptiveQuickswap(risk)
+        rest = [qs.JobClass(need, 1, qs.Exponential(mean=1)) for need in (4, 1)]
+        for wait, start in ((4.5, 40), (5.0, 5.0)):  # 0.95 a < ln(100) = 4.6 < 0.95 b
+            trace: Jobs = [(0, 0, 39), (1, 1, 1), (wait, 2, 1)]
+            policy = qs.AdaptiveQuickswap(0.01)
             assert served(qs.System(4, [heavy, *rest]), policy, trace)[2] == start
 
     def test_exclusive_a_visit_outlasts_those_let_in(self) -> None:
@@ -152,6 +170,22 @@ class TestByHand:
 
 
 class TestEquivalences:
+    def test_ages_of_exponential_sizes_do_not_matter(self) -> None:
+        draws = np.random.default_rng(1)
+        arrivals = np.cumsum(draws.exponential(2.5, 2000))
+        cls = draws.integers(0, 3, 2000).astype(np.uint32)
+        sizes = draws.exponential(1.0, 2000)
+        for policy in (qs.AdaptiveQuickswap(overrun=0.9), qs.StaticQuickswap(backfill=0.3)):
+            spec: Any = policy.resolve(THREE)
+            starts = []
+            rule = spec["backfilling"]
+            ages = rule | {"by": "ages", "sizes": [None] * 3, "step": 1.0}
+            for each in (rule, ages, None):
+                described = {"system": THREE.to_dict(), "policy": spec | {"backfilling": each}}
+                schedule = replay(json.dumps(described), arrivals, cls, sizes, debug=True)
+                starts.append(schedule[0].tolist())
+            assert starts[0] == starts[1] != starts[2]
+
     @pytest.mark.parametrize("policy", [qs.AdaptiveQuickswap, qs.StaticQuickswap, qs.MSFQ])
     def test_no_risk_is_no_backfilling(self, policy: type[Policy]) -> None:
         build = policy
@@ -267,8 +301,58 @@ def test_it_helps_where_it_should() -> None:
         assert each.weighted_mean_response_time.low < plain.weighted_mean_response_time.high
 
 
+def counted(distribution: Distribution, time: float) -> float:
+    """As how many jobs one counts that may outlast a drain."""
+    over, residual = excess(distribution, time), distribution.second_moment / distribution.mean / 2
+    return max(over / residual, min(distribution.sf(time), over / distribution.mean))
+
+
+def normal(x: float) -> float:
+    return math.erfc(-x / math.sqrt(2)) / 2
+
+
+@pytest.mark.parametrize(
+    ("distribution", "error", "exact"),
+    [
+        (qs.Deterministic(3), 1e-12, lambda x: 3 - x),
+        (qs.Uniform(1, 4), 0.01, lambda x: 2.5 - x if x < 1 else (4 - x) ** 2 / 6),
+        (qs.Empirical([1, 3], [0.5, 0.5]), 0.06, lambda x: 2 - x if x < 1 else (3 - x) / 2),
+        (qs.Pareto(2.5, 1.0), 0.01, lambda x: 5 / 3 - x if x < 1 else x**-1.5 / 1.5),
+        (
+            qs.LogNormal(0, 1),
+            0.01,
+            lambda x: math.sqrt(math.e) * normal(1 - math.log(x)) - x * normal(-math.log(x)),
+        ),
+    ],
+    ids=lambda x: x.kind if isinstance(x, Distribution) else "",
+)
+def test_excess(distribution: Distribution, error: float, exact: Callable[[float], float]) -> None:
+    for time in (0.5, 0.99, 1.25, 2, 2.9):
+        assert excess(distribution, time) == pytest.approx(exact(time), rel=error)
+    assert excess(distribution, 1e9) < 1e-12
+
+
+@pytest.mark.parametrize(
+    "sizes", [lambda m: qs.Deterministic(m), lambda m: qs.LogNormal(mean=m, scv=4)]
+)
+def test_ages_help(sizes: Callable[[float], Distribution]) -> None:
+    """Without ages, jobs in service would count as half done, and equal sizes would lose."""
+    system = one_or_all(8, 0.6 * 8 * 0.8, 0.4 * 0.8)
+    system = qs.System(
+        8,
+        [
+            qs.JobClass(each.need, each.arrival_rate, sizes(each.size.mean))
+            for each in system.classes
+        ],
+    )
+    plain, aged = qs.compare(
+        system, ["adaptive-quickswap", "adaptive-quickswap:overrun=.9"], jobs=100_000
+    ).results
+    assert aged.mean_response_time.value < plain.mean_response_time.value
+
+
 @pytest.mark.filterwarnings("ignore::quickswap.errors.InfiniteVarianceWarning")
-@settings(deadline=None)  # heavy tails are looked through over many octaves
+@FEW  # heavy tails are looked through over many octaves
 @given(
     classes=st.lists(st.tuples(any_distribution, st.floats(1e-3, 1e3)), min_size=1, max_size=3),
     most=st.floats(0.01, 0.99),
@@ -283,9 +367,9 @@ def test_a_horizon_is_the_least_drain_from_which_on_few_jobs_outlast_it(
 
         def outlast(time: float, distribution: Distribution = distribution) -> float:
             """Expected number of jobs that do, of those that arrive and this one."""
-            tail = distribution.sf(time)
-            met = (rate * min(other.sf(time), tail) for other, rate in classes)
-            return tail + time * math.fsum(met)
+            own = counted(distribution, time)
+            met = (rate * min(counted(other, time), own) for other, rate in classes)
+            return own + time * math.fsum(met)
 
         assert max(outlast(horizon * longer) for longer in (1, 1.02, 1.5, 7, 200)) <= most + 1e-9
         assert outlast(horizon / 2 ** (1 / 64)) > most - 1e-9 or horizon < shortest

@@ -170,9 +170,11 @@ CANONICAL: list[tuple[str, Policy, qs.System, dict[str, object]]] = [
         qs.System(2, [qs.JobClass(1, 1, UNIT), qs.JobClass(2, 1, qs.Pareto(4.0, 1.0))]),
         {
             "backfilling": {
-                "by": "distributions",
+                "by": "ages",
                 "horizons": pytest.approx([math.log(2), 2 ** (1 / 4)]),
                 "residuals": pytest.approx([1.0, 0.75]),
+                "sizes": [None, pytest.approx([math.exp(i / 16) for i in range(129)])],
+                "step": 0.25,
             }
         },
     ),
@@ -184,24 +186,26 @@ CANONICAL: list[tuple[str, Policy, qs.System, dict[str, object]]] = [
             "threshold": 1,
             "drain": "always",
             "backfilling": {
-                "by": "distributions",
+                "by": "ages",
                 "horizons": pytest.approx([math.log(4), 3]),
                 "residuals": [1.0, 1.5],
+                "sizes": [None, [3.0] * 129],
+                "step": 0.25,
             },
         },
     ),
     (
         "static-quickswap:backfill=0.03",
         qs.StaticQuickswap(backfill=0.03),
-        qs.System(2, [qs.JobClass(1, 1, qs.Uniform(0, 1))]),
+        qs.System(2, [qs.JobClass(1, 1, qs.Exponential(mean=1.5))]),
         {
             "drain": "overlap",
             "order": [0],
             "thresholds": [1],
             "backfilling": {
                 "by": "distributions",
-                "horizons": [0.97],
-                "residuals": [pytest.approx(1 / 3)],
+                "horizons": [pytest.approx(1.5 * math.log(1 / 0.03))],
+                "residuals": [1.5],
             },
         },
     ),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -240,3 +242,34 @@ def test_heavy_traffic_is_the_limit_of_exact_means(servers: int, light: float) -
         times = [exact.mean_response_time, *(each.mean_response_time for each in exact.classes)]
         gaps.append(max(abs((1 - rho) * time / expected - 1) for time in times))
     assert gaps[1] < 0.15 * gaps[0] < 0.15
+
+
+def test_the_approximation_tends_to_the_exact_means() -> None:
+    mix = system(4, (1, 0.9, 1.0), (4, 0.1, 2.0))
+    near = mix.with_rate(0.999 * fcfs.limit(mix))
+    exact, found = fcfs.exact(near), fcfs.approximate(near)
+    for one, other in zip(found.classes, exact.classes, strict=True):
+        assert one.mean_response_time == pytest.approx(other.mean_response_time, rel=0.01)
+    with pytest.raises(qs.UnstableError):
+        fcfs.approximate(mix.with_rate(1.001 * fcfs.limit(mix)))
+
+
+def test_growth_with_the_number_of_servers() -> None:
+    """With a share c / k of heavy jobs: k / (c ln k) and ln k / 2, or constants otherwise."""
+    small, large, c = 2**9, 2**15, 1.5
+    mixes = [system(k, (1, k - c, 1.0), (k, c, 1.0)) for k in (small, large)]
+    slow, fast = (k / fcfs.limit(mix) for k, mix in zip((small, large), mixes, strict=True))
+    assert fast - slow == pytest.approx(c * math.log(large / small), rel=0.01)
+    slow, fast = map(fcfs.heavy_traffic, mixes)
+    assert fast - slow == pytest.approx(math.log(large / small) / 2, rel=0.1)
+    alike = [system(k, (1, 0.9, 1.0), (k, 0.1, 2.0)) for k in (2**9, 2**12)]
+    assert [fcfs.limit(mix) for mix in alike] == pytest.approx([1 / (0.1 * (2 + math.log(10)))] * 2)
+    assert fcfs.heavy_traffic(alike[0]) == pytest.approx(fcfs.heavy_traffic(alike[1]))
+
+
+def test_a_simulation_beyond_the_capacity_estimates_the_limit() -> None:
+    heavy = qs.JobClass(8, 1.0, qs.Deterministic(1.5))
+    mix = qs.System(8, [qs.JobClass(1, 9.0, qs.Exponential(mean=1)), heavy])
+    seen = qs.simulate(mix, "fcfs", jobs=100_000, allow_unstable=True).overall.throughput
+    assert fcfs.limit(mix) == pytest.approx(seen.value, abs=2.5 * seen.half_width)
+    assert seen.half_width < 0.02 * seen.value

@@ -55,6 +55,53 @@ class ByDistributions:
         return fits if leaving is None else max(fits, left[leaving])
 
 
+class ByAges(ByDistributions):
+    """Each job is expected to have left when the hazard of its size, -log P(S > x), has grown by
+    H(u) since now. `sizes` are those at equal steps of the hazard, with straight lines between
+    them; None for exponential sizes, whose hazard grows by 1 in r seconds.
+    """
+
+    def __init__(
+        self,
+        horizons: list[float],
+        residuals: list[float | None],
+        sizes: list[list[float] | None],
+        step: float,
+    ) -> None:
+        super().__init__(horizons, residuals)
+        self.sizes, self.step = sizes, step
+
+    def horizon(self, state: State, target: Job, leaving: int | None) -> float:
+        left = [self.left(state, job) for job in state.running]
+        jobs = list(zip(left, state.running, strict=True))
+
+        def free_at(time: float) -> int:
+            return state.free() + sum(job.need for end, job in jobs if end <= time)
+
+        fits = min(time for time in [0.0, *left] if free_at(time) >= target.need)
+        return max([fits, *(end for end, job in jobs if job.cls == leaving)])
+
+    def left(self, state: State, job: Job) -> float:
+        """Seconds until the job is expected to have left."""
+        more, age = sum(1 / i for i in range(1, state.u(job.cls) + 1)), state.now - job.begun
+        sizes = self.sizes[job.cls]
+        if sizes is None:
+            return more * self.residuals[job.cls]
+        steps = sum(size <= age for size in sizes) - 1.0  # at the last size not above the age
+        if steps < 0:
+            hazard = 0.0
+        elif steps == len(sizes) - 1:
+            hazard = steps
+        else:
+            below, above = sizes[int(steps) : int(steps) + 2]
+            hazard = steps + (age - below) / (above - below)
+        hazard += more * (1 / self.step)
+        if hazard >= len(sizes) - 1:
+            return max(0.0, sizes[-1] - age)
+        below, above = sizes[int(hazard) : int(hazard) + 2]
+        return max(0.0, below + (hazard - int(hazard)) * (above - below) - age)
+
+
 class ByEstimates:
     """As in EASY: D is by the estimated ends of the jobs in service, and a job may start if its
     estimated end is not after that.

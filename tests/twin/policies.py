@@ -12,7 +12,7 @@ from typing import Any, Protocol
 
 from twin.backfilling import EASY, Conservative
 from twin.clocks import NMSR, RandomizedTimers
-from twin.draining import Backfill, ByDistributions, ByEstimates
+from twin.draining import Backfill, ByAges, ByDistributions, ByEstimates
 from twin.groups import AdaptiveOnGroups, StaticOnGroups
 from twin.preemptive import DivisorFilling, MaxWeight, Preemptive, ServerFilling
 from twin.quickswap import MSFQAlways, MSFQOnDemand, StaticExclusive, StaticOverlap
@@ -108,7 +108,7 @@ def make(servers: int, needs: list[int], policy: dict[str, Any]) -> Policy | Pre
     """
     parameters = {key: value for key, value in policy.items() if key != "name"}
     if "backfilling" in parameters:
-        rules = {"distributions": ByDistributions, "estimates": ByEstimates}
+        rules = {"distributions": ByDistributions, "ages": ByAges, "estimates": ByEstimates}
         rule = dict(parameters.pop("backfilling"))
         parameters["backfill"] = rules[rule.pop("by")](**rule)
     match policy["name"]:

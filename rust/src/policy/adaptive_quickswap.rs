@@ -15,6 +15,7 @@ pub(super) fn build<V: PolicyVisitor>(parameters: &Parameters<'_>, visitor: V) -
     Ok(match (Groups::of(parameters)?, Rule::of(parameters)?) {
         (None, Rule::Never) => visitor.visit(AdaptiveQuickswap::new(Classes, Never)),
         (None, Rule::ByDistributions(rule)) => visitor.visit(AdaptiveQuickswap::new(Classes, rule)),
+        (None, Rule::ByAges(rule)) => visitor.visit(AdaptiveQuickswap::new(Classes, rule)),
         (None, Rule::ByEstimates(rule)) => visitor.visit(AdaptiveQuickswap::new(Classes, rule)),
         (Some(groups), Rule::Never) => visitor.visit(AdaptiveQuickswap::new(groups, Never)),
         (Some(_), _) => return Err(Error::Unsupported("backfilling requires classes without groups")),

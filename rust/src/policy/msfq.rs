@@ -32,6 +32,7 @@ pub(super) fn build<V: PolicyVisitor>(parameters: &Parameters<'_>, visitor: V) -
     Ok(match Rule::of(parameters)? {
         Rule::Never => visitor.visit(Msfq::new(parameters, Never)?),
         Rule::ByDistributions(rule) => visitor.visit(Msfq::new(parameters, rule)?),
+        Rule::ByAges(rule) => visitor.visit(Msfq::new(parameters, rule)?),
         Rule::ByEstimates(rule) => visitor.visit(Msfq::new(parameters, rule)?),
     })
 }

@@ -25,6 +25,7 @@ pub(super) fn build<V: PolicyVisitor>(parameters: &Parameters<'_>, visitor: V) -
     Ok(match (Groups::of(parameters)?, Rule::of(parameters)?) {
         (None, Rule::Never) => visitor.visit(StaticQuickswap::new(parameters, Classes, Never)?),
         (None, Rule::ByDistributions(rule)) => visitor.visit(StaticQuickswap::new(parameters, Classes, rule)?),
+        (None, Rule::ByAges(rule)) => visitor.visit(StaticQuickswap::new(parameters, Classes, rule)?),
         (None, Rule::ByEstimates(rule)) => visitor.visit(StaticQuickswap::new(parameters, Classes, rule)?),
         (Some(groups), Rule::Never) => visitor.visit(StaticQuickswap::new(parameters, groups, Never)?),
         (Some(_), _) => return Err(Error::Unsupported("backfilling requires classes without groups")),

@@ -107,6 +107,10 @@ class Scheduler:
             policy.uses_estimates if by_estimates else policy.estimates
         )
         self._estimating = label(policy) if uses else None
+        backfilling = resolved.get("backfilling")
+        aging = isinstance(backfilling, dict) and backfilling["by"] == "ages"
+        missing = "estimated sizes" if uses else "the ages of jobs" if aging else ""
+        self._beyond_state = missing and f"{label(policy)} uses {missing}"
 
     @property
     def time(self) -> float:
@@ -261,7 +265,7 @@ class Scheduler:
         """The state, to be compared, kept, or restored.
 
         Raises:
-            PolicyError: the policy uses estimated sizes, which are not part of a State.
+            PolicyError: the policy uses estimated sizes or ages, which are not part of a State.
         """
         self._check_restorable()
         try:
@@ -276,7 +280,7 @@ class Scheduler:
 
         Raises:
             QuickswapError: the state is impossible in this system under this policy.
-            PolicyError: the policy uses estimated sizes, which are not part of a State.
+            PolicyError: the policy uses estimated sizes or ages, which are not part of a State.
         """
         self._check_restorable()
         if not isinstance(state, State):
@@ -298,13 +302,13 @@ class Scheduler:
 
     def _check_restorable(self) -> None:
         """Reject states whose future depends on more than the numbers and the order of jobs."""
-        if self._estimating is not None:
+        if self._beyond_state:
             raise PolicyError(
-                f"{self._estimating} uses estimated sizes, which a State does not contain: its "
-                "state can be neither saved nor restored.",
+                f"{self._beyond_state}, which a State does not contain: its state can be neither "
+                "saved nor restored.",
                 argument="policy",
-                given=self._estimating,
-                allowed="a policy without estimated sizes",
+                given=self._beyond_state,
+                allowed="a policy without estimated sizes and ages",
             )
 
 

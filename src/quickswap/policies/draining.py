@@ -5,28 +5,30 @@ the drain. With backfilling, while a policy drains for a job b, a waiting job of
 start if it fits now and is likely to complete before the end of the drain. If several jobs may
 start, the job with the largest need starts first, and of equal needs the oldest.
 
-D is the expected time until b can start. The u jobs of a class in service are expected to have left
-after H(u) r, with the harmonic number H(u) = 1 + 1/2 + ... + 1/u and the mean residual size
-r = E[S^2] / (2 E[S]) of the class. This is exact for exponential sizes, for which r is the mean.
-The classes free their servers in the order of these times; D is the time at which b fits. If a
-class must leave completely first (`StaticQuickswap` with drain="exclusive"), D is at least the time
-at which it has.
+D is the expected time until b can start. It follows from the ages of the jobs in service: with u
+jobs of its class in service, a job of age a is expected to have left after the time t for which
+P(S > a + t | S > a) = e^-H(u), with the harmonic number H(u) = 1 + 1/2 + ... + 1/u. For exponential
+sizes t is H(u) E[S], the mean time until all u jobs have left; for deterministic sizes t is the
+remaining time. D is the time at which b fits if all jobs leave as expected. If a class must leave
+completely first (`StaticQuickswap` with drain="exclusive"), D is at least the time at which it has.
 
 One of two limits decides whether a job of class j probably ends in time, with P_i = P(S_i > D):
 
-- `overrun`, a number of jobs: P_j + D sum_i lambda_i min(P_i, P_j) <= overrun, for D and all longer
+- `overrun`, a number of jobs: Q_j + D sum_i lambda_i min(Q_i, Q_j) <= overrun, for D and all longer
   drains. The left-hand side is the expected number of jobs that outlast the drain: this job, and
   those backfilled among the jobs that arrive until its end. As it counts future jobs, one value
-  suits systems with few jobs per drain as well as those with a million.
+  suits systems with few jobs per drain as well as those with a million. A job counts by the time
+  for which it outlasts the drain: with m = E[S - D | S > D] and r = E[S^2] / (2 E[S]), the mean
+  residual size, Q = P(S > D) max(m / r, min(1, m / E[S])). So Q is E[(S - D)^+] / r if sizes are
+  less variable than exponential ones, and otherwise at least the smaller of P(S > D) and
+  E[(S - D)^+] / E[S]. For exponential sizes Q is P(S > D).
 - `backfill`, a probability: P_j <= backfill for each job, regardless of their number. For
   exponential sizes this is E[S_j] <= D / ln(1 / backfill).
 
-Sizes without a second moment have no mean residual size: D is infinite while b needs the servers of
-such jobs, and every job that fits may start.
-
-The rule uses the size distributions and arrival rates of the classes, and no size of a job. In a
-replay every job has an estimate: there D is the first time at which b fits if all jobs in service
-end as estimated, as in EASY, and a job may start if its estimated end is at most D, for any limit.
+The rule uses the size distributions and arrival rates of the classes, and the ages of the jobs in
+service, but no size of a job. In a replay every job has an estimate: there D is the first time at
+which b fits if all jobs in service end as estimated, as in EASY, and a job may start if its
+estimated end is at most D, for any limit.
 
 The paper does not have backfilling.
 """
@@ -34,13 +36,15 @@ The paper does not have backfilling.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from quickswap._check import boolean, items, positive, real
 from quickswap.errors import PolicyError, invalid
+from quickswap.model.distributions import Exponential
+from quickswap.policies.remaining import STEP, excess, sizes_by_hazard
 
 if TYPE_CHECKING:
     from quickswap.model.distributions import Distribution
@@ -113,8 +117,9 @@ class Backfilling:
     def parameters(self, system: System) -> dict[str, object]:
         """Return the parameter `backfilling` of a policy in the core; empty without backfilling.
 
-        For each class, in seconds: `horizons` are the least D at which its jobs are backfilled,
-        `residuals` the mean residual sizes; None if infinite.
+        For each class, in seconds: `horizons` are the least D at which its jobs are backfilled, and
+        `residuals` the mean residual sizes; None if infinite. If not all sizes are exponential,
+        `sizes` are those at equal steps of the hazard, None for exponential sizes.
 
         Raises:
             PolicyError: the length of `believed` is not the number of classes.
@@ -139,11 +144,17 @@ class Backfilling:
         else:
             rates = tuple(each.arrival_rate for each in system.classes)
             horizons = _horizons(tuple(distributions), rates, self.overrun)
-        residuals = [
-            distribution.second_moment / (2 * distribution.mean) for distribution in distributions
+        rule = {
+            "horizons": _finite(horizons),
+            "residuals": _finite(_means(each)[1] for each in distributions),
+        }
+        if all(isinstance(each, Exponential) for each in distributions):
+            return {"backfilling": {"by": "distributions", **rule}}
+        sizes = [
+            None if isinstance(each, Exponential) else list(sizes_by_hazard(each))
+            for each in distributions
         ]
-        rule = {"horizons": _finite(horizons), "residuals": _finite(residuals)}
-        return {"backfilling": {"by": "distributions", **rule}}
+        return {"backfilling": {"by": "ages", **rule, "sizes": sizes, "step": STEP}}
 
     def details(self) -> list[str]:
         """Return the parameters as a label shows them, e.g. "overrun 0.9"."""
@@ -180,10 +191,10 @@ def _outlasting(
 ) -> list[float]:
     """Return for each class the expected number of jobs that outlast a drain if it is backfilled.
 
-    This is P_j + D sum_i lambda_i min(P_i, P_j). In ascending order of P, `below` is the sum of
-    lambda_i P_i up to j and `above` the sum of lambda_i after j.
+    This is Q_j + D sum_i lambda_i min(Q_i, Q_j). In ascending order of Q, `below` is the sum of
+    lambda_i Q_i up to j and `above` the sum of lambda_i after j.
     """
-    tails = [distribution.sf(time) for distribution in distributions]
+    tails = [_counted(distribution, time) for distribution in distributions]
     expected, below, above = [0.0] * len(distributions), 0.0, math.fsum(rates)
     for j in sorted(range(len(distributions)), key=tails.__getitem__):
         below, above = below + rates[j] * tails[j], above - rates[j]
@@ -191,16 +202,37 @@ def _outlasting(
     return expected
 
 
+def _counted(distribution: Distribution, time: float) -> float:
+    """Return Q, the expected number as which a job counts that outlasts a drain of this time."""
+    tail = distribution.sf(time)
+    if isinstance(distribution, Exponential):
+        return tail
+    over, (mean, residual) = excess(distribution, time), _means(distribution)
+    return max(over / residual, min(tail, over / mean))
+
+
+@lru_cache(maxsize=256)
+def _means(distribution: Distribution) -> tuple[float, float]:
+    """Return the mean size and the mean residual size, in seconds."""
+    mean = distribution.mean
+    return mean, distribution.second_moment / (2 * mean)
+
+
 def _longest(distributions: Sequence[Distribution], rates: Sequence[float], most: float) -> float:
     """Return a drain in seconds that, like any longer one, at most `most` jobs outlast.
 
-    P(S > D) <= E[S^2] / D^2 by Chebyshev's inequality, which decreases faster than 1 / D. So does
-    the tail itself of a distribution without a second moment, as its mean is finite.
+    P(S > D) <= E[S^2] / D^2 by Chebyshev's inequality, which suffices for exponential sizes, and
+    E[(S - D)^+] <= E[S^3] / (2 D^2) by that of Markov; both decrease faster than 1 / D. So does Q
+    itself without these moments.
     """
 
     def bound(distribution: Distribution) -> float:
-        second = distribution.second_moment
-        return second / time / time if math.isfinite(second) else distribution.sf(time)
+        second, third = distribution.second_moment, distribution.moment(3)
+        if isinstance(distribution, Exponential):
+            return second / time / time
+        if math.isinf(third):
+            return _counted(distribution, time)
+        return max(second, third / 2 / _means(distribution)[1]) / time / time
 
     time = max(distribution.mean for distribution in distributions)
     while math.isfinite(time):
@@ -222,7 +254,7 @@ def _limit(given: object, what: str, kind: str, default: float) -> float:
     return value
 
 
-def _finite(values: list[float]) -> list[float | None]:
+def _finite(values: Iterable[float]) -> list[float | None]:
     return [value if math.isfinite(value) else None for value in values]
 
 

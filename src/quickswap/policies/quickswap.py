@@ -243,10 +243,10 @@ class AdaptiveQuickswap(Policy):
     starts, the policy is working again.
 
     With `overrun` or `backfill`, while draining for a job b, a job of another class j that fits
-    starts if it is likely to complete within D, the expected time until b fits. With
-    P_i = P(S_i > D), the condition is P_j + D sum_i lambda_i min(P_i, P_j) <= overrun, where the
-    left side is the expected number of jobs that outlast D, or P_j <= backfill. The job with the
-    largest need starts first.
+    starts if it is likely to complete within D, the expected time until b fits given the ages of
+    the jobs in service. With P_i = P(S_i > D), the condition for exponential sizes is
+    P_j + D sum_i lambda_i min(P_i, P_j) <= overrun, where the left side is the expected number of
+    jobs that outlast D, or P_j <= backfill. The job with the largest need starts first.
 
     Source: the paper, section "Adaptive Quickswap".
     """

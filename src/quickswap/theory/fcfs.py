@@ -2,8 +2,10 @@
 
 FCFS is stable below the throughput of the saturated system, in which a job always waits, and
 unstable above it (Baccelli, Foss, "On the saturation rule for the stability of queues",
-J. Appl. Prob. 32, 1995). Arrivals are Poisson, so the classes of successive jobs are
-independent.
+J. Appl. Prob. 32, 1995), for independent arrivals and sizes of any distribution (Baccelli,
+Olliaro, Ajmone Marsan, Marin, "The multiserver-job stochastic recurrence equation for cloud
+computing performance evaluation", 2026). Arrivals are Poisson here, so the classes of successive
+jobs are independent.
 """
 
 from __future__ import annotations
@@ -33,6 +35,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Limit",
+    "approximate",
     "exact",
     "find_limit",
     "heavy_traffic",
@@ -62,7 +65,27 @@ def exact(system: System | str | Path) -> Means:
     what = "the exact solution of FCFS"
     system = as_system(system)
     model = one_or_all(system, what)
-    most = one_or_all_rate(model.k, model.l1 / system.arrival_rate, 1 / model.m1, 1 / model.mk)
+    _load(system)
+    return Means.of(system, response_times(model, preemptive=False, what=what))
+
+
+def approximate(system: System | str | Path) -> Means:
+    """Return the limit of heavy traffic over 1 - rho as the mean response times of FCFS.
+
+    The relative error tends to 0 as rho tends to 1; see `heavy_traffic`, also for the arguments.
+
+    Raises:
+        ModelError: the system is of another form.
+        UnstableError: FCFS is unstable at this arrival rate.
+    """
+    system = as_system(system)
+    scaled = heavy_traffic(system)
+    return Means.of(system, [scaled / (1 - _load(system))] * 2)
+
+
+def _load(system: System) -> float:
+    """Return the arrival rate over the limit of FCFS on a one-or-all system."""
+    most = limit(system)
     if system.arrival_rate >= most:
         raise UnstableError(
             f"FCFS has no mean response time at an arrival rate of {system.arrival_rate:.6g}: at "
@@ -71,7 +94,7 @@ def exact(system: System | str | Path) -> Means:
             given=system.arrival_rate,
             allowed=f"below {most:.6g}",
         )
-    return Means.of(system, response_times(model, preemptive=False, what=what))
+    return system.arrival_rate / most
 
 
 def heavy_traffic(system: System | str | Path) -> float:
@@ -93,7 +116,7 @@ def heavy_traffic(system: System | str | Path) -> float:
     Raises:
         ModelError: the system is of another form.
 
-    Source: Grosof, Ayhan, "Multiserver-job response time under multilevel scaling" (2025), on the
+    Source: Grosof, Ayhan, "Multiserver-job response time under multilevel scaling" (2026), on the
     growth with k; the formula is derived here from the cycles of the saturated system.
     """
     model = one_or_all(as_system(system), "the heavy-traffic limit of FCFS")
@@ -139,7 +162,8 @@ def limit(system: System | str | Path) -> float:
         )
     raise ModelError(
         "the limit of FCFS is known for Poisson arrivals and exponential sizes only (on one-or-all "
-        "systems heavy jobs may have any sizes): simulate the system.",
+        "systems heavy jobs may have any sizes): estimate it as the throughput of a simulation "
+        "with `allow_unstable` at an arrival rate above the capacity.",
         argument="system.classes",
         given=system.classes,
         allowed="Poisson arrivals and exponential sizes",

@@ -1,12 +1,13 @@
-//! By the size distributions of the classes. All u jobs of a class in service are expected to complete within `H(u) r`,
-//! with the harmonic number H and the mean residual size r of the class (exact for exponential sizes). The classes free their servers
-//! in the order of these times; D is the first of them at which the target can start. A job of class j may start if D
-//! is at least the *horizon* of the class, which follows from its distribution (`quickswap.policies.draining` in Python).
+//! By the size distributions of the classes, if all sizes are exponential. All u jobs of a class in service are expected
+//! to complete within `H(u) r`, with the harmonic number H and the mean residual size r of the class. The classes free
+//! their servers in the order of these times; D is the first of them at which the target can start. A job of class j may
+//! start if D is at least the *horizon* of the class, which follows from its distribution (`quickswap.policies.draining`
+//! in Python).
 
 use std::sync::Arc;
 
 use super::departures::Departures;
-use super::{Backfill, Drain};
+use super::{Backfill, Drain, seconds};
 use crate::book::Slot;
 use crate::error::Error;
 use crate::policy::{Choice, Parameters, View};
@@ -32,7 +33,8 @@ pub struct ByDistributions {
     by_horizon: Vec<u32>,
 }
 
-fn harmonic(n: u32) -> f64 {
+/// 1 + 1/2 + ... + 1/n.
+pub(super) fn harmonic(n: u32) -> f64 {
     if (n as usize) < KEPT {
         return (1..=n).fold(0.0, |sum, i| sum + 1.0 / f64::from(i));
     }
@@ -45,27 +47,18 @@ impl ByDistributions {
     pub(super) fn new(parameters: &Parameters<'_>) -> Result<Self, Error> {
         let system = parameters.system();
         let classes = system.classes.len();
-        let read = |key| {
-            // JSON has no infinity: null
-            let values: Vec<Option<f64>> = parameters.get(key)?;
-            let positive = values.iter().flatten().all(|&value| value >= 0.0);
-            if values.len() != classes || !positive {
-                return Err(Error::argument(key, values, "one number of at least 0 for each class"));
-            }
-            Ok(system.given.iter().map(|&given| values[given].unwrap_or(f64::INFINITY)).collect::<Vec<f64>>())
-        };
         let most = system.classes.iter().map(|class| system.servers / class.need).max().unwrap_or(0);
         let mut sum = 0.0;
         let above = (1..=most.min(KEPT as u32 - 1)).map(|i| {
             sum += 1.0 / f64::from(i);
             sum
         });
-        let horizons = read("horizons")?;
+        let horizons = seconds(parameters, "horizons")?;
         let mut by_horizon: Vec<u32> = (0..classes as u32).collect();
         by_horizon.sort_by(|&a, &b| horizons[a as usize].total_cmp(&horizons[b as usize]));
         Ok(Self {
             horizons,
-            residuals: read("residuals")?,
+            residuals: seconds(parameters, "residuals")?,
             harmonics: std::iter::once(0.0).chain(above).collect(),
             departures: Departures::new(classes),
             known: None,

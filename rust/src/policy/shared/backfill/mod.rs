@@ -2,6 +2,7 @@
 //! fits now and is unlikely to run beyond the time D at which the target can start. The largest need starts first; with
 //! equal needs, the oldest job.
 
+mod ages;
 mod departures;
 mod distributions;
 mod estimates;
@@ -9,7 +10,8 @@ mod estimates;
 use crate::book::Slot;
 use crate::error::Error;
 use crate::policy::{Choice, Parameters, Sight, View};
-use distributions::ByDistributions;
+use ages::ByAges;
+use distributions::{ByDistributions, harmonic};
 use estimates::ByEstimates;
 
 /// The purpose of a drain.
@@ -34,6 +36,8 @@ pub enum Rule {
     Never,
     /// By the size distributions of the classes.
     ByDistributions(ByDistributions),
+    /// By the ages of the jobs in service.
+    ByAges(ByAges),
     /// By the estimates of the jobs.
     ByEstimates(ByEstimates),
 }
@@ -42,11 +46,22 @@ impl Rule {
     /// Reads the parameter, which is missing without backfilling.
     pub fn of(parameters: &Parameters<'_>) -> Result<Self, Error> {
         let Some(rule) = parameters.nested("backfilling")? else { return Ok(Self::Never) };
-        Ok(match rule.choose("by", ["distributions", "estimates"])? {
+        Ok(match rule.choose("by", ["distributions", "ages", "estimates"])? {
             0 => Self::ByDistributions(ByDistributions::new(&rule)?),
+            1 => Self::ByAges(ByAges::new(&rule)?),
             _ => Self::ByEstimates(ByEstimates::new(rule.system())),
         })
     }
+}
+
+/// One number of seconds for each class; null is infinite, as JSON has no infinity.
+fn seconds(parameters: &Parameters<'_>, key: &'static str) -> Result<Vec<f64>, Error> {
+    let values: Vec<Option<f64>> = parameters.get(key)?;
+    let given = &parameters.system().given;
+    if values.len() != given.len() || !values.iter().flatten().all(|&value| value >= 0.0) {
+        return Err(Error::argument(key, values, "one number of at least 0 for each class"));
+    }
+    Ok(given.iter().map(|&class| values[class].unwrap_or(f64::INFINITY)).collect())
 }
 
 /// A rule of backfilling. It is notified of starts and ends as a policy is.
