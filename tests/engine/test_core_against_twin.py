@@ -35,8 +35,12 @@ FAMILIES = [
     "adaptive-quickswap",
     "server-filling/arrival",
     "server-filling/srpt",
+    "server-filling/arrival/costs",
+    "server-filling/srpt/costs",
     "divisor-filling",
+    "divisor-filling/costs",
     "max-weight",
+    "max-weight/costs",
     "nmsr",
     "nmsr/backfill",
     "randomized-timers",
@@ -100,6 +104,13 @@ def policies(draw: st.DrawFn, family: str, servers: int, needs: list[int]) -> di
         }
     if name == "server-filling":
         policy["order"] = variants[0]
+    if "costs" in variants:
+        costs = st.sampled_from([0, 0, 0.125, 0.5, 1.25])
+        policy["interruptions"] = {
+            "overhead": draw(costs),
+            "minimum": draw(costs),
+            "restart": draw(st.booleans()),
+        }
     if name == "nmsr":
         found = draw(st.lists(schedules(servers, needs), max_size=3))
         for i, need in enumerate(needs):  # a class without a schedule would never start
@@ -175,7 +186,7 @@ def cases(draw: st.DrawFn, family: str) -> Case:
     else:
         servers = draw(st.integers(1, 12))
         allowed = st.integers(1, servers)
-        if family == "divisor-filling":
+        if family.startswith("divisor-filling"):
             allowed = st.sampled_from([n for n in range(1, servers + 1) if servers % n == 0])
         needs = draw(st.lists(allowed, min_size=1, max_size=4))
         needs = sorted(needs) if "groups" in family else needs

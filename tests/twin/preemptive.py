@@ -29,8 +29,8 @@ def unfinished(state: State) -> list[Job]:
 
 
 def remaining(state: State, job: Job) -> float:
-    """The service that a job still needs."""
-    return job.due - state.now if job in state.running else job.remaining
+    """The service that a job still needs; a job that resumes may pay its overhead first."""
+    return min(job.due - state.now, job.remaining) if job in state.running else job.remaining
 
 
 class ServerFilling:

@@ -1,10 +1,27 @@
-"""Preemptive policies: after every event they choose again which jobs to serve."""
+"""Preemptive policies: after every event they select again which jobs to serve.
+
+By default interruptions are free: exactly the selected jobs are in service, and an interrupted job
+resumes without loss. All policies take three parameters that make them cost something:
+
+- `overhead`: a job that resumes holds its servers for this time, in seconds, before it makes
+  progress. If it is interrupted in this time, it pays the whole overhead again.
+- `minimum`: a job that has started or resumed cannot be interrupted for this time, in seconds.
+- `restart`: an interrupted job loses its progress and starts again from nothing.
+
+If one of them is given, a job is interrupted only if selected jobs need its servers. Jobs in
+service that are selected, or have not reached the minimum, run on. The other selected jobs start
+in descending order of need, of equal needs the older first, as long as each fits into the other
+servers. Jobs in service that are neither run on if they still fit; the youngest are interrupted
+first. The policy also decides at the first time at which a selected job that does not fit would
+fit because jobs reach the minimum.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import ClassVar, final
 
+from quickswap._check import flag, number
 from quickswap._words import counted
 from quickswap.errors import PolicyError
 from quickswap.model.system import System
@@ -36,9 +53,13 @@ class ServerFilling(Policy):
     orders: ClassVar[tuple[str, ...]] = ("arrival", "srpt")
 
     order: str = "arrival"
+    overhead: float = 0.0
+    minimum: float = 0.0
+    restart: bool = False
 
     def __post_init__(self) -> None:
         choice(self.order, "order of ServerFilling", self.orders)
+        _check_costs(self)
 
     @property
     def knows_sizes(self) -> bool:
@@ -46,10 +67,10 @@ class ServerFilling(Policy):
         return self.order == "srpt"
 
     def _parameters(self, system: System) -> dict[str, object]:
-        return {"order": self.order}
+        return {"order": self.order, **_costs(self)}
 
     def _details(self) -> list[str]:
-        return [] if self.order == "arrival" else [self.order]
+        return ([] if self.order == "arrival" else [self.order]) + _costs_in_words(self)
 
 
 @final
@@ -71,6 +92,13 @@ class DivisorFilling(Policy):
     title: ClassVar[str] = "DivisorFilling"
     preemptive: ClassVar[bool] = True
 
+    overhead: float = 0.0
+    minimum: float = 0.0
+    restart: bool = False
+
+    def __post_init__(self) -> None:
+        _check_costs(self)
+
     def _parameters(self, system: System) -> dict[str, object]:
         allowed = f"divide the {counted(system.servers, 'server')}"
         for name, need in zip(system.names, system.needs, strict=True):
@@ -83,7 +111,10 @@ class DivisorFilling(Policy):
                     allowed=f"needs that {allowed}",
                     advice="use ServerFilling",
                 )
-        return {}
+        return _costs(self)
+
+    def _details(self) -> list[str]:
+        return _costs_in_words(self)
 
 
 @final
@@ -107,3 +138,40 @@ class MaxWeight(Policy):
     name: ClassVar[str] = "max-weight"
     title: ClassVar[str] = "MaxWeight"
     preemptive: ClassVar[bool] = True
+
+    overhead: float = 0.0
+    minimum: float = 0.0
+    restart: bool = False
+
+    def __post_init__(self) -> None:
+        _check_costs(self)
+
+    def _parameters(self, system: System) -> dict[str, object]:
+        return _costs(self)
+
+    def _details(self) -> list[str]:
+        return _costs_in_words(self)
+
+
+Preemptive = ServerFilling | DivisorFilling | MaxWeight
+
+
+def _check_costs(policy: Preemptive) -> None:
+    for name in ("overhead", "minimum"):
+        seconds = number(getattr(policy, name), f"{name} of {policy.title}", 0.0, PolicyError)
+        object.__setattr__(policy, name, seconds)
+    flag(policy.restart, f"restart of {policy.title}", PolicyError)
+
+
+def _costs(policy: Preemptive) -> dict[str, object]:
+    """Return the parameter of the core; empty if interruptions are free."""
+    if not policy.costly:
+        return {}
+    names = ("overhead", "minimum", "restart")
+    return {"interruptions": {name: getattr(policy, name) for name in names}}
+
+
+def _costs_in_words(policy: Preemptive) -> list[str]:
+    words = [f"overhead {policy.overhead:.12g} s"] if policy.overhead else []
+    words += [f"minimum {policy.minimum:.12g} s"] if policy.minimum else []
+    return words + (["restart"] if policy.restart else [])

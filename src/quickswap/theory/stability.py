@@ -108,6 +108,8 @@ def stability(system: System | str | Path, policy: object) -> Stability:
 def _proven(system: System, policy: Policy, capacity: float) -> Limit | None:
     """Return the limit below which a policy is proven stable."""
     policy.resolve(system)
+    if policy.costly:  # nothing is proven if busy servers may do no work
+        return None
     known = None
     # Static Quickswap with several classes may leave a slot idle while jobs of others wait.
     visits = isinstance(policy, StaticQuickswap) and len(system.classes) > 1

@@ -5,14 +5,15 @@
 mod arrival;
 mod srpt;
 
-use super::{Parameters, PolicyVisitor};
+use super::{Costs, Parameters, PolicyVisitor};
 use crate::error::Error;
 use arrival::ByArrival;
 use srpt::BySize;
 
 pub(super) fn build<V: PolicyVisitor>(parameters: &Parameters<'_>, visitor: V) -> Result<V::Output, Error> {
+    let costs = Costs::of(parameters)?;
     Ok(match parameters.choose("order", ["arrival", "srpt"])? {
-        0 => visitor.visit_preemptive(ByArrival::new(parameters.system())),
-        _ => visitor.visit_preemptive(BySize::new(parameters.system())),
+        0 => visitor.visit_preemptive(ByArrival::new(parameters.system()), costs),
+        _ => visitor.visit_preemptive(BySize::new(parameters.system()), costs),
     })
 }

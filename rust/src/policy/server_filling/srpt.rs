@@ -2,7 +2,7 @@
 //! job.
 //!
 //! The jobs that are not in service are in an ordered set. The ranks of the jobs in service change with time, so these are
-//! sorted at each event; there are at most `k` of them.
+//! sorted at each event, together with the selected jobs.
 
 use std::collections::BTreeSet;
 
@@ -17,7 +17,7 @@ type Rank = (u64, u64, Slot);
 struct Member {
     rank: Rank,
     need: u32,
-    runs: bool,
+    selected: bool,
 }
 
 /// ServerFilling-SRPT.
@@ -25,16 +25,17 @@ struct Member {
 pub struct BySize {
     servers: u32,
     stopped: BTreeSet<Rank>,
-    running: Vec<Slot>,
-    /// Scratch: jobs in service by rank, and M.
+    selected: Vec<Slot>,
+    /// No longer selected, but perhaps still in service.
+    others: Vec<Slot>,
+    /// Scratch: all of these by rank, and M.
     ranked: Vec<Member>,
     members: Vec<Member>,
 }
 
-fn rank(view: View<'_>, slot: Slot, done: f64) -> Rank {
+fn rank(view: View<'_>, slot: Slot) -> Rank {
     let job = view.book.job(slot);
-    // rounding must not make it negative
-    let remaining = (job.expected - done).max(0.0);
+    let remaining = job.remaining(view.station.now());
     ((f64::from(view.station.need(job.class)) * remaining).to_bits(), job.number, slot)
 }
 
@@ -43,7 +44,8 @@ impl BySize {
         Self {
             servers: system.servers,
             stopped: BTreeSet::new(),
-            running: Vec::new(),
+            selected: Vec::new(),
+            others: Vec::new(),
             ranked: Vec::new(),
             members: Vec::new(),
         }
@@ -52,43 +54,44 @@ impl BySize {
     /// Takes M out of both orders, merged.
     fn choose(&mut self, view: View<'_>) {
         let need = |slot| view.station.need(view.book.job(slot).class);
-        let now = view.station.now();
+        let stopped = &mut self.stopped;
+        self.others.retain(|&slot| view.book.job(slot).in_service() || !stopped.insert(rank(view, slot)));
         self.ranked.clear();
-        self.ranked.extend(self.running.iter().map(|&slot| Member {
-            rank: rank(view, slot, now - view.book.job(slot).start),
-            need: need(slot),
-            runs: true,
-        }));
+        for (slots, selected) in [(&self.selected, true), (&self.others, false)] {
+            let members = slots.iter().map(|&slot| Member { rank: rank(view, slot), need: need(slot), selected });
+            self.ranked.extend(members);
+        }
         self.ranked.sort_unstable_by_key(|member| member.rank);
         self.members.clear();
-        let mut running = self.ranked.iter().copied().peekable();
+        let mut ranked = self.ranked.iter().copied().peekable();
         let mut stopped = self.stopped.iter().copied().peekable();
         let mut total = 0;
         while total < u64::from(self.servers) {
-            let first = match (running.peek(), stopped.peek()) {
+            let first = match (ranked.peek(), stopped.peek()) {
                 (None, None) => break,
-                (Some(member), other) if other.is_none_or(|&rank| member.rank < rank) => running.next(),
-                _ => stopped.next().map(|rank| Member { rank, need: need(rank.2), runs: false }),
+                (Some(member), other) if other.is_none_or(|&rank| member.rank < rank) => ranked.next(),
+                _ => stopped.next().map(|rank| Member { rank, need: need(rank.2), selected: false }),
             };
             let Some(member) = first else { break };
             total += u64::from(member.need);
             self.members.push(member);
         }
-        // each job in service that is not in M stops
-        self.members.extend(running.map(|member| Member { need: u32::MAX, ..member }));
+        // no other job is selected
+        self.members.extend(ranked.map(|member| Member { need: u32::MAX, ..member }));
     }
 }
 
 impl Preemptive for BySize {
     #[inline]
     fn arrived(&mut self, view: View<'_>, slot: Slot) {
-        self.stopped.insert(rank(view, slot, 0.0));
+        self.stopped.insert(rank(view, slot));
     }
 
     #[inline]
-    fn completed(&mut self, _: View<'_>, slot: Slot) {
-        if let Some(at) = self.running.iter().position(|&other| other == slot) {
-            self.running.swap_remove(at);
+    fn completed(&mut self, _: View<'_>, slot: Slot, selected: bool) {
+        let slots = if selected { &mut self.selected } else { &mut self.others };
+        if let Some(at) = slots.iter().position(|&other| other == slot) {
+            slots.swap_remove(at);
         }
     }
 
@@ -96,22 +99,24 @@ impl Preemptive for BySize {
         self.choose(view);
         // stable: of equal needs in order of rank
         self.members.sort_by_key(|member| std::cmp::Reverse(member.need));
-        self.running.clear();
+        self.selected.clear();
         let mut free = self.servers;
         for member in &self.members {
             let slot = member.rank.2;
             let serves = member.need <= free;
             if serves {
                 free -= member.need;
-                self.running.push(slot);
+                self.selected.push(slot);
             }
-            match (member.runs, serves) {
+            match (member.selected, serves) {
                 (false, true) => {
-                    self.stopped.remove(&member.rank);
+                    if !self.stopped.remove(&member.rank) {
+                        self.others.retain(|&other| other != slot);
+                    }
                     changes.push(Change::Run(slot));
                 }
                 (true, false) => {
-                    self.stopped.insert(member.rank);
+                    self.others.push(slot);
                     changes.push(Change::Pause(slot));
                 }
                 _ => {}
