@@ -37,6 +37,8 @@ FAMILIES = [
     "server-filling/srpt",
     "server-filling/arrival/costs",
     "server-filling/srpt/costs",
+    "server-filling/gittins",
+    "server-filling/gittins/costs",
     "divisor-filling",
     "divisor-filling/costs",
     "max-weight",
@@ -104,6 +106,14 @@ def policies(draw: st.DrawFn, family: str, servers: int, needs: list[int]) -> di
         }
     if name == "server-filling":
         policy["order"] = variants[0]
+    if "gittins" in variants:
+        ages = st.sets(st.integers(1, 24).map(lambda each: each / 8), max_size=5)
+        tables = [[0.0, *sorted(draw(ages))] for _ in needs]
+        heights = [draw(st.lists(st.integers(0, 9), min_size=6, max_size=6)) for _ in needs]
+        policy["ranks"] = [
+            {"ages": table, "ranks": list(map(float, height[: len(table)]))}
+            for table, height in zip(tables, heights, strict=True)
+        ]
     if "costs" in variants:
         costs = st.sampled_from([0, 0, 0.125, 0.5, 1.25])
         policy["interruptions"] = {

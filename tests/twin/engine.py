@@ -17,7 +17,7 @@ from twin.clocks import NMSR, RandomizedTimers
 from twin.draining import ByEstimates
 from twin.policies import Policy, make
 from twin.predictions import Predictions
-from twin.preemptive import Preemptive, remaining
+from twin.preemptive import Preemptive, ServerFilling, remaining
 from twin.slurm import Slurm
 from twin.state import Job, State
 
@@ -216,12 +216,15 @@ class _Run:
     def _decisions(self, now: float) -> None:
         if isinstance(self.policy, Preemptive):
             served = self.policy.served(self.state)
+            self.wake = inf
             if self.costs:
                 served = self._in_service(served, now)
             for job in [job for job in self.state.running if job not in served]:
                 self._preempt(job, now)
             for job in [job for job in served if job not in self.state.running]:
                 self._start(job, now)
+            if isinstance(self.policy, ServerFilling):
+                self.wake = min(self.wake, self.policy.wake_at(self.state))
         else:
             while (chosen := self.policy.next_job(self.state)) is not None:
                 self._start(chosen, now)

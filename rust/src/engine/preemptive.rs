@@ -28,6 +28,8 @@ pub struct PreemptiveEvents<P> {
     changes: Vec<Change>,
     schedule: Option<Schedule>,
     friction: Option<Friction>,
+    /// When the policy selects again even without an event, seconds.
+    wake: f64,
 }
 
 /// The jobs whose service differs from the selection of the policy, as interruptions have costs.
@@ -142,6 +144,7 @@ impl<P: Preemptive> PreemptiveEvents<P> {
             changes: Vec::new(),
             schedule: kept.map(Schedule::new),
             friction: costs.map(Friction::new),
+            wake: f64::INFINITY,
         }
     }
 
@@ -236,6 +239,10 @@ impl<P: Preemptive> PreemptiveEvents<P> {
         }
         changes.clear();
         self.changes = changes;
+        self.wake = self.policy.wake_at(View { station: &self.state.station, book: &self.book });
+        if let Some(friction) = &self.friction {
+            self.wake = self.wake.min(friction.wake);
+        }
         if self.calendar.len() > 2 * self.running + 64 {
             let book = &self.book;
             self.calendar.retain(|slot, stamp| book.job(slot).stamp == stamp);
@@ -265,10 +272,8 @@ impl<P: Preemptive + 'static> EventLoop for PreemptiveEvents<P> {
     #[inline]
     fn step(&mut self) -> Option<Stop> {
         let mut now = self.next_completion().min(self.source.next_time());
-        if let Some(friction) = &self.friction
-            && friction.wake < now
-        {
-            now = friction.wake;
+        if self.wake < now {
+            now = self.wake;
             self.state.wake_ups += 1;
         }
         if now == f64::INFINITY {

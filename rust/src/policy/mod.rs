@@ -178,6 +178,11 @@ pub trait Preemptive: Clone + Send + Sync {
 
     /// The changes to the selection.
     fn serve(&mut self, view: View<'_>, changes: &mut Vec<Change>);
+
+    /// The time at which it selects again even without an event, seconds. Read after every instant.
+    fn wake_at(&self, _view: View<'_>) -> f64 {
+        f64::INFINITY
+    }
 }
 
 /// What an interruption costs.

@@ -26,6 +26,7 @@ from quickswap._words import counted
 from quickswap.errors import PolicyError
 from quickswap.model.system import System
 from quickswap.policies.base import Policy, choice
+from quickswap.policies.gittins import ranks
 
 
 @final
@@ -40,9 +41,13 @@ class ServerFilling(Policy):
     - `order="arrival"`: jobs are ordered by arrival; of equal needs, the older is served first.
     - `order="srpt"`, ServerFilling-SRPT: jobs are ordered by need times remaining size, which the
       policy uses; of equal needs, the job with the smaller remaining size is served first.
+    - `order="gittins"`, ServerFilling-Gittins: the same with the Gittins rank in place of the
+      remaining size. It follows from the size distribution of the class and the service that the
+      job has received (`quickswap.policies.gittins`). The policy also decides when the rank of a
+      job in service rises; ranks rise in steps of at least 3 %.
 
     Source: Grosof, Harchol-Balter, Scheller-Wolf, "WCFS: a new framework for analyzing multiserver
-    systems", Queueing Systems 102 (2022); for "srpt" Grosof, Scully, Harchol-Balter,
+    systems", Queueing Systems 102 (2022); for "srpt" and "gittins" Grosof, Scully, Harchol-Balter,
     Scheller-Wolf, "Optimal scheduling in the multiserver-job model under heavy traffic", Proc. ACM
     Meas. Anal. Comput. Syst. 6 (2022).
     """
@@ -50,7 +55,7 @@ class ServerFilling(Policy):
     name: ClassVar[str] = "server-filling"
     title: ClassVar[str] = "ServerFilling"
     preemptive: ClassVar[bool] = True
-    orders: ClassVar[tuple[str, ...]] = ("arrival", "srpt")
+    orders: ClassVar[tuple[str, ...]] = ("arrival", "srpt", "gittins")
 
     order: str = "arrival"
     overhead: float = 0.0
@@ -67,7 +72,10 @@ class ServerFilling(Policy):
         return self.order == "srpt"
 
     def _parameters(self, system: System) -> dict[str, object]:
-        return {"order": self.order, **_costs(self)}
+        parameters: dict[str, object] = {"order": self.order, **_costs(self)}
+        if self.order == "gittins":
+            parameters["ranks"] = [ranks(each.size) for each in system.classes]
+        return parameters
 
     def _details(self) -> list[str]:
         return ([] if self.order == "arrival" else [self.order]) + _costs_in_words(self)

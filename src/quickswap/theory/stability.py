@@ -201,8 +201,8 @@ def _server_filling(system: System, policy: Policy, capacity: float) -> Limit | 
     if not fills(system):
         return None
     reason = "each need divides the next larger one and k, so the oldest jobs fill all servers."
-    by_size = isinstance(policy, ServerFilling) and policy.order == "srpt"
-    return Limit(capacity, reason, SRPT if by_size else WCFS)
+    in_order = not isinstance(policy, ServerFilling) or policy.order == "arrival"
+    return Limit(capacity, reason, WCFS if in_order else SRPT)
 
 
 def _divisor_filling(system: System, policy: Policy, capacity: float) -> Limit | None:
@@ -266,7 +266,7 @@ RULES: dict[type[Policy], Rule] = {
     ServerFilling: Rule(
         _server_filling,
         "up to the capacity, if each need divides the next larger one and k",
-        f"{WCFS}; order=srpt: {SRPT}",
+        f"{WCFS}; other orders: {SRPT}",
     ),
     DivisorFilling: Rule(_divisor_filling, "up to the capacity, if each need divides k", WCFS),
     MaxWeight: Rule(_max_weight, "up to the capacity, for exponential sizes", MAGULURI),
