@@ -4,7 +4,7 @@
 //! If interruptions have costs, a job in service is *safe* until it has held its servers for the minimum time. Then, in this
 //! order: jobs in service that are selected or safe run on; the other selected jobs start in descending order of need, of
 //! equal needs the older first, as long as each fits; the jobs that are neither run on, unless those that start need their
-//! servers. Of these the youngest are interrupted first.
+//! servers. The youngest of them are interrupted first.
 
 use super::events::Schedule;
 use super::{Arrival, EventLoop, LoopState, RunSettings, Source, Stop};
@@ -77,8 +77,8 @@ impl Friction {
             return;
         }
         let need = |slot| station.need(book.job(slot).class);
-        let safe = |slot: Slot| self.safe[slot as usize];
         let now = station.now();
+        let safe = |slot: Slot| self.safe[slot as usize];
         self.held.sort_unstable_by_key(|&slot| (std::cmp::Reverse(need(slot)), book.job(slot).number));
         self.others.sort_unstable_by_key(|&slot| std::cmp::Reverse(book.job(slot).number));
         let loose: u32 = self.others.iter().filter(|&&slot| safe(slot) <= now).map(|&slot| need(slot)).sum();
@@ -91,8 +91,7 @@ impl Friction {
             }
             !starts
         });
-        // of these servers, those that no job takes, and then as many as possible of the jobs in service, remain as they are
-        let mut taken = (loose + station.free() - room).saturating_sub(station.free());
+        let mut taken = loose.saturating_sub(room); // of the servers of others
         self.others.retain(|&slot| {
             let stops = taken > 0 && safe(slot) <= now;
             if stops {

@@ -41,7 +41,7 @@ class ServerFilling(Policy):
     - `order="arrival"`: jobs are ordered by arrival; of equal needs, the older is served first.
     - `order="srpt"`, ServerFilling-SRPT: jobs are ordered by need times remaining size, which the
       policy uses; of equal needs, the job with the smaller remaining size is served first.
-    - `order="gittins"`, ServerFilling-Gittins: the same with the Gittins rank in place of the
+    - `order="gittins"`, ServerFilling-Gittins: the same with the Gittins rank instead of the
       remaining size. It follows from the size distribution of the class and the service that the
       job has received (`quickswap.policies.gittins`). The policy also decides when the rank of a
       job in service rises; ranks rise in steps of at least 3 %.

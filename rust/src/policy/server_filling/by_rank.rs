@@ -1,5 +1,5 @@
 //! The prefix in order of need times the remaining size, or times its Gittins rank by the age of the job, the service that it
-//! has received. Of equal needs, the smaller product first; ties go to the older job.
+//! has received. With equal needs the smaller product is first; ties go to the older job.
 //!
 //! The jobs that are not in service are in an ordered set. The ranks of the jobs in service change with time, so these are
 //! sorted at each event, together with the selected jobs.
@@ -65,6 +65,7 @@ impl Ranks {
         self.ages.partition_point(|&each| each * (1.0 - 1e-9) <= age) - 1
     }
 
+    #[inline(never)]
     fn at(&self, age: f64) -> f64 {
         let at = self.reached(age);
         let (from, rank) = (self.ages[at], self.ranks[at]);
@@ -95,6 +96,7 @@ pub struct ByRank {
     members: Vec<Member>,
 }
 
+#[inline(always)]
 fn rank(ranks: Option<&[Ranks]>, view: View<'_>, slot: Slot) -> Rank {
     let job = view.book.job(slot);
     let remaining = job.remaining(view.station.now());
