@@ -36,7 +36,7 @@ class ServerFilling(Policy):
 
     After each event, order all unfinished jobs, running or not, and take the shortest prefix whose
     needs add up to at least k (all jobs if their needs add up to less). Serve the prefix in
-    descending order of need, as long as each job fits. An interrupted job resumes without loss.
+    descending order of need, as long as each job fits.
 
     - `order="arrival"`: jobs are ordered by arrival; of equal needs, the older is served first.
     - `order="srpt"`, ServerFilling-SRPT: jobs are ordered by need times remaining size, which the
@@ -45,6 +45,9 @@ class ServerFilling(Policy):
       remaining size. It follows from the size distribution of the class and the service that the
       job has received (`quickswap.policies.gittins`). The policy also decides when the rank of a
       job in service rises; ranks rise in steps of at least 3 %.
+
+    `overhead`, `minimum` and `restart` are the costs of interruptions, by default none: see
+    `quickswap.policies.preemptive`.
 
     Source: Grosof, Harchol-Balter, Scheller-Wolf, "WCFS: a new framework for analyzing multiserver
     systems", Queueing Systems 102 (2022); for "srpt" and "gittins" Grosof, Scully, Harchol-Balter,
@@ -90,7 +93,10 @@ class DivisorFilling(Policy):
     fewer). Any k numbers that divide k have a subset that adds up to k, and such a subset is
     served. If there are fewer jobs, the subset with the largest sum up to k is served. If there are
     several such subsets, take the one with the most jobs of the largest need, then of the next, and
-    so on, and the oldest jobs of each need. An interrupted job resumes without loss.
+    so on, and the oldest jobs of each need.
+
+    `overhead`, `minimum` and `restart` are the costs of interruptions, by default none: see
+    `quickswap.policies.preemptive`.
 
     Source: Grosof, Harchol-Balter, Scheller-Wolf, "WCFS: a new framework for analyzing multiserver
     systems", Queueing Systems 102 (2022), which leaves the choice of the subset open.
@@ -134,10 +140,12 @@ class MaxWeight(Policy):
     sum N_i v_i is as large as possible (a knapsack problem). If there are several such choices,
     take the one with the most jobs of the class of largest need, then of the next, and so on;
     classes of equal need are in the order of the system. The oldest jobs of each class are served.
-    An interrupted job resumes without loss.
 
     The time per event is proportional to the number of classes times k over the greatest common
     divisor of the needs: some hundred microseconds for thousands of servers and twenty classes.
+
+    `overhead`, `minimum` and `restart` are the costs of interruptions, by default none: see
+    `quickswap.policies.preemptive`.
 
     Source: Maguluri, Srikant, Ying, "Stochastic models of load balancing and scheduling in cloud
     computing clusters", INFOCOM (2012).
