@@ -123,11 +123,10 @@ impl ByRank {
         let (stopped, ranks) = (&mut self.stopped, self.ranks.as_deref());
         self.others.retain(|&slot| view.book.job(slot).in_service() || !stopped.insert(rank(ranks, view, slot)));
         self.ranked.clear();
-        for (slots, selected) in [(&self.selected, true), (&self.others, false)] {
-            let members =
-                slots.iter().map(|&slot| Member { rank: rank(ranks, view, slot), need: need(slot), selected });
-            self.ranked.extend(members);
-        }
+        let member =
+            |selected| move |&slot: &Slot| Member { rank: rank(ranks, view, slot), need: need(slot), selected };
+        self.ranked.extend(self.selected.iter().map(member(true)));
+        self.ranked.extend(self.others.iter().map(member(false)));
         self.ranked.sort_unstable_by_key(|member| member.rank);
         self.members.clear();
         let mut ranked = self.ranked.iter().copied().peekable();
