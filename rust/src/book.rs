@@ -21,7 +21,7 @@ pub struct Job {
     pub size: f64,
     /// What policies may use, seconds: the estimated size or, in the preemptive engine, the remaining size at `start`.
     pub expected: f64,
-    /// Start of service, seconds; in the preemptive engine, start of the present turn.
+    /// Start of service, seconds; in the preemptive engine, when the work of the present turn starts.
     pub start: f64,
     /// Number of the job in order of arrival.
     pub number: u64,
@@ -30,6 +30,27 @@ pub struct Job {
     /// Stamp of its valid entry in the calendar (preemptive engine).
     pub stamp: u32,
     links: [Link; 2],
+}
+
+/// Stamp of a job that is not in service.
+pub const STOPPED: u32 = 0;
+
+impl Job {
+    /// Whether it is in service (preemptive engine).
+    #[inline]
+    pub fn in_service(&self) -> bool {
+        self.stamp != STOPPED
+    }
+
+    /// Remaining size, seconds (preemptive engine).
+    #[inline]
+    pub fn remaining(&self, now: f64) -> f64 {
+        if !self.in_service() {
+            return self.expected;
+        }
+        // a job that resumes may not have started its work, and rounding must not make the rest negative
+        (self.expected - (now - self.start).max(0.0)).max(0.0)
+    }
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -239,7 +260,7 @@ impl Book {
 
     #[inline]
     fn record(&mut self, class: u32, number: u64, arrival: f64, size: f64, expected: f64) -> Slot {
-        let job = Job { arrival, size, expected, start: f64::NAN, number, class, stamp: 0, links: [UNLINKED; 2] };
+        let job = Job { arrival, size, expected, start: f64::NAN, number, class, stamp: STOPPED, links: [UNLINKED; 2] };
         if let Some(slot) = self.unused.pop_front() {
             self.jobs[slot as usize] = job;
             slot

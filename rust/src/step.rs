@@ -4,7 +4,7 @@
 
 use crate::book::{Book, Slot};
 use crate::error::Error;
-use crate::policy::{Choice, Policy, PolicyVisitor, Preemptive, View};
+use crate::policy::{Choice, Costs, Policy, PolicyVisitor, Preemptive, View};
 use crate::station::Station;
 use crate::system::System;
 
@@ -306,7 +306,7 @@ impl PolicyVisitor for StepperBuilder<'_> {
         Ok(Box::new(Stepper::new(self.0, policy)))
     }
 
-    fn visit_preemptive<P: Preemptive + 'static>(self, _: P) -> Self::Output {
+    fn visit_preemptive<P: Preemptive + 'static>(self, _: P, _: Option<Costs>) -> Self::Output {
         Err(Error::Unsupported("step-by-step access requires a nonpreemptive policy"))
     }
 }

@@ -35,8 +35,14 @@ FAMILIES = [
     "adaptive-quickswap",
     "server-filling/arrival",
     "server-filling/srpt",
+    "server-filling/arrival/costs",
+    "server-filling/srpt/costs",
+    "server-filling/gittins",
+    "server-filling/gittins/costs",
     "divisor-filling",
+    "divisor-filling/costs",
     "max-weight",
+    "max-weight/costs",
     "nmsr",
     "nmsr/backfill",
     "randomized-timers",
@@ -104,6 +110,21 @@ def policies(draw: st.DrawFn, family: str, servers: int, needs: list[int]) -> di
         }
     if name == "server-filling":
         policy["order"] = variants[0]
+    if "gittins" in variants:
+        ages = st.sets(st.integers(1, 24).map(lambda each: each / 8), max_size=5)
+        tables = [[0.0, *sorted(draw(ages))] for _ in needs]
+        heights = [draw(st.lists(st.integers(0, 9), min_size=6, max_size=6)) for _ in needs]
+        policy["ranks"] = [
+            {"ages": table, "ranks": list(map(float, height[: len(table)]))}
+            for table, height in zip(tables, heights, strict=True)
+        ]
+    if "costs" in variants:
+        costs = st.sampled_from([0, 0, 0.125, 0.5, 1.25])
+        policy["interruptions"] = {
+            "overhead": draw(costs),
+            "minimum": draw(costs),
+            "restart": draw(st.booleans()),
+        }
     if name == "nmsr":
         found = draw(st.lists(schedules(servers, needs), max_size=3))
         for i, need in enumerate(needs):  # a class without a schedule would never start
@@ -184,7 +205,7 @@ def cases(draw: st.DrawFn, family: str) -> Case:
     else:
         servers = draw(st.integers(1, 12))
         allowed = st.integers(1, servers)
-        if family == "divisor-filling":
+        if family.startswith("divisor-filling"):
             allowed = st.sampled_from([n for n in range(1, servers + 1) if servers % n == 0])
         needs = draw(st.lists(allowed, min_size=1, max_size=4))
         needs = sorted(needs) if "groups" in family else needs

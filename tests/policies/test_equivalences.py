@@ -141,3 +141,19 @@ def test_jumps_and_events_agree_in_distribution(system: qs.System, policy: qs.Po
     assert jumps.inputs.engine != events.inputs.engine
     assert problems(same_distribution(policy.label, jumps, events)) == []
     assert jumps.mean_response_time.relative < 0.2
+
+
+@pytest.mark.parametrize("policy", ["server-filling", "server-filling:order=srpt", "max-weight"])
+def test_no_job_is_interrupted_before_the_minimum(policy: str) -> None:
+    """With a minimum above all sizes each job runs in one piece, which `starts` checks."""
+    sign = "," if ":" in policy else ":"
+    for system in (FOUR.with_load(0.8), uneven(0.7)):
+        jobs = trace(system, 1, 1.5)
+        starts(system, qs.parse(f"{policy}{sign}minimum={2 * jobs.size.max()}"), jobs)
+
+
+def test_costs_do_not_matter_where_no_job_is_interrupted() -> None:
+    system = qs.System(4, [qs.JobClass(2, 1.6, qs.Exponential(mean=1.0))])
+    jobs = trace(system, 1, 1.5)
+    costs = qs.ServerFilling(overhead=1, minimum=2, restart=True)
+    assert np.array_equal(starts(system, costs, jobs), starts(system, qs.FCFS(), jobs))

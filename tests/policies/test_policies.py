@@ -102,7 +102,19 @@ CANONICAL: list[tuple[str, Policy, qs.System, dict[str, object]]] = [
     ("server-filling", qs.ServerFilling(), FOUR, {"order": "arrival"}),
     ("server-filling:order=srpt", qs.ServerFilling("srpt"), FOUR, {"order": "srpt"}),
     ("divisor-filling", qs.DivisorFilling(), FOUR, {}),
+    (
+        "divisor-filling:minimum=600",
+        qs.DivisorFilling(minimum=600),
+        FOUR,
+        {"interruptions": {"overhead": 0.0, "minimum": 600.0, "restart": False}},
+    ),
     ("max-weight", qs.MaxWeight(), UNEVEN, {}),
+    (
+        "max-weight:overhead=30,restart=true",
+        qs.MaxWeight(overhead=30, restart=True),
+        UNEVEN,
+        {"interruptions": {"overhead": 30.0, "minimum": 0.0, "restart": True}},
+    ),
     (
         "nmsr:cycle=8.5",
         qs.NMSR(cycle=8.5),
@@ -323,6 +335,8 @@ def test_numbers_of_any_kind_are_taken() -> None:
         (qs.EASY(order="expansion", reservation="first"), "EASY(expansion, first reserved)"),
         (qs.ServerFilling(), "ServerFilling"),
         (qs.ServerFilling("srpt"), "ServerFilling(srpt)"),
+        (qs.ServerFilling("srpt", overhead=0.5), "ServerFilling(srpt, overhead 0.5 s)"),
+        (qs.MaxWeight(minimum=60, restart=True), "MaxWeight(minimum 60 s, restart)"),
         (qs.NMSR(), "nMSR"),
         (qs.NMSR(50, backfill=True), "nMSR(50, backfill)"),
         (qs.RandomizedTimers(0.5), "Randomized Timers (0.5)"),
@@ -376,6 +390,9 @@ BAD: list[tuple[Callable[[], object], str]] = [
         "rate of RandomizedTimers is .*; it must be a positive finite number",
     ),
     (lambda: qs.ServerFilling("size"), "unknown order of ServerFilling: 'size'"),
+    (lambda: qs.ServerFilling(overhead=-1), "overhead of ServerFilling is -1; it must be"),
+    (lambda: parse("max-weight:minimum=10min"), "minimum of MaxWeight is '10min'; it must be"),
+    (lambda: parse("divisor-filling:restart=1"), "restart of DivisorFilling is 1; it must be True"),
     (
         lambda: qs.DivisorFilling().resolve(UNEVEN),
         "needs that divide the 10 servers; class 'need 3' needs 3",

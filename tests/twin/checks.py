@@ -34,14 +34,18 @@ def no_start_before_arrival(schedule: Schedule) -> None:
 
 def sizes_kept(schedule: Schedule) -> None:
     """Each job is served for its size: in one piece from start to end, or in pieces where it may be
-    preempted.
+    preempted, all but the first of them less the overhead. Where it starts again from nothing, only
+    the last piece counts.
     """
+    overhead = schedule.costs.get("overhead", 0.0)
     pieces = defaultdict(list)
     for number, begin, end in schedule.segments:
         pieces[number].append((begin, end))
     for number, (_, _, size) in enumerate(schedule.jobs):
         mine = pieces[number]
-        served = sum(end - begin for begin, end in mine)
+        first, *others = [end - begin for begin, end in mine]
+        worked = [first, *(max(0.0, length - overhead) for length in others)]
+        served = worked[-1] if schedule.costs.get("restart") else sum(worked)
         tolerance = 1e-9 * max(1.0, schedule.end[number])
         assert abs(served - size) <= tolerance, (
             f"job {number} of size {size} is served for {served}"

@@ -17,7 +17,7 @@ from twin.clocks import NMSR, RandomizedTimers
 from twin.draining import ByEstimates
 from twin.policies import Policy, make
 from twin.predictions import Predictions
-from twin.preemptive import Preemptive
+from twin.preemptive import Preemptive, ServerFilling, remaining
 from twin.slurm import Slurm
 from twin.state import Job, State
 
@@ -52,6 +52,7 @@ class Schedule:
     order: list[int]  # job numbers in the order of their (first) start
     segments: list[tuple[int, float, float]]  # (job number, from, to): who held servers when
     states: list[Snapshot]  # empty unless requested
+    costs: dict[str, Any]  # of an interruption; empty if it is free
 
 
 def run(
@@ -84,8 +85,12 @@ def run(
     ]
     if any(a.arrival > b.arrival for a, b in pairwise(arrivals)):
         raise ValueError("the arrival times of the trace decrease somewhere")
+    costs = policy.get("interruptions")
+    policy = {key: value for key, value in policy.items() if key != "interruptions"}
     state, made = State(servers, list(needs)), make(servers, list(needs), policy)
     one = _Run(state, made, arrivals, predictions, log)
+    if costs is not None:
+        one.costs = costs
     if groups is not None:
         one.groups, one.limits = groups, limits
     return one.finish()
@@ -116,6 +121,8 @@ class _Run:
         self.passed = 0
         self.groups: Sequence[Sequence[int]] = [()] * len(arrivals)
         self.limits: Sequence[int] = ()
+        self.costs: dict[str, Any] = {}  # of an interruption, unless it is free
+        self.wake = inf  # where an interruption has costs, the next time at which to decide
 
     def finish(self) -> Schedule:
         instants = 0
@@ -141,6 +148,7 @@ class _Run:
             list(self.start),
             self.segments,
             self.states,
+            self.costs,
         )
 
     def _next_instant(self) -> float:
@@ -152,7 +160,7 @@ class _Run:
             times.append(self.policy.wake_at(self.state))
         if isinstance(self.policy, Conservative | Slurm):
             times.append(self.policy.wake_at(self.state.now))
-        return min(times, default=inf)
+        return min([*times, self.wake])
 
     def _instant(self, now: float) -> None:
         self.state.now = now
@@ -208,27 +216,69 @@ class _Run:
     def _decisions(self, now: float) -> None:
         if isinstance(self.policy, Preemptive):
             served = self.policy.served(self.state)
+            self.wake = inf
+            if self.costs:
+                served = self._in_service(served, now)
             for job in [job for job in self.state.running if job not in served]:
                 self._preempt(job, now)
             for job in [job for job in served if job not in self.state.running]:
                 self._start(job, now)
+            if isinstance(self.policy, ServerFilling):
+                self.wake = min(self.wake, self.policy.wake_at(self.state))
         else:
             while (chosen := self.policy.next_job(self.state)) is not None:
                 self._start(chosen, now)
+
+    def _in_service(self, selected: list[Job], now: float) -> list[Job]:
+        """The jobs that hold servers, where an interruption has costs. A selected job that does not
+        fit is tried again when enough of the jobs that hold it up may be interrupted.
+        """
+        running, need = self.state.running, lambda jobs: sum(job.need for job in jobs)
+
+        def safe(job: Job, at: float) -> bool:
+            return at < job.begun + self.costs["minimum"]
+
+        stay = [job for job in running if job in selected or safe(job, now)]
+        loose = [job for job in running if job not in stay]
+        starts: list[Job] = []
+        waits = [job for job in selected if job not in running]
+        for job in sorted(waits, key=lambda job: (-job.need, job.rank)):
+            if need([*stay, *starts, job]) <= self.state.servers:
+                starts.append(job)
+        while need([*stay, *starts, *loose]) > self.state.servers:
+            loose.pop()  # the youngest
+        held = [job.need for job in waits if job not in starts]
+        times = [job.begun + self.costs["minimum"] for job in stay if job not in selected]
+        fixed = [*starts, *(job for job in stay if job in selected)]
+        self.wake = next(
+            (
+                at
+                for at in sorted(times)
+                if held
+                and need([*fixed, *(job for job in stay if job not in selected and safe(job, at))])
+                + min(held)
+                <= self.state.servers
+            ),
+            inf,
+        )
+        return [*stay, *starts, *loose]
 
     def _start(self, job: Job, now: float) -> None:
         if job not in self.state.waiting or not self.state.fits(job):
             raise RuntimeError(f"{self.policy} starts {job}, which cannot start now: {self.state}")
         self.state.waiting.remove(job)
         self.state.running = _by_age([*self.state.running, job])
-        job.begun, job.due = now, now + job.remaining
+        resumes = job.number in self.start
+        overhead = self.costs.get("overhead", 0.0) if resumes else 0.0
+        job.begun, job.due = now, now + overhead + job.remaining
         self.start.setdefault(job.number, now)
         self.held_since[job.number] = now
 
     def _preempt(self, job: Job, now: float) -> None:
+        restarts = self.costs.get("restart", False)
+        job.remaining = job.size if restarts else remaining(self.state, job)
         self.state.running.remove(job)
         self.state.waiting = _by_age([*self.state.waiting, job])
-        job.remaining = job.due - now
         self.segments.append((job.number, self.held_since[job.number], now))
 
 

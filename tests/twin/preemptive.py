@@ -6,6 +6,7 @@ here.
 """
 
 from itertools import product
+from math import inf
 from typing import Protocol, runtime_checkable
 
 from twin.state import Job, State
@@ -29,14 +30,14 @@ def unfinished(state: State) -> list[Job]:
 
 
 def remaining(state: State, job: Job) -> float:
-    """The service that a job still needs."""
-    return job.due - state.now if job in state.running else job.remaining
+    """The service that a job still needs; a job that resumes may pay its overhead first."""
+    return min(job.due - state.now, job.remaining) if job in state.running else job.remaining
 
 
 class ServerFilling:
     """M is the shortest prefix of all unfinished jobs whose needs add up to at least k (all jobs if
-    fewer), in order of age, or of need times remaining size (`order="srpt"`). M is served in order
-    of descending need, older first, as long as each fits.
+    fewer), in order of age, or of need times remaining size (`order="srpt"`) or Gittins rank
+    (`order="gittins"`). M is served in order of descending need, older first, as long as each fits.
 
     Corner: a job of M that does not fit is passed over, and a smaller one behind it may be served.
     The reference values decide: on four classes at k = 15 and rate 4 they put the weighted mean
@@ -46,15 +47,47 @@ class ServerFilling:
     prefix is the earlier one; where that is equal too, the older.
     """
 
-    def __init__(self, order: str = "arrival") -> None:
-        if order not in {"arrival", "srpt"}:
+    def __init__(
+        self, order: str = "arrival", ranks: list[dict[str, list[float]]] | None = None
+    ) -> None:
+        if order not in {"arrival", "srpt", "gittins"}:
             raise ValueError(f"no order {order!r}")
-        self.order = order
+        self.order, self.ranks = order, ranks or []
+
+    def rank(self, state: State, job: Job) -> float:
+        """The Gittins rank of its age: between two ages of the table it falls in a straight line,
+        or remains as it was.
+        """
+        age, table = job.size - remaining(state, job), self.ranks[job.cls]
+        points = list(zip(table["ages"], table["ranks"], strict=True))
+        at = max(n for n, (start, _) in enumerate(points) if start <= age)
+        (start, rank), *later = points[at:]
+        if later and later[0][1] < rank:
+            end, lower = later[0]
+            return rank + (lower - rank) * (age - start) / (end - start)
+        return rank
+
+    def wake_at(self, state: State) -> float:
+        """When the rank of a job in service rises first, if a job waits or is not selected."""
+        selected = self.served(state)
+        if self.order != "gittins" or all(job in selected for job in unfinished(state)):
+            return inf
+        times = [inf]
+        for job in [job for job in state.running if job in selected]:
+            ages, values = self.ranks[job.cls]["ages"], self.ranks[job.cls]["ranks"]
+            rises = [age for age, a, b in zip(ages[1:], values, values[1:], strict=False) if b > a]
+            left = remaining(state, job)
+            begun = job.due - job.remaining  # after the overhead of a job that resumes
+            age = job.size - left
+            times += [max(state.now, begun) + rise - age for rise in rises if rise > age]
+        return min(times)
 
     def served(self, state: State) -> list[Job]:
         jobs = unfinished(state)
         if self.order == "srpt":
             jobs.sort(key=lambda job: job.need * remaining(state, job))  # stable: older first
+        if self.order == "gittins":
+            jobs.sort(key=lambda job: job.need * self.rank(state, job))
         prefix: list[Job] = []
         while jobs and sum(job.need for job in prefix) < state.servers:
             prefix.append(jobs.pop(0))

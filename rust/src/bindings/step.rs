@@ -6,7 +6,7 @@ use serde_json::{Map, Value};
 use super::parse;
 use super::{compiled, policy::Fault};
 use crate::error::Error;
-use crate::policy::{Policy, PolicyVisitor, Preemptive, dispatch};
+use crate::policy::{Costs, Policy, PolicyVisitor, Preemptive, dispatch};
 use crate::step::{State, StepperBuilder, Steps};
 use crate::system::{System, SystemSpec};
 
@@ -44,8 +44,8 @@ impl PolicyVisitor for Seeded<'_> {
         StepperBuilder(self.system).visit(policy)
     }
 
-    fn visit_preemptive<P: Preemptive + 'static>(self, policy: P) -> Self::Output {
-        StepperBuilder(self.system).visit_preemptive(policy)
+    fn visit_preemptive<P: Preemptive + 'static>(self, policy: P, costs: Option<Costs>) -> Self::Output {
+        StepperBuilder(self.system).visit_preemptive(policy, costs)
     }
 }
 

@@ -30,7 +30,7 @@ use serde_json::{Map, Value};
 
 use crate::counters::Plan;
 use crate::error::Error;
-use crate::policy::{Policy, PolicyVisitor, Preemptive, Sight};
+use crate::policy::{Costs, Policy, PolicyVisitor, Preemptive, Sight};
 use crate::system::{System, SystemSpec};
 
 /// Which loop.
@@ -133,12 +133,12 @@ impl PolicyVisitor for RunBuilder<'_> {
         }
     }
 
-    fn visit_preemptive<P: Preemptive + 'static>(mut self, policy: P) -> Self::Output {
+    fn visit_preemptive<P: Preemptive + 'static>(mut self, policy: P, costs: Option<Costs>) -> Self::Output {
         if self.engine == Loop::Jumps {
             return Err(Error::Unsupported("engine \"jumps\" requires a nonpreemptive policy"));
         }
         let (source, kept) = self.source()?;
-        Ok(Box::new(PreemptiveEvents::new(self.system, policy, source, self.settings, kept)))
+        Ok(Box::new(PreemptiveEvents::new(self.system, policy, costs, source, self.settings, kept)))
     }
 }
 

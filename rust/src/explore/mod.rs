@@ -14,7 +14,7 @@ use hashbrown::HashTable;
 use rustc_hash::FxHasher;
 
 use crate::error::Error;
-use crate::policy::{Policy, PolicyVisitor, Preemptive, Sight};
+use crate::policy::{Costs, Policy, PolicyVisitor, Preemptive, Sight};
 use crate::system::System;
 use chain_stepper::ChainStepper;
 
@@ -254,7 +254,7 @@ impl PolicyVisitor for ExplorationBuilder<'_> {
         Ok(Box::new(Exploration::new(self.system, policy, self.settings)))
     }
 
-    fn visit_preemptive<P: Preemptive + 'static>(self, _: P) -> Self::Output {
+    fn visit_preemptive<P: Preemptive + 'static>(self, _: P, _: Option<Costs>) -> Self::Output {
         Err(Error::Unsupported("is preemptive"))
     }
 }

@@ -7,7 +7,7 @@
 //! 4 and so on. They are computed only if the largest needs first do not fill the servers.
 
 use super::shared::ServedPrefixes;
-use super::{Change, Parameters, PolicyVisitor, Preemptive, View};
+use super::{Change, Costs, Parameters, PolicyVisitor, Preemptive, View};
 use crate::book::{NO_JOB, Slot};
 use crate::error::Error;
 
@@ -20,7 +20,7 @@ struct Level {
 }
 
 pub(super) fn build<V: PolicyVisitor>(parameters: &Parameters<'_>, visitor: V) -> Result<V::Output, Error> {
-    Ok(visitor.visit_preemptive(DivisorFilling::new(parameters)?))
+    Ok(visitor.visit_preemptive(DivisorFilling::new(parameters)?, Costs::of(parameters)?))
 }
 
 /// DivisorFilling.
@@ -128,10 +128,10 @@ impl Preemptive for DivisorFilling {
     }
 
     #[inline]
-    fn completed(&mut self, view: View<'_>, slot: Slot) {
-        // a job in service is a member
+    fn completed(&mut self, view: View<'_>, slot: Slot, selected: bool) {
+        // a job that has been selected remains a member
         let at = view.station.level(view.book.job(slot).class);
-        self.prefixes.completed(at);
+        self.prefixes.completed(view, at, slot, selected);
         self.levels[at].members -= 1;
         self.members -= 1;
         if self.last == slot {

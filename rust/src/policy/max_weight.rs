@@ -9,12 +9,12 @@
 //! present times servers times the logarithm of the slots of a class.
 
 use super::shared::ServedPrefixes;
-use super::{Change, Parameters, PolicyVisitor, Preemptive, View};
+use super::{Change, Costs, Parameters, PolicyVisitor, Preemptive, View};
 use crate::book::Slot;
 use crate::error::Error;
 
 pub(super) fn build<V: PolicyVisitor>(parameters: &Parameters<'_>, visitor: V) -> Result<V::Output, Error> {
-    Ok(visitor.visit_preemptive(MaxWeight::new(parameters)?))
+    Ok(visitor.visit_preemptive(MaxWeight::new(parameters)?, Costs::of(parameters)?))
 }
 
 /// MaxWeight.
@@ -108,8 +108,8 @@ impl Preemptive for MaxWeight {
     }
 
     #[inline]
-    fn completed(&mut self, view: View<'_>, slot: Slot) {
-        self.prefixes.completed(view.book.job(slot).class as usize);
+    fn completed(&mut self, view: View<'_>, slot: Slot, selected: bool) {
+        self.prefixes.completed(view, view.book.job(slot).class as usize, slot, selected);
     }
 
     fn serve(&mut self, view: View<'_>, changes: &mut Vec<Change>) {

@@ -156,17 +156,18 @@ pub trait Policy: Clone + Send + Sync {
     }
 }
 
-/// A change that a preemptive policy makes to the set of jobs in service.
+/// A change that a preemptive policy makes to its selection of jobs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Change {
-    /// The job runs from now on.
+    /// The job is selected from now on.
     Run(Slot),
-    /// The job is interrupted and keeps its progress.
+    /// The job is no longer selected.
     Pause(Slot),
 }
 
-/// A preemptive policy: after every instant it chooses which jobs run. In its view the book holds all unfinished jobs in
-/// order of arrival, with a lane for each level of need, or for each class.
+/// A preemptive policy: after every instant it selects the jobs that run. In its view the book holds all unfinished jobs in
+/// order of arrival, with a lane for each level of need, or for each class. If interruptions have costs, a selected job may
+/// have to wait for jobs that were selected before, and a job that is not selected may run on.
 pub trait Preemptive: Clone + Send + Sync {
     /// Lanes are classes, not levels of need.
     const LANES_OF_CLASSES: bool = false;
@@ -175,10 +176,35 @@ pub trait Preemptive: Clone + Send + Sync {
     fn arrived(&mut self, view: View<'_>, slot: Slot);
 
     /// A job has completed (and is still in the book).
-    fn completed(&mut self, view: View<'_>, slot: Slot);
+    fn completed(&mut self, view: View<'_>, slot: Slot, selected: bool);
 
-    /// The changes to the set of jobs in service.
+    /// The changes to the selection.
     fn serve(&mut self, view: View<'_>, changes: &mut Vec<Change>);
+
+    /// The time at which it selects again even without an event, seconds. Read after every instant.
+    fn wake_at(&self, _view: View<'_>) -> f64 {
+        f64::INFINITY
+    }
+}
+
+/// What an interruption costs.
+#[derive(Clone, Copy, Debug)]
+pub struct Costs {
+    /// Time in which a job that resumes holds its servers without progress, seconds.
+    pub overhead: f64,
+    /// Time for which a job that starts or resumes cannot be interrupted, seconds.
+    pub minimum: f64,
+    /// An interrupted job loses its progress.
+    pub restart: bool,
+}
+
+impl Costs {
+    /// Of a policy; none if interruptions are free.
+    fn of(parameters: &Parameters<'_>) -> Result<Option<Self>, Error> {
+        let Some(costs) = parameters.nested("interruptions")? else { return Ok(None) };
+        let [overhead, minimum] = [costs.get("overhead")?, costs.get("minimum")?];
+        Ok(Some(Self { overhead, minimum, restart: costs.get("restart")? }))
+    }
 }
 
 /// A visitor of the concrete policy type.
@@ -188,7 +214,7 @@ pub trait PolicyVisitor {
     /// Visits a nonpreemptive policy.
     fn visit<P: Policy + 'static>(self, policy: P) -> Self::Output;
     /// Visits a preemptive policy.
-    fn visit_preemptive<P: Preemptive + 'static>(self, policy: P) -> Self::Output;
+    fn visit_preemptive<P: Preemptive + 'static>(self, policy: P, costs: Option<Costs>) -> Self::Output;
 }
 
 macro_rules! registry {

@@ -93,7 +93,7 @@ def _means(method: Method, system: System, policy: Policy) -> Means:
             return msfq.exact(system, system.servers)
         case "exact", FCFS():
             return fcfs.exact(system)
-        case "exact", ServerFilling(order="arrival"):
+        case "exact", ServerFilling(order="arrival", costly=False):
             return server_filling.exact(system)
         case ("printed" | "corrected") as form, MSFQ(drain="always"):
             threshold = system.servers - 1 if policy.threshold is None else policy.threshold

@@ -61,6 +61,11 @@ class Policy(ABC):
         """Whether the sizes of jobs decide in a simulation, as their estimates depend on them."""
         return self.estimates
 
+    @property
+    def costly(self) -> bool:
+        """Whether interruptions cost time, or are not possible at any time."""
+        return any(getattr(self, name, 0) for name in ("overhead", "minimum", "restart"))
+
     def parameters(self, system: System | None = None) -> dict[str, bool | float | str]:
         """Return the parameters as cells of a table, a list as text; on a system in full.
 

@@ -165,6 +165,9 @@ class Known:
     blind: bool
     """Whether the work determines the weighted mean response time; see `quickswap.theory.work`."""
 
+    costly: bool
+    """Whether interruptions cost time, so more servers than the load may be in use."""
+
     @property
     def room(self) -> float:
         """Load that could be added before the system is known to be unstable."""
@@ -177,6 +180,7 @@ def known_stability(system: System, policy: object) -> Known:
     from quickswap.theory.work import blind, work_balance
 
     verdict, reason, capacity = "unknown", "nothing is proven here", system.capacity
+    costly = isinstance(policy, Policy) and policy.costly
     limit = capacity
     if isinstance(policy, Policy):
         found = stability(system, policy)
@@ -202,8 +206,9 @@ def known_stability(system: System, policy: object) -> Known:
         scatter=scatter(system, 2),
         tails=scatter(system, 2, less=6.0),
         cubes=scatter(system, 3),
-        balance=work_balance(system),
+        balance=None if costly else work_balance(system),
         blind=blind(system, policy),
+        costly=costly,
     )
 
 
@@ -291,6 +296,22 @@ class Evidence:
         """Length of the shortest replication in seconds."""
         return min(float(run.column("duration").sum()) for run in self.batches.runs)
 
+    @cached_property
+    def occupied(self) -> float:
+        """The load, or the larger share of the servers in use if interruptions cost time."""
+        known = self.known
+        if not known.costly:
+            return known.load
+        most = (1 - 1e-6) * (
+            known.load + known.room
+        )  # less than the limit, or it would be unstable
+        return min(max(known.load, self.used.value), most)
+
+    @property
+    def room(self) -> float:
+        """Share of the servers that could be used in addition."""
+        return self.known.room - (self.occupied - self.known.load)
+
     @property
     def lasts(self) -> Floats:
         """The same in mean sizes of each class."""
@@ -348,7 +369,7 @@ class Evidence:
     def rarest_tail(self) -> float:
         """Smallest tail probability whose percentile has an interval."""
         worst = max(self.offered / FAR_OFFERED, self.used.half_width / FAR_USED)
-        room = self.known.room
+        room = self.room
         return (worst / room) ** 2 if room > 0 and math.isfinite(worst) else 1.0
 
 
@@ -421,16 +442,18 @@ def _lacks_work(evidence: Evidence) -> str | None:
             f"the share of the servers in use, {used:.3g} ± {width:.2g}, is too imprecise to trust "
             "the other estimates"
         )
-    if abs(used - known.load) > max(2 * width, 0.01 * known.load):
+    missing = known.load - used if known.costly else abs(used - known.load)
+    if missing > max(2 * width, 0.01 * known.load):
         return (
             f"{used:.3g} ± {width:.1g} of the servers were in use and {known.load:.3g} must be in "
             "the long run, so its rare, large jobs have not been served"
         )
     # infinite variance is reported elsewhere
     offered = evidence.offered if math.isfinite(evidence.offered) else 0.0
-    if max(offered / NEAR_OFFERED, width / NEAR_USED) > known.room:
+    if max(offered / NEAR_OFFERED, width / NEAR_USED) > evidence.room:
+        what = "load with interruptions" if known.costly else "load"
         return (
-            f"the load is {load_words(known.load)} and its limit "
+            f"the {what} is {load_words(evidence.occupied)} and its limit "
             f"{load_words(known.load + known.room)}: the run is short compared with the "
             "oscillations of the backlog"
         )
@@ -458,8 +481,8 @@ def _cure(evidence: Evidence) -> str:
         SIZES / evidence.lasts[matter].min(),
         CYCLES / evidence.cycles,
         (width / (WIDE * known.load)) ** 2,
-        (width / (NEAR_USED * known.room)) ** 2,
-        (evidence.offered / (NEAR_OFFERED * known.room)) ** 2,
+        (width / (NEAR_USED * evidence.room)) ** 2,
+        (evidence.offered / (NEAR_OFFERED * evidence.room)) ** 2,
         (evidence.missed / SPREAD) ** 2,
         (evidence.tails / TAIL) ** 2,
     ]

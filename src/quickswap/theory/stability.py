@@ -113,6 +113,8 @@ def stability(system: System | str | Path, policy: object) -> Stability:
 def _proven(system: System, policy: Policy, capacity: float) -> Limit | None:
     """Return the limit below which a policy is proven stable."""
     policy.resolve(system)
+    if policy.costly:  # nothing is proven if busy servers may do no work
+        return None
     known = None
     # Static Quickswap with several classes may leave a slot idle while jobs of others wait.
     visits = isinstance(policy, StaticQuickswap) and len(system.classes) > 1
@@ -204,8 +206,8 @@ def _server_filling(system: System, policy: Policy, capacity: float) -> Limit | 
     if not fills(system):
         return None
     reason = "each need divides the next larger one and k, so the oldest jobs fill all servers."
-    by_size = isinstance(policy, ServerFilling) and policy.order == "srpt"
-    return Limit(capacity, reason, SRPT if by_size else WCFS)
+    in_order = not isinstance(policy, ServerFilling) or policy.order == "arrival"
+    return Limit(capacity, reason, WCFS if in_order else SRPT)
 
 
 def _divisor_filling(system: System, policy: Policy, capacity: float) -> Limit | None:
@@ -269,7 +271,7 @@ RULES: dict[type[Policy], Rule] = {
     ServerFilling: Rule(
         _server_filling,
         "up to the capacity, if each need divides the next larger one and k",
-        f"{WCFS}; order=srpt: {SRPT}",
+        f"{WCFS}; other orders: {SRPT}",
     ),
     DivisorFilling: Rule(_divisor_filling, "up to the capacity, if each need divides k", WCFS),
     MaxWeight: Rule(_max_weight, "up to the capacity, for exponential sizes", MAGULURI),

@@ -73,11 +73,12 @@ def work_balance(system: System) -> WorkBalance | None:
 def blind(system: System, policy: object) -> bool:
     """Whether idle servers cost the weighted mean response time what the identity says.
 
-    The policy must not use sizes, and must be nonpreemptive unless sizes are exponential. A
-    custom policy that sees individual jobs sees their sizes.
+    The policy must not use sizes, must be nonpreemptive unless sizes are exponential, and its
+    interruptions must be free. A custom policy that sees individual jobs sees their sizes.
     """
     if isinstance(policy, Policy):
-        return not policy.knows_sizes and (markovian(system) or not policy.preemptive)
+        free = not policy.preemptive or (markovian(system) and not policy.costly)
+        return free and not policy.knows_sizes
     return not getattr(policy, "sees_jobs", False)
 
 

@@ -51,10 +51,10 @@ impl Preemptive for ByArrival {
     }
 
     #[inline]
-    fn completed(&mut self, view: View<'_>, slot: Slot) {
-        // a job in service is a member
+    fn completed(&mut self, view: View<'_>, slot: Slot, selected: bool) {
+        // a job that has been selected remains a member
         let at = view.station.level(view.book.job(slot).class);
-        self.prefixes.completed(at);
+        self.prefixes.completed(view, at, slot, selected);
         let level = &mut self.levels[at];
         level.members -= 1;
         self.total -= u64::from(level.need);
