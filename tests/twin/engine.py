@@ -233,10 +233,13 @@ class _Run:
         """The jobs that hold servers, where an interruption has costs. A selected job that does not
         fit is tried again when enough of the jobs that hold it up may be interrupted.
         """
-        running, need = self.state.running, lambda jobs: sum(job.need for job in jobs)
+        running, minimum = self.state.running, float(self.costs["minimum"])
+
+        def need(jobs: list[Job]) -> int:
+            return sum(job.need for job in jobs)
 
         def safe(job: Job, at: float) -> bool:
-            return at < job.begun + self.costs["minimum"]
+            return at < job.begun + minimum
 
         stay = [job for job in running if job in selected or safe(job, now)]
         loose = [job for job in running if job not in stay]
@@ -248,7 +251,7 @@ class _Run:
         while need([*stay, *starts, *loose]) > self.state.servers:
             loose.pop()  # the youngest
         held = [job.need for job in waits if job not in starts]
-        times = [job.begun + self.costs["minimum"] for job in stay if job not in selected]
+        times = [job.begun + minimum for job in stay if job not in selected]
         fixed = [*starts, *(job for job in stay if job in selected)]
         self.wake = next(
             (
