@@ -78,6 +78,7 @@ def govern(
         Write metrics to this file at each decision, for the textfile collector of Prometheus.
     metrics_port
         Serve the same metrics at http://127.0.0.1:PORT/metrics, to programs on this machine only.
+        By default they are not served.
     undo
         Undo all SiteFactors that this log says may still be set, and end.
     """

@@ -26,7 +26,6 @@ from quickswap._words import counted
 from quickswap.errors import PolicyError
 from quickswap.model.system import System
 from quickswap.policies.base import Policy, choice
-from quickswap.policies.gittins import ranks
 
 
 @final
@@ -77,6 +76,8 @@ class ServerFilling(Policy):
     def _parameters(self, system: System) -> dict[str, object]:
         parameters: dict[str, object] = {"order": self.order, **_costs(self)}
         if self.order == "gittins":
+            from quickswap.policies.gittins import ranks
+
             parameters["ranks"] = [ranks(each.size) for each in system.classes]
         return parameters
 
