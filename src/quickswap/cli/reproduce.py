@@ -92,17 +92,18 @@ def _print(found: Reproduction) -> None:
         simulated = {
             (row.series, row.policy, row.x): row for row in figure if row.method == "simulated"
         }.values()
+        judged = simulated if figure.experiment.estimates else ()
         short: dict[str, list[str]] = {}
-        for row in simulated:
+        for row in judged:
             if row.verdict == "too short":
                 short.setdefault(row.series, []).append(f"{row.x:g}")
         axis = figure.experiment.axis
         left += [f"{name}: {each} at {axis} {', '.join(xs)}" for each, xs in short.items()]
         counts = [
             len(simulated),
-            sum(row.verdict == "unstable" for row in simulated),
-            sum(row.verdict == "too short" for row in simulated),
-            sum(row.verdict == "stable" and not row.reached for row in simulated),
+            sum(row.verdict == "unstable" for row in judged),
+            sum(row.verdict == "too short" for row in judged),
+            sum(row.verdict == "stable" and not row.reached for row in judged),
         ]
         rows.append(
             [name, *(str(count) if count else "-" for count in counts), figure.experiment.title]

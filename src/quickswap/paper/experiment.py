@@ -188,6 +188,11 @@ class Experiment(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     precision_of: str = "weighted"
     settings: Mapping[str, int | float] = {}
 
+    @property
+    def estimates(self) -> bool:
+        """Whether it shows estimates, which need long runs, and not only trajectories."""
+        return any(panel.quantity != "trajectory" for panel in self.panels)
+
     def system_at(self, x: float) -> System:
         """Return the system at a value of the axis."""
         if self.axis == "rate":
