@@ -144,6 +144,10 @@ def test_a_factor_is_reached_at_high_rates() -> None:
     assert Times(forward, 4, 1)(undecided)[1] == Judgement.UNDECIDED
     assert Times(forward, 8, 2)(undecided)[1] == Judgement.HOLDS
     assert Times(forward, 20, 2)(undecided)[1] == Judgement.UNDECIDED  # it may be reached at 2
+    # a pair that is decided and does not reach it suffices
+    third = ("C", 2, 50, 1.0, "too short")
+    against = (*forward, Pair("against C", A, Curve("C")))
+    assert Times(against, 9, 1)(figure(*pair(2, 10, 50), third))[1] == Judgement.FAILS
 
 
 def test_stable_counts_the_verdicts() -> None:

@@ -233,17 +233,20 @@ class Times:
 
     def __call__(self, rows: Rows) -> Measured:
         """Compare the pairs. One that is undecided at a high rate may reach the factor there."""
-        parts, reached, inconclusive = [], True, False
+        parts, reached, failed = [], True, False
         for pair in self.pairs:
             found = contrasts(rows, pair.first, pair.second)
             parts.append(f"{pair.title}: {summary(found)}")
             better = [each for each in found[-self.high :] if each.outcome is Outcome.BETTER]
             ratios = [each.ratio.value for each in better if math.isfinite(each.ratio.value)]
-            reached &= max(ratios, default=0.0) >= self.factor
-            inconclusive |= any(each.outcome in UNDECIDED for each in found[-self.high :])
+            reaches = max(ratios, default=0.0) >= self.factor
+            reached &= reaches
+            failed |= not reaches and all(
+                each.outcome not in UNDECIDED for each in found[-self.high :]
+            )
         if reached:
             return ". ".join(parts), Judgement.HOLDS
-        return ". ".join(parts), Judgement.UNDECIDED if inconclusive else Judgement.FAILS
+        return ". ".join(parts), Judgement.FAILS if failed else Judgement.UNDECIDED
 
 
 @dataclass(frozen=True, slots=True)
