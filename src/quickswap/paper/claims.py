@@ -200,7 +200,7 @@ CLAIMS: tuple[Claim, ...] = (
         check=Stable((ADAPTIVE, STATIC, *RIVALS)),
         why=(
             "Three classes of rare jobs have most of the load, so a run that is too short looks "
-            "stable: MSF and First-Fit need some ten billion jobs at the highest rates."
+            "stable: near the capacity MSF and First-Fit need tens of billions of jobs."
         ),
     ),
     Claim(
@@ -219,8 +219,8 @@ CLAIMS: tuple[Claim, ...] = (
             factor=100,
         ),
         why=(
-            "Adaptive comes close to it against First-Fit at the highest rate; against MSF, and "
-            "for Static, the ratios are far below 100."
+            "Adaptive comes close to it against First-Fit at the highest rate; against MSF, "
+            "where its value is known, and for Static the ratios are far below 100."
         ),
     ),
     Claim(
