@@ -68,3 +68,9 @@ def test_a_run_near_the_limit_is_too_short() -> None:
     costs = "server-filling:overhead=1"
     result = qs.simulate(FOUR.with_rate(4), costs, jobs=100_000, allow_unstable=True)
     assert result.verdict.status != "stable"
+
+
+def test_a_flag_of_numpy_is_a_flag() -> None:
+    policy = qs.ServerFilling(restart=np.bool_(True))  # type: ignore[arg-type]
+    result = qs.simulate(FOUR.with_load(0.2), policy, jobs=500)
+    assert qs.Result.from_json(result.to_json()).policy == qs.ServerFilling(restart=True)

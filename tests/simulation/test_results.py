@@ -220,3 +220,9 @@ class TestFiles:
         comparison.save(tmp_path / "c.json")
         text = (tmp_path / "c.json").read_text(encoding="utf-8")
         assert qs.Comparison.from_json(text).to_json() == comparison.to_json()
+
+
+@pytest.mark.parametrize("given", ["result.json", None, {}])
+def test_only_a_result_is_rerun(given: Any) -> None:
+    with pytest.raises(qs.QuickswapError, match=r"Result\.from_json"):
+        qs.rerun(given)

@@ -82,6 +82,7 @@ def govern(
     undo
         Undo all SiteFactors that this log says may still be set, and end.
     """
+    from quickswap._check import whole
     from quickswap.errors import QuickswapError
     from quickswap.governing.audit import Audit, Recovered, recovered
     from quickswap.governing.decision import Planner, steering_policy
@@ -118,6 +119,8 @@ def govern(
         raise QuickswapError(f"{wrong}: {'give a file' if log is None else 'omit --live'}.")
     if bounds.hold and rest is not None:
         raise QuickswapError("--hold requires the commands of Slurm: omit --rest.")
+    if metrics_port is not None:
+        whole(metrics_port, "metrics_port", 1, 65_535, QuickswapError)
     check_writable(outcomes, metrics, sources=[log])
     controller = _controller(unit, rest)
     cluster = controller.cluster()

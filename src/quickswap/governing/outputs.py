@@ -11,7 +11,6 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from threading import Thread
 
-from quickswap._check import whole
 from quickswap.errors import LogError, QuickswapError
 from quickswap.governing.controller import JobState, Snapshot
 
@@ -123,7 +122,6 @@ def serving_metrics(port: int, text: Callable[[], str]) -> Iterator[None]:
         def log_message(self, *_: object) -> None:
             """Requests are not logged."""
 
-    whole(port, "metrics_port", 1, 65_535, QuickswapError)
     try:
         server = ThreadingHTTPServer(("127.0.0.1", port), Handler)
     except OSError as error:

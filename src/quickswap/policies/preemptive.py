@@ -177,7 +177,8 @@ def _check_costs(policy: Preemptive) -> None:
     for name in ("overhead", "minimum"):
         seconds = number(getattr(policy, name), f"{name} of {policy.title}", 0.0, PolicyError)
         object.__setattr__(policy, name, seconds)
-    flag(policy.restart, f"restart of {policy.title}", PolicyError)
+    restart = flag(policy.restart, f"restart of {policy.title}", PolicyError)
+    object.__setattr__(policy, "restart", restart)
 
 
 def _costs(policy: Preemptive) -> dict[str, object]:

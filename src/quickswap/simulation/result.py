@@ -209,7 +209,7 @@ class Result(Shown, ModelQuantities):
             }
             return cls(inputs=Inputs.from_dict(data["inputs"]), **found)
         except (KeyError, TypeError, QuickswapError, msgspec.ValidationError) as error:
-            message = f"this JSON of a quickswap result is damaged: {error}."
+            message = f"this JSON of a quickswap result is damaged: {str(error).rstrip('.')}."
             raise QuickswapError(message) from error
 
     def save(self, path: str | Path) -> None:

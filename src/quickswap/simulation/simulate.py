@@ -28,7 +28,7 @@ from quickswap.engine.settings import (
     check_settings,
     check_threads,
 )
-from quickswap.errors import Interrupted, PolicyError, QuickswapError, UnstableError
+from quickswap.errors import Interrupted, PolicyError, QuickswapError, UnstableError, invalid
 from quickswap.model.files import as_system
 from quickswap.model.system import System
 from quickswap.policies import Policy
@@ -105,8 +105,11 @@ def rerun(
         threads: as in `simulate`.
 
     Raises:
-        QuickswapError: the policy is custom and was not given.
+        QuickswapError: `result` is no result, or the policy is custom and was not given.
     """
+    if not isinstance(result, Result):
+        advice = "use Result.from_json for the text of a file"
+        raise invalid("result", result, "a result of simulate", QuickswapError, advice=advice)
     inputs = result.inputs
     if policy is None:
         policy = inputs.policy

@@ -82,6 +82,8 @@ IDLE = ("empty", "unfit", "held")
 """Reasons for which servers are idle: no job waits, none fits, one that fits is held back."""
 MARGIN = 1.2
 """Safety factor on the estimated number of jobs that suffice, as the estimate is rough."""
+FEASIBLE = 1e12
+"""Jobs of the longest run that is recommended."""
 PIECES = 16
 """Pieces of a replication whose growth is taken as independent."""
 
@@ -488,7 +490,10 @@ def _cure(evidence: Evidence) -> str:
     ]
     factor = MARGIN * max(filter(math.isfinite, factors))
     done = sum(float(run.column("completions").sum()) for run in evidence.batches.runs)
-    return f"simulate more jobs, about {float(f'{factor * done:.1e}'):,.0f}"
+    enough = factor * done
+    if enough > FEASIBLE:
+        return "no run that is feasible can judge it"
+    return f"simulate more jobs, about {float(f'{enough:.1e}'):,.0f}"
 
 
 def _fills_up(evidence: Evidence) -> bool:
