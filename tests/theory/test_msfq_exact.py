@@ -149,9 +149,9 @@ def test_many_servers(drain: str) -> None:
     assert solution.heavy_response_time.mean == pytest.approx(heavy.mean_response_time, rel=1e-9)
 
 
-@pytest.mark.parametrize(("k", "heavy"), [(256, 12.8), (128, 64.0)])
+@pytest.mark.parametrize(("k", "heavy"), [(160, 8.0), (128, 64.0)])
 def test_visits_of_any_length(k: int, heavy: float) -> None:
-    """Many lights and a low threshold: visits of up to 1e86 seconds, where N >= k is certain."""
+    """Many lights and a low threshold: visits of up to 1e50 seconds, where N >= k is certain."""
     size = qs.Exponential(mean=1.0)
     classes = [qs.JobClass(1, 0.4 * k, size), qs.JobClass(k, heavy / k, size)]
     system = qs.System(k, classes).with_load(0.9)
@@ -241,7 +241,7 @@ def test_interpolated_orbits_agree_with_sums_over_all_points(
 ) -> None:
     from quickswap.theory.msfq import equation
 
-    k = 256
+    k = 160
     for load in (0.1, 0.99):
         system = rates(k, k * load * share, load * (1 - share))
         found = msfq.exact(system, k // 2, drain)
