@@ -71,6 +71,15 @@ def test_a_run_near_the_limit_is_too_short() -> None:
 
 
 def test_a_flag_of_numpy_is_a_flag() -> None:
-    policy = qs.ServerFilling(restart=np.bool_(True))  # type: ignore[arg-type]
+    policy = qs.ServerFilling(restart=np.bool_(True))  # type: ignore[arg-type]  # as in a frame
     result = qs.simulate(FOUR.with_load(0.2), policy, jobs=500)
     assert qs.Result.from_json(result.to_json()).policy == qs.ServerFilling(restart=True)
+
+
+def test_no_run_is_recommended_that_never_ends() -> None:
+    """Lost work fills all servers, so no number of jobs would suffice."""
+    system = qs.load("one-or-all:k=4,load=0.5")
+    policy = "server-filling:order=srpt,restart=true"
+    verdict = qs.simulate(system, policy, jobs=50_000, seed=1).verdict
+    assert verdict.status == "too short"
+    assert verdict.reason.endswith("no feasible run is long enough to judge it.")

@@ -550,7 +550,7 @@ def _percentile(name: str) -> Quantity | None:
 def advice_without(quantity: Quantity) -> str:
     """Return what to do if no result has a quantity: percentiles are estimated on request."""
     if quantity.name in QUANTITIES:
-        return "give another metric, as in wait"
+        return "give another metric, such as wait"
     return f"give {{percentiles:{quantity.name.partition('_')[0][1:]}}} to the runs"
 
 

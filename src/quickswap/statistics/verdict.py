@@ -304,9 +304,8 @@ class Evidence:
         known = self.known
         if not known.costly:
             return known.load
-        most = (1 - 1e-6) * (
-            known.load + known.room
-        )  # less than the limit, or it would be unstable
+        # less than the limit, or it would be unstable
+        most = (1 - 1e-6) * (known.load + known.room)
         return min(max(known.load, self.used.value), most)
 
     @property
@@ -492,7 +491,7 @@ def _cure(evidence: Evidence) -> str:
     done = sum(float(run.column("completions").sum()) for run in evidence.batches.runs)
     enough = factor * done
     if enough > FEASIBLE:
-        return "no run that is feasible can judge it"
+        return "no feasible run is long enough to judge it"
     return f"simulate more jobs, about {float(f'{enough:.1e}'):,.0f}"
 
 
