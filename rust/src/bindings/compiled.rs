@@ -12,6 +12,7 @@ use crate::book::{Chain, Slot};
 use crate::error::Error;
 use crate::policy::{Choice, Groups, Policy, PolicyVisitor, Sight, View};
 use crate::random::streams;
+use crate::station::Station;
 use crate::system::System;
 
 /// Version of the struct.
@@ -197,8 +198,26 @@ extern "C" fn never(_: *const NativeView) -> f64 {
 }
 
 /// The function of a policy, and what it reads.
-#[derive(Clone)]
 struct NativeCode {
+    tables: Tables,
+    /// Its pointers are to the elements of `tables`, which stay where they are when it moves.
+    seen: NativeView,
+}
+
+// SAFETY: the pointers of `seen` are to what `tables` owns.
+unsafe impl Send for NativeCode {}
+// SAFETY: as above; nothing is written through a shared reference.
+unsafe impl Sync for NativeCode {}
+
+impl Clone for NativeCode {
+    fn clone(&self) -> Self {
+        Self::of(self.tables.clone())
+    }
+}
+
+/// What the fields of the view point to, and how the answers are read.
+#[derive(Clone)]
+struct Tables {
     start: Start,
     servers: u32,
     needs: Vec<i64>,
@@ -210,8 +229,9 @@ struct NativeCode {
     queue: Vec<NativeJob>,
     in_service: Vec<NativeJob>,
     state: Vec<u64>,
-    random: u64,
-    /// Classes whose head of line may have changed since the last call.
+    /// The state of its generator, one word.
+    random: Vec<u64>,
+    /// Classes whose head of line has changed since the last call.
     changed: Vec<u32>,
     sight: Sight,
     remembers_order: bool,
@@ -230,7 +250,7 @@ impl NativeCode {
         }
         let needs = reporter.seen.of_largest(|class| i64::from(system.classes[class as usize].need));
         let (classes, grouped) = (needs.len(), reporter.seen.grouped);
-        Self {
+        Self::of(Tables {
             start: policy.start,
             servers: system.servers,
             head_needs: if grouped { needs.clone() } else { Vec::new() },
@@ -241,70 +261,87 @@ impl NativeCode {
             queue: Vec::new(),
             in_service: Vec::new(),
             state: policy.state.clone(),
-            random: 0,
+            random: vec![0],
             changed: Vec::new(),
             sight: if grouped { policy.sight.max(Sight::Heads) } else { policy.sight },
             remembers_order: policy.remembers_order,
             memoryless: policy.memoryless,
             reporter,
             slots: Vec::new(),
-        }
+        })
+    }
+
+    /// Points the view to the tables.
+    fn of(mut tables: Tables) -> Self {
+        let seen = NativeView {
+            version: VERSION,
+            time: 0.0,
+            servers: i64::from(tables.servers),
+            free: i64::from(tables.servers),
+            classes: tables.needs.len() as i64,
+            needs: tables.needs.as_ptr(),
+            waiting: tables.waiting.as_ptr(),
+            running: tables.running.as_ptr(),
+            heads: tables.heads.as_ptr(),
+            waiting_jobs: 0,
+            queue: tables.queue.as_ptr(),
+            jobs_in_service: 0,
+            in_service: tables.in_service.as_ptr(),
+            words: tables.state.len() as i64,
+            state: tables.state.as_mut_ptr(),
+            random: tables.random.as_mut_ptr(),
+            head_needs: if tables.head_needs.is_empty() { &tables.needs } else { &tables.head_needs }.as_ptr(),
+        };
+        Self { tables, seen }
     }
 
     /// The words of the state that may change.
     fn memory(&self) -> &[u64] {
-        if self.memoryless { &[] } else { &self.state }
+        if self.tables.memoryless { &[] } else { &self.tables.state }
     }
 
     /// A class has more or fewer jobs waiting and in service than the view shows.
     #[inline]
     fn change(&mut self, class: u32, waiting: i64, running: i64) {
-        let number = self.reporter.seen.number[class as usize];
-        self.waiting[number] += waiting;
-        self.running[number] += running;
-        if self.sight >= Sight::Heads {
-            self.changed.push(class);
+        let tables = &mut self.tables;
+        let number = tables.reporter.seen.number[class as usize];
+        let none_waited = tables.waiting[number] == 0;
+        tables.waiting[number] += waiting;
+        tables.running[number] += running;
+        // otherwise the head of line is the same as before
+        if tables.sight >= Sight::Heads && (waiting < 0 || waiting > 0 && none_waited) {
+            tables.changed.push(class);
         }
     }
 
     /// The present state, for a call.
     #[inline]
-    fn look(&mut self, view: View<'_>) -> NativeView {
-        let seen = &self.reporter.seen;
-        while let Some(mut class) = self.changed.pop() {
-            let number = seen.number[class as usize];
-            if seen.grouped {
-                class = seen.head(view.station, number);
-                self.head_needs[number] = i64::from(view.station.need(class));
-            }
-            self.heads[number] = view.station.head_key(class).unwrap_or(i64::MAX as u64) as i64;
-        }
-        if self.sight == Sight::Jobs {
+    fn look(&mut self, view: View<'_>) -> &NativeView {
+        self.look_at(view.station);
+        if self.tables.sight == Sight::Jobs {
             self.list(view);
         }
-        NativeView {
-            version: VERSION,
-            time: view.station.now(),
-            servers: i64::from(self.servers),
-            free: i64::from(view.station.free()),
-            classes: self.needs.len() as i64,
-            needs: self.needs.as_ptr(),
-            waiting: self.waiting.as_ptr(),
-            running: self.running.as_ptr(),
-            heads: self.heads.as_ptr(),
-            waiting_jobs: self.queue.len() as i64,
-            queue: self.queue.as_ptr(),
-            jobs_in_service: self.in_service.len() as i64,
-            in_service: self.in_service.as_ptr(),
-            words: self.state.len() as i64,
-            state: self.state.as_mut_ptr(),
-            random: &raw mut self.random,
-            head_needs: if self.head_needs.is_empty() { &self.needs } else { &self.head_needs }.as_ptr(),
+        &self.seen
+    }
+
+    /// Brings all but the jobs up to date.
+    #[inline]
+    fn look_at(&mut self, station: &Station) {
+        let tables = &mut self.tables;
+        let shown = &tables.reporter.seen;
+        while let Some(mut class) = tables.changed.pop() {
+            let number = shown.number[class as usize];
+            if shown.grouped {
+                class = shown.head(station, number);
+                tables.head_needs[number] = i64::from(station.need(class));
+            }
+            tables.heads[number] = station.head_key(class).unwrap_or(i64::MAX as u64) as i64;
         }
+        (self.seen.time, self.seen.free) = (station.now(), i64::from(station.free()));
     }
 
     fn list(&mut self, view: View<'_>) {
-        let (Self { reporter, queue, in_service, slots, .. }, book) = (self, view.book);
+        let (Tables { reporter, queue, in_service, slots, .. }, book) = (&mut self.tables, view.book);
         let copy = |chain: Chain, jobs: &mut Vec<NativeJob>| {
             jobs.clear();
             jobs.extend(book.walk(chain).zip(0..).map(|((_, job), place)| NativeJob {
@@ -321,29 +358,47 @@ impl NativeCode {
         copy(book.running(), in_service);
         slots.clear();
         slots.extend(book.walk(book.order()).map(|(slot, _)| slot));
+        (self.seen.queue, self.seen.waiting_jobs) = (queue.as_ptr(), queue.len() as i64);
+        (self.seen.in_service, self.seen.jobs_in_service) = (in_service.as_ptr(), in_service.len() as i64);
+    }
+
+    /// Whether a job that arrives now starts: the view shows it as waiting. Only of a policy that sees no groups, and for a class
+    /// of which no job waits.
+    fn admits(&mut self, station: &Station, class: u32) -> bool {
+        self.look_at(station);
+        let tables = &mut self.tables;
+        let number = tables.reporter.seen.number[class as usize];
+        (tables.waiting[number], tables.heads[number]) = (1, station.now().to_bits() as i64);
+        let admitted = (tables.start)(&raw const self.seen) == number as i64;
+        (tables.waiting[number], tables.heads[number]) = (0, i64::MAX);
+        if admitted {
+            tables.running[number] += 1;
+            tables.reporter.started();
+        }
+        admitted
     }
 
     /// The answer of the policy.
     #[inline]
     fn next(&mut self, view: View<'_>) -> Choice {
-        let seen = self.look(view);
-        let answer = (self.start)(&raw const seen);
+        let start = self.tables.start;
+        let answer = start(self.look(view));
         if answer == NONE {
-            return self.reporter.waits(view);
+            return self.tables.reporter.waits(view);
         }
         if answer == FAILED {
             let what = "raised an exception in native code, or a while loop did not end (run it without `compiled` to see which)";
-            self.reporter.report(what, view, None);
+            self.tables.reporter.report(what, view, None);
             return Choice::Fault;
         }
         match self.read(answer, view) {
             Ok(choice) => {
-                self.reporter.started();
+                self.tables.reporter.started();
                 choice
             }
             Err(why) => {
                 let shown = if answer == NEGATIVE { "a negative number".into() } else { answer.to_string() };
-                self.reporter.report(&format!("answered {shown}, {why}"), view, None);
+                self.tables.reporter.report(&format!("answered {shown}, {why}"), view, None);
                 Choice::Fault
             }
         }
@@ -352,12 +407,12 @@ impl NativeCode {
     #[inline]
     fn read(&self, answer: i64, view: View<'_>) -> Result<Choice, &'static str> {
         let job = (NEGATIVE < answer && answer < NONE).then(|| (NONE - 1).wrapping_sub(answer));
-        if let Some(place) = job.filter(|_| self.sight == Sight::Jobs) {
-            let slot = usize::try_from(place).ok().and_then(|place| self.slots.get(place)).copied();
+        if let Some(place) = job.filter(|_| self.tables.sight == Sight::Jobs) {
+            let slot = usize::try_from(place).ok().and_then(|place| self.tables.slots.get(place)).copied();
             let slot = slot.ok_or("which is not the place of a waiting job")?;
             return check(view, view.book.job(slot).class, Choice::Job(slot));
         }
-        let class = self.reporter.class(usize::try_from(answer).ok(), view.station)?;
+        let class = self.tables.reporter.class(usize::try_from(answer).ok(), view.station)?;
         check(view, class, Choice::Head(class))
     }
 }
@@ -388,12 +443,12 @@ impl<const TIMERS: bool> Compiled<TIMERS> {
             return if expected == Choice::Fault { expected } else { choice };
         }
         let shown = |choice| match choice {
-            Choice::Head(class) => format!("class {}", self.code.reporter.seen.number[class as usize]),
+            Choice::Head(class) => format!("class {}", self.code.tables.reporter.seen.number[class as usize]),
             Choice::Job(slot) => format!("job {}", view.book.job(slot).number),
             _ => "none".into(),
         };
         let what = format!("decides differently compiled ({}) and in Python ({})", shown(choice), shown(expected));
-        self.code.reporter.report(&what, view, None);
+        self.code.tables.reporter.report(&what, view, None);
         Choice::Fault
     }
 }
@@ -402,30 +457,40 @@ impl<const TIMERS: bool> Policy for Compiled<TIMERS> {
     const TIMERS: bool = TIMERS;
     const HOOKS: bool = true;
     const ENDS: bool = true;
+    const ADMITS: bool = true;
 
     /// One replication is compared.
     fn seed(&mut self, (seed, replication): (u64, u32)) {
-        self.code.random = generator((seed, replication));
+        self.code.tables.random[0] = generator((seed, replication));
         if replication > 0 {
             self.python = None;
         }
         if let Some(python) = &mut self.python {
-            python.draw_from(NativeRandom(self.code.random));
+            python.draw_from(NativeRandom(self.code.tables.random[0]));
         }
     }
 
     fn sight(&self) -> Sight {
-        self.code.sight
+        self.code.tables.sight
+    }
+
+    /// If no waiting job fits, and the answer follows from the view.
+    #[inline]
+    fn admits(&mut self, station: &Station, class: u32) -> bool {
+        let tables = &self.code.tables;
+        let asked = tables.memoryless && self.left == 0 && !tables.reporter.seen.grouped;
+        let first = station.waiting(class) == 0 && station.need(class) <= station.free() && !station.some_fit();
+        asked && first && self.code.admits(station, class)
     }
 
     fn remembers_order(&self) -> bool {
-        self.code.remembers_order
+        self.code.tables.remembers_order
     }
 
     #[inline]
     fn next(&mut self, view: View<'_>) -> Choice {
-        if self.code.memoryless && !view.station.some_fit() {
-            return self.code.reporter.waits(view);
+        if self.code.tables.memoryless && !view.station.some_fit() {
+            return self.code.tables.reporter.waits(view);
         }
         let choice = self.code.next(view);
         if self.left > 0 { self.compare(view, choice) } else { choice }
@@ -447,13 +512,12 @@ impl<const TIMERS: bool> Policy for Compiled<TIMERS> {
     }
 
     fn wake_at(&mut self, view: View<'_>) -> f64 {
-        let seen = self.code.look(view);
-        let time = (self.wake_at)(&raw const seen);
+        let time = (self.wake_at)(self.code.look(view));
         if time > view.station.now() {
             return time;
         }
         let what = format!("returned {time} from wake_at, which is not in the future");
-        self.code.reporter.report(&what, view, None);
+        self.code.tables.reporter.report(&what, view, None);
         f64::NEG_INFINITY
     }
 
@@ -468,9 +532,10 @@ impl<const TIMERS: bool> Policy for Compiled<TIMERS> {
             return Err(Error::argument("policy state", state, allowed));
         }
         self.python = None;
-        self.code.state.iter_mut().zip(state).for_each(|(word, &saved)| *word = saved as u64);
-        self.code.waiting.fill(0);
-        self.code.running.fill(0);
+        self.code.tables.state.iter_mut().zip(state).for_each(|(word, &saved)| *word = saved as u64);
+        self.code.tables.waiting.fill(0);
+        self.code.tables.running.fill(0);
+        self.code.tables.heads.fill(i64::MAX);
         let station = view.station;
         for class in 0..station.classes() as u32 {
             self.code.change(class, i64::from(station.waiting(class)), i64::from(station.running(class)));

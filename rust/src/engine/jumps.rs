@@ -80,7 +80,7 @@ impl<P: Policy, S: Service> Jumps<P, S> {
     fn arrive(&mut self, x: f64, now: f64) {
         let class = self.service.next_class(x, &mut self.rng);
         let work = self.work[class as usize];
-        let short = !P::HOOKS && !self.state.settings.debug;
+        let short = P::ADMITS && !self.state.settings.debug;
         if short && self.policy.admits(&self.state.station, class) {
             self.service.admit(class, now);
             self.state.station.admit(class);

@@ -46,7 +46,7 @@ impl<L: Lines, B: Backfill> Policy for AdaptiveQuickswap<L, B> {
 
     /// Invariant: no waiting job fits, unless the system drains. In a group a job may wait behind another one.
     #[inline]
-    fn admits(&self, station: &Station, class: u32) -> bool {
+    fn admits(&mut self, station: &Station, class: u32) -> bool {
         L::SIGHT == Sight::Counts && !self.draining && station.need(class) <= station.free()
     }
 

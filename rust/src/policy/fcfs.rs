@@ -22,7 +22,7 @@ impl Policy for Fcfs {
     }
 
     #[inline]
-    fn admits(&self, station: &Station, class: u32) -> bool {
+    fn admits(&mut self, station: &Station, class: u32) -> bool {
         station.need(class) <= station.free() && station.total_waiting() == 0
     }
 

@@ -35,7 +35,7 @@ impl Policy for FirstFit {
 
     /// Invariant: no waiting job fits.
     #[inline]
-    fn admits(&self, station: &Station, class: u32) -> bool {
+    fn admits(&mut self, station: &Station, class: u32) -> bool {
         station.need(class) <= station.free()
     }
 

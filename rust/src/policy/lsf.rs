@@ -15,7 +15,7 @@ struct Lsf;
 impl Policy for Lsf {
     /// Invariant: the smallest waiting job does not fit, so a job that fits is smaller.
     #[inline]
-    fn admits(&self, station: &Station, class: u32) -> bool {
+    fn admits(&mut self, station: &Station, class: u32) -> bool {
         station.need(class) <= station.free()
     }
 

@@ -72,6 +72,8 @@ pub trait Policy: Clone + Send + Sync {
     const HOOKS: bool = false;
     /// It is notified of completions.
     const ENDS: bool = false;
+    /// It may admit a job that arrives; see [`Policy::admits`].
+    const ADMITS: bool = !Self::HOOKS;
     /// It draws random numbers, so its decisions do not follow from the events alone.
     const RANDOM: bool = false;
 
@@ -104,9 +106,9 @@ pub trait Policy: Clone + Send + Sync {
     /// same distribution. Called between instants, if the policy remembers the order.
     fn forget_order(&self, _station: &Station, _order: &mut [u32]) {}
 
-    /// Whether a job of a class that arrives now starts, and no other job before it: a shortcut, not used for policies
-    /// with hooks or in debug mode.
-    fn admits(&self, _station: &Station, _class: u32) -> bool {
+    /// Whether a job of a class that arrives now starts, and no other job before it: a shortcut, not used in debug mode.
+    /// The hooks are not called for such a job.
+    fn admits(&mut self, _station: &Station, _class: u32) -> bool {
         false
     }
 

@@ -15,7 +15,7 @@ struct Msf;
 impl Policy for Msf {
     /// Invariant: no waiting job fits.
     #[inline]
-    fn admits(&self, station: &Station, class: u32) -> bool {
+    fn admits(&mut self, station: &Station, class: u32) -> bool {
         station.need(class) <= station.free()
     }
 

@@ -157,7 +157,7 @@ impl<B: Backfill> Policy for Msfq<B> {
 
     /// Invariant: no light job waits for a free server in the phases of the light jobs.
     #[inline]
-    fn admits(&self, station: &Station, class: u32) -> bool {
+    fn admits(&mut self, station: &Station, class: u32) -> bool {
         let lights = matches!(self.phases.current(), LIGHTS_FULL | LIGHTS);
         !self.always && lights && class == LIGHT && station.free() > 0
     }
