@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import os
+
+os.environ["OPENBLAS_NUM_THREADS"] = "1"  # before NumPy is loaded: the tests run in parallel
+
 import signal
 import threading
 from pathlib import Path

@@ -104,7 +104,7 @@ class TestEncodings:
 
 
 class TestClosedAndFullOutput:
-    TOKENS = (("--help",), ("simulate", "--help"), ("show", "one-or-all"), ("--version",))
+    TOKENS = (("--help",), ("show", "one-or-all"), ("--version",))
 
     @pytest.mark.parametrize("tokens", TOKENS, ids=" ".join)
     @pytest.mark.parametrize("after", [">&-", "> /dev/full"])
