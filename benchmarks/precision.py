@@ -3,8 +3,10 @@
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
+from pathlib import Path
 from statistics import median
 
+import peer
 import quickswap as qs
 from measures import Row
 
@@ -37,16 +39,19 @@ CASES = (
 )
 
 
-def to_one_percent(repeats: int, shrink: int = 1) -> Iterator[Row]:
+def to_one_percent(repeats: int, shrink: int = 1, program: Path | None = None) -> Iterator[Row]:
     """Seconds with control variates, and in the details without them, as medians over seeds.
 
     Args:
         repeats: runs of each case.
         shrink: by how much the runs are shortened to see that everything works.
+        program: another simulator, see `peer`: in the details the seconds that it would need for as
+            many jobs as we do without control variates.
     """
     for case in CASES:
         system = qs.load(f"{case.model}:load={case.load}")
         seconds: dict[bool, list[float]] = {True: [], False: []}
+        slower = []
         for seed in range(repeats):
             for plain, found in seconds.items():
                 begin = time.process_time()
@@ -60,6 +65,11 @@ def to_one_percent(repeats: int, shrink: int = 1) -> Iterator[Row]:
                 )
                 spent = time.process_time() - begin
                 found.append(spent * (result.weighted_mean_response_time.relative / AIM) ** 2)
+            if program is not None:
+                theirs = peer.nanoseconds(program, system, case.policy)
+                slower.append(theirs / (result.seconds / result.events * 1e9))
         what = f"{case.model}, {case.policy}, load {case.load:g}"
         detail = {"plain_s": median(seconds[True])}
+        if slower:
+            detail["peer_s"] = median(slower) * detail["plain_s"]
         yield Row(what, median(seconds[False]), "s", None, detail)

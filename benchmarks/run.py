@@ -2,8 +2,8 @@
 
 Writes benchmarks/results.json, a table of all measures for the documentation, and the tables
 between the two marker comments of README.md. With `--long` also the memory of a run of 10^9 jobs, a
-few minutes more; `--quick` only shows that everything runs, and writes nothing. Exit code 1 if a
-value is above its limit (not with `--quick`).
+few minutes more; with `--peer` also the simulator of the paper's authors; `--quick` only shows that
+everything runs, and writes nothing. Exit code 1 if a value is above its limit (not with `--quick`).
 """
 
 import argparse
@@ -44,9 +44,10 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--quick", action="store_true", help="small runs, nothing written")
     parser.add_argument("--long", action="store_true", help="also 10^9 jobs in one run")
+    parser.add_argument("--peer", type=Path, help="the program `simulator_toml`; see peer.py")
     options = parser.parse_args()
     rows = []
-    for row in measured(options.quick, options.long):
+    for row in measured(options.quick, options.long, options.peer):
         rows.append(row)
         print(" ".join([*cells(row), json.dumps(row.detail)]), flush=True)
     if not options.quick:
@@ -54,13 +55,13 @@ def main() -> int:
     return int(not options.quick and any(too_high(row) for row in rows))
 
 
-def measured(quick: bool, long: bool) -> Iterator[Row]:
+def measured(quick: bool, long: bool, program: Path | None) -> Iterator[Row]:
     """All rows, one after another."""
     bursts, runs, long_runs = (Effort(100_000, 1),) * 3 if quick else EFFORTS
     logs = reading(10_000, 1) if quick else reading(1_000_000, 5)
     replays = replaying(0.01, 1) if quick else replaying(1, 5)
     short = short_runs(3 if quick else 200)
-    precise = to_one_percent(1, shrink=20) if quick else to_one_percent(7)
+    precise = to_one_percent(1, 20) if quick else to_one_percent(7, program=program)
     solved = solutions({64: 0.5} if quick else {1024: 0.5, 4096: 10.0})
     speed = chain(against_bare(bursts), compiled(runs), growth(runs), threads(long_runs), short)
     rows = chain(speed, solved, logs, replays, precise)
@@ -110,12 +111,15 @@ def short(rows: list[Row]) -> str:
 
 
 def precise(rows: list[Row]) -> str:
-    """Times to a precision, with control variates and without."""
+    """Times to a precision: with control variates, without, and by another simulator if it ran."""
+    columns = {"authors' simulator": "peer_s", "without control variates": "plain_s"}
+    details = [row.detail for row in filter(is_precise, rows)]
+    shown = {head: name for head, name in columns.items() if all(name in each for each in details)}
     times = [
-        (row.what, f"{row.detail['plain_s']:.3g} s", f"{row.value:.3g} s")
+        (row.what, *(f"{row.detail[name]:.3g} s" for name in shown.values()), f"{row.value:.3g} s")
         for row in filter(is_precise, rows)
     ]
-    return markdown((f"processor time until {WHAT}", "without control variates", "with"), times)
+    return markdown((f"processor time until {WHAT}", *shown, "with"), times)
 
 
 def write(rows: list[Row]) -> None:

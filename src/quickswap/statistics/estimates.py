@@ -404,4 +404,4 @@ def pieces(first: int, end: int, parts: int) -> list[int]:
     """Return the edges of at most this many nearly equal parts of a range."""
     parts = max(1, min(parts, end - first))
     length = (end - first) / parts
-    return [*(first + int(part * length) for part in range(parts)), end]
+    return [*[first + int(part * length) for part in range(parts)], end]
