@@ -98,7 +98,7 @@ def measure(
             partial(_summaries, cell, table, percentiles), metrics, range(len(metrics))
         )
         summaries = dict(zip(SUMMARIES, found, strict=True))
-    rates = _rates(schedule, groups, pieces)
+    rates = _rates(schedule, group, len(groups), pieces)
     names = [*((group_name(each), each[1]) for each in groups), ("all", 0)]
     counts = np.bincount(group[jobs], minlength=len(groups))
     results = []
@@ -228,18 +228,32 @@ def _quantile_widths(
     return pieces.half_widths(out)
 
 
-def area(ups: Floats, downs: Floats, weights: Floats | None, edges: Floats) -> Floats:
-    """Return the integral of a count that rises and falls at given times, between the edges."""
-    out = np.zeros(len(edges))
+def area(
+    ups: Floats,
+    downs: Floats,
+    edges: Floats,
+    weights: Floats | None = None,
+    group: Ints | int = 0,
+    groups: int = 1,
+) -> Floats:
+    """Return the integrals of counts between edges: (pieces, groups).
+
+    Args:
+        ups, downs: times at which a count rises and falls, of the same jobs.
+        edges: of the pieces.
+        weights: by how much; default: by 1.
+        group: whose count it is, below `groups`.
+    """
+    out = np.zeros((len(edges), groups))
     for times, sign in ((ups, 1.0), (downs, -1.0)):
-        order = np.argsort(times, kind="stable")
-        sorted_times = times[order]
-        weight = np.ones(len(times)) if weights is None else weights[order]
-        begun = np.searchsorted(sorted_times, edges)
-        number = np.concatenate([[0.0], np.cumsum(weight)])[begun]
-        moment = np.concatenate([[0.0], np.cumsum(weight * sorted_times)])[begun]
-        out += sign * (number * edges - moment)
-    return np.diff(out)
+        cell = np.searchsorted(edges, times, side="right") * groups + group
+        moments = times if weights is None else weights * times
+        number, moment = (
+            np.bincount(cell, each, (len(edges) + 1) * groups).reshape(-1, groups)[:-1].cumsum(0)
+            for each in (weights, moments)
+        )
+        out += sign * (number * edges[:, None] - moment)
+    return np.diff(out, axis=0)
 
 
 def waiting_work(schedule: Schedule, points: int) -> tuple[Floats, Floats]:
@@ -250,33 +264,32 @@ def waiting_work(schedule: Schedule, points: int) -> tuple[Floats, Floats]:
     """
     edges = np.linspace(0.0, max(float(schedule.start.max()), 1.0), points + 1)
     job, begin, end, size = schedule.waits
-    waiting = area(begin, end, schedule.need[job] * size, edges) / np.diff(edges)
+    work = schedule.need[job] * size
+    waiting = area(begin, end, edges, work)[:, 0] / np.diff(edges)
     return (edges[1:] + edges[:-1]) / 2, np.maximum(waiting, 0) / schedule.servers
 
 
 def _rates(
-    schedule: Schedule, groups: Sequence[tuple[int, int]], pieces: Pieces
+    schedule: Schedule, group: Ints, groups: int, pieces: Pieces
 ) -> list[dict[str, Estimate]]:
     """Return the time averages of each group, then of all jobs."""
-    length = np.diff(pieces.edges)
-    job, begin, start, _ = schedule.waits
-    rows = []
-    for low, high in groups:
-        mine = (schedule.need >= low) & (schedule.need <= high)
-        arrival, end, waiting = schedule.arrival[mine], schedule.end[mine], mine[job]
-        columns = {
-            "area_in_system": area(arrival, end, None, pieces.edges),
-            # a preemptive schedule does not contain the times at which a job waits
-            "area_waiting": np.full(len(pieces), math.nan)
-            if schedule.preemptive
-            else area(begin[waiting], start[waiting], None, pieces.edges),
-            "completions": np.histogram(end, pieces.edges)[0],
-        }
-        rows.append(np.stack([columns[each.column] for each in RATES.values()], axis=1))
-    rows.append(np.sum(rows, axis=0))
+    edges, (job, begin, start, _) = pieces.edges, schedule.waits
+    completed = np.flatnonzero(schedule.end <= edges[-1])
+    cell = np.searchsorted(edges[:-1], schedule.end[completed], side="right") * groups
+    completions = np.bincount(cell + group[completed], minlength=(len(pieces) + 1) * groups)
+    columns = {
+        "area_in_system": area(schedule.arrival, schedule.end, edges, group=group, groups=groups),
+        # a preemptive schedule does not contain the times at which a job waits
+        "area_waiting": np.full((len(pieces), groups), math.nan)
+        if schedule.preemptive
+        else area(begin, start, edges, group=group[job], groups=groups),
+        "completions": completions.reshape(-1, groups)[1:],
+    }
+    table = np.stack([columns[each.column] for each in RATES.values()], axis=-1)
+    table = np.concatenate([table, table.sum(axis=1, keepdims=True)], axis=1)
     out = []
-    for row in rows:
-        sums = pieces.sums(np.column_stack([row, length]))
+    for row in table.swapaxes(0, 1):
+        sums = pieces.sums(np.column_stack([row, np.diff(edges)]))
         out.append(dict(zip(RATES, pieces.estimates(sums[:, :-1] / sums[:, -1:]), strict=True)))
     return out
 

@@ -196,7 +196,7 @@ def load(data: ReportData) -> tuple[Markup, str]:
         own = each.schedule
         if not own.preemptive:
             need, start, end = own.runs
-            used = area(start, end, need.astype(float), edges)
+            used = area(start, end, edges, need.astype(float))[:, 0]
             style = data.styles[each.policy_label]
             curves.append((f"in use, {each.policy_label}", style, used))
     with _canvas("load", WIDE, 2.9) as canvas:
