@@ -88,6 +88,12 @@ DRAINED = Trace(
     sizes=(6, 3, 2, 0.75, 1, 0.75, 2, 0.5, 1),
     means=(0.75, 5.0, 2.0),
 )
+SPLIT = Trace(
+    servers=5,
+    arrivals=(0, 0, 0, 1, 1, 6, 6, 6, 10, 12, 13),
+    needs=(1, 1, 2, 2, 1, 2, 1, 2, 1, 2, 1),
+    sizes=(8, 3, 5, 2, 2, 4, 3, 2, 4, 3, 2),
+)
 PICTURES = {
     "fcfs": (SEVERAL, "fcfs"),
     "first-fit": (SEVERAL, "first-fit"),
@@ -106,6 +112,7 @@ PICTURES = {
     "nmsr": (SEVERAL, "nmsr:cycle=10"),
     "nmsr-backfill": (SEVERAL, "nmsr:cycle=10,backfill=true"),
     "randomized-timers": (BACKFILLED, "randomized-timers:rate=1.5"),
+    "balanced-splitting": (SPLIT, "balanced-splitting"),
     "server-filling": (SEVERAL, "server-filling"),
     "divisor-filling": (SEVERAL, "divisor-filling"),
     "max-weight": (SEVERAL, "max-weight"),

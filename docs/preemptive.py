@@ -93,18 +93,19 @@ def lines_of(workload: Workload) -> list[list[str]]:
     return lines
 
 
+def write(file: str, workloads: tuple[Workload, ...], first: str) -> None:
+    """Write a table; `first` is the name of the first policy of each workload."""
+    gaps = [f"mean, difference from {first}", f"weighted mean, difference from {first}"]
+    with ThreadPoolExecutor(2) as threads:
+        lines = [line for lines in threads.map(lines_of, workloads) for line in lines]
+    text = table([*HEAD, *gaps, "servers in use", "verdict"], lines)
+    (FOLDER / file).write_text(text, encoding="utf-8")
+
+
 def main() -> None:
     """Write the tables."""
-    tables = (
-        ("gittins.md", GITTINS, "order of arrival"),
-        ("interruptions.md", INTERRUPTIONS, "Adaptive"),
-    )
-    for file, workloads, first in tables:
-        gaps = [f"mean, difference from {first}", f"weighted mean, difference from {first}"]
-        with ThreadPoolExecutor(2) as threads:
-            lines = [line for lines in threads.map(lines_of, workloads) for line in lines]
-        text = table([*HEAD, *gaps, "servers in use", "verdict"], lines)
-        (FOLDER / file).write_text(text, encoding="utf-8")
+    write("gittins.md", GITTINS, "order of arrival")
+    write("interruptions.md", INTERRUPTIONS, "Adaptive")
 
 
 if __name__ == "__main__":

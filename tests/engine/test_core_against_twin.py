@@ -46,6 +46,7 @@ FAMILIES = [
     "nmsr",
     "nmsr/backfill",
     "randomized-timers",
+    "balanced-splitting",
     "msfq/on_demand",
     "msfq/always",
     "static-quickswap/overlap",
@@ -135,6 +136,13 @@ def policies(draw: st.DrawFn, family: str, servers: int, needs: list[int]) -> di
     if name == "randomized-timers":
         policy["rate"] = draw(st.sampled_from([0.25, 1, 2]))
         policy["means"] = [draw(st.sampled_from([0.5, 1, 4])) for _ in needs]
+    if name == "balanced-splitting":
+        slots = draw(schedules(servers, needs))
+        for i in range(len(needs)):
+            helpers = servers - sum(n * need for n, need in zip(slots, needs, strict=True))
+            if any(n == 0 and need > helpers for n, need in zip(slots, needs, strict=True)):
+                slots[i] = 0  # until a job of each class can start
+        policy["slots"] = slots
     if name in ("nmsr", "randomized-timers"):
         quarters = draw(st.lists(st.integers(1, 12), min_size=1, max_size=30))
         policy["script"] = [each / 4 for each in quarters]

@@ -350,6 +350,23 @@ def test_randomized_timers_keep_and_release_slots() -> None:
     assert served(2, [1, 2], policy, jobs).start == [0.5, 1.5, 8, 3.5]
 
 
+def test_balanced_splitting_blocks_helpers_only() -> None:
+    # k = 5, needs 1, 2; a slot each, and 2 helpers.  0: | 0, 1 | both, in the slot and on a helper
+    # 1: | 2, 3 (need 2), 4 | 2 in its slot; 3 does not fit on the helpers and blocks 4
+    # 2: 1 | | 3   3: 3 | | 4   4: 4 | 5 |   5: 2 | | the slot of need 2 is free, and 6 uses it
+    policy: Policy = {"name": "balanced-splitting", "slots": [1, 1]}
+    jobs: Jobs = [(0, 0, 9), (0, 0, 2), (1, 1, 4), (1, 1, 1), (1, 0, 1), (4, 0, 9), (4, 1, 1)]
+    assert served(5, [1, 2], policy, jobs).start == [0, 0, 1, 2, 3, 4, 5]
+
+
+def test_balanced_splitting_passes_over_jobs_that_never_fit_on_the_helpers() -> None:
+    # k = 4, needs 1, 2; a slot each, and 1 helper.  0: | 0, 1 (need 2) | both in their slots
+    # 1: | 2 (need 2), 3, 4 | 2 waits for its slot; 3 on the helper   2: 3 | | 4   5: 1 | | 2
+    policy: Policy = {"name": "balanced-splitting", "slots": [1, 1]}
+    jobs: Jobs = [(0, 0, 9), (0, 1, 5), (1, 1, 1), (1, 0, 1), (1, 0, 1)]
+    assert served(4, [1, 2], policy, jobs).start == [0, 0, 5, 1, 2]
+
+
 def test_mistakes_are_refused() -> None:
     with pytest.raises(ValueError, match="divide"):
         run(3, [2], DIVISOR_FILLING, [])

@@ -92,6 +92,11 @@ class TestSmash:
 
 
 @pytest.mark.parametrize("system", ANY, ids=lambda system: f"k={system.servers}")
+def test_balanced_splitting_without_slots_is_fcfs(system: qs.System) -> None:
+    assert_same_paths(system, qs.BalancedSplitting(0), qs.FCFS())
+
+
+@pytest.mark.parametrize("system", ANY, ids=lambda system: f"k={system.servers}")
 class TestPatience:
     def test_without_patience_it_is_easy(self, system: qs.System) -> None:
         """Also where the core keeps track of the jobs that are due, which all are at once."""

@@ -143,6 +143,13 @@ CANONICAL: list[tuple[str, Policy, qs.System, dict[str, object]]] = [
         UNEVEN,
         {"rate": 0.5, "means": [1.0] * 4},
     ),
+    ("balanced-splitting", qs.BalancedSplitting(), UNEVEN, {"slots": [0, 0, 0, 0]}),
+    (
+        "balanced-splitting:reserved=0.8",
+        qs.BalancedSplitting(0.8),
+        qs.System(10, [qs.JobClass(need, 1, UNIT) for need in (3, 4, 1)]),
+        {"slots": [1, 1, 1]},
+    ),
     ("smash:window=4", qs.Smash(window=4), FOUR, {"window": 4}),
     ("smash:window=inf", qs.Smash(window=None), FOUR, {"window": None}),
     ("msfq", qs.MSFQ(), ONE_OR_ALL, {"threshold": 31, "drain": "on_demand"}),
@@ -282,6 +289,7 @@ def test_the_loop_over_jumps_is_chosen_where_the_core_has_it(
             least=st.floats(0, 1e9),
             order=st.sampled_from(qs.EASY.orders),
         ),
+        st.builds(qs.BalancedSplitting, st.none() | st.floats(0, 1)),
         st.builds(qs.EASY, age=st.none() | st.floats(0, allow_nan=False)),
         st.builds(
             qs.MSFQ, st.one_of(st.none(), st.integers(0, 99)), st.sampled_from(qs.MSFQ.drains)

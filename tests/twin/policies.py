@@ -102,6 +102,42 @@ class AdaptiveQuickswap:
         return None
 
 
+class BalancedSplitting:
+    """Class i has slots[i] slots of its own; the servers outside all slots are the helpers. A job
+    starts in a free slot of its class, or else, if it is the oldest waiting one, on the helpers if
+    enough of them are free. Jobs that never fit on the helpers do not block others there.
+
+    Corner: of several jobs that may start in slots, the one of the largest need starts first.
+
+    Corner: slots are filled before helpers, so an old job that waits for the helpers may start in a
+    slot that becomes free in the same instant.
+    """
+
+    def __init__(self, servers: int, needs: list[int], slots: list[int]) -> None:
+        self.slots = slots
+        self.helpers = servers - sum(n * need for n, need in zip(slots, needs, strict=True))
+        self.helped: list[Job] = []
+
+    def next_job(self, state: State) -> Job | None:
+        self.helped = [job for job in self.helped if job in state.running]
+
+        def has_slot(cls: int) -> bool:
+            inside = state.u(cls) - sum(1 for job in self.helped if job.cls == cls)
+            return inside < self.slots[cls]
+
+        job = largest([job for job in state.waiting if has_slot(job.cls)])
+        if job is not None:
+            return job
+        free = self.helpers - sum(job.need for job in self.helped)
+        for job in state.waiting:
+            if job.need <= self.helpers:
+                if job.need > free:
+                    return None
+                self.helped.append(job)
+                return job
+        return None
+
+
 def make(servers: int, needs: list[int], policy: dict[str, Any]) -> Policy | Preemptive:
     """The policy that a canonical dictionary describes. Raises ValueError if there is none or it
     does not suit.
@@ -134,6 +170,8 @@ def make(servers: int, needs: list[int], policy: dict[str, Any]) -> Policy | Pre
             return StaticOnGroups(needs, **parameters)
         case "adaptive-quickswap":
             return AdaptiveQuickswap(**parameters)
+        case "balanced-splitting":
+            return BalancedSplitting(servers, needs, **parameters)
         case "nmsr":
             return NMSR(servers, needs, **parameters)
         case "randomized-timers":

@@ -4,6 +4,7 @@
 //! a folder; `shared` contains what several policies use.
 
 mod adaptive_quickswap;
+mod balanced_splitting;
 mod conservative;
 mod divisor_filling;
 mod easy;
@@ -245,6 +246,7 @@ registry! {
     "slurm" => slurm::build,
     "nmsr" => nmsr::build,
     "randomized-timers" => randomized_timers::build,
+    "balanced-splitting" => balanced_splitting::build,
     "msfq" => msfq::build,
     "static-quickswap" => static_quickswap::build,
     "adaptive-quickswap" => adaptive_quickswap::build,

@@ -10,6 +10,7 @@ from quickswap.policies.preemptive import DivisorFilling, MaxWeight, ServerFilli
 from quickswap.policies.quickswap import MSFQ, AdaptiveQuickswap, StaticQuickswap
 from quickswap.policies.slurm import Slurm
 from quickswap.policies.spelling import POLICIES, parse, spell
+from quickswap.policies.splitting import BalancedSplitting
 
 __all__ = [
     "EASY",
@@ -20,6 +21,7 @@ __all__ = [
     "NMSR",
     "POLICIES",
     "AdaptiveQuickswap",
+    "BalancedSplitting",
     "Conservative",
     "DivisorFilling",
     "FirstFit",

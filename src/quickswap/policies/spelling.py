@@ -22,6 +22,7 @@ from quickswap.policies.orders import FCFS, LSF, MSF, FirstFit, Smash
 from quickswap.policies.preemptive import DivisorFilling, MaxWeight, ServerFilling
 from quickswap.policies.quickswap import MSFQ, AdaptiveQuickswap, StaticQuickswap
 from quickswap.policies.slurm import Slurm
+from quickswap.policies.splitting import BalancedSplitting
 
 POLICIES: tuple[type[Policy], ...] = (
     FCFS,
@@ -37,6 +38,7 @@ POLICIES: tuple[type[Policy], ...] = (
     AdaptiveQuickswap,
     NMSR,
     RandomizedTimers,
+    BalancedSplitting,
     ServerFilling,
     DivisorFilling,
     MaxWeight,

@@ -21,6 +21,7 @@ from quickswap.policies import (
     MSFQ,
     POLICIES,
     AdaptiveQuickswap,
+    BalancedSplitting,
     DivisorFilling,
     MaxWeight,
     Policy,
@@ -30,7 +31,7 @@ from quickswap.policies import (
     parse,
 )
 from quickswap.policies.base import not_a_policy
-from quickswap.theory.conditions import is_exclusive, markovian
+from quickswap.theory.conditions import is_exclusive, markovian, poisson
 from quickswap.theory.fcfs import Limit, find_limit, plain_queue
 from quickswap.theory.saturation import QUICK
 from quickswap.theory.server_filling import divisors_fill, fills
@@ -44,6 +45,7 @@ SKETCH = "the paper, section 'Throughput-optimality of MSFQ', remark (proof sket
 FOSS = "Baccelli, Foss, J. Appl. Prob. 32 (1995)"
 MAGULURI = "Maguluri, Srikant, Ying, INFOCOM (2012)"
 WCFS = "Grosof, Harchol-Balter, Scheller-Wolf, Queueing Systems 102 (2022)"
+SPLIT = "Kiefer, Wolfowitz, Trans. Amer. Math. Soc. 78 (1955)"
 SRPT = "Grosof, Scully, Harchol-Balter, Scheller-Wolf, Proc. ACM Meas. Anal. Comput. Syst. 6 (2022)"
 
 
@@ -116,8 +118,8 @@ def _proven(system: System, policy: Policy, capacity: float) -> Limit | None:
     if policy.costly:  # nothing is proven if busy servers may do no work
         return None
     known = None
-    # Static Quickswap with several classes may leave a slot idle while jobs of others wait.
-    visits = isinstance(policy, StaticQuickswap) and len(system.classes) > 1
+    # With several classes these may leave a slot idle while jobs of other classes wait.
+    visits = isinstance(policy, StaticQuickswap | BalancedSplitting) and len(system.classes) > 1
     one_slot = 2 * min(system.needs) > system.servers
     if type(policy) in POLICIES and not policy.random and (one_slot or not visits):
         known = plain_queue(system)
@@ -201,6 +203,30 @@ def _static(system: System, policy: Policy, capacity: float) -> Limit | None:
     return Limit(limit, reason, SKETCH, exact=False)
 
 
+def _balanced(system: System, policy: Policy, capacity: float) -> Limit | None:
+    """Stable if lambda_i E[S_i] < s_i for each class; without slots the policy is FCFS.
+
+    The jobs of a class start in order of arrival, each no later than in a queue of their own with
+    s_i servers. For order the residual work of the slots, from least to most, at each start: the
+    next job starts after the least of it, or earlier on helpers, and then adds no work to a slot.
+    The vector is never larger than in the queue of its own (Kiefer and Wolfowitz), and the system
+    is empty whenever all these queues are. A class that does not fit on the helpers is such a
+    queue.
+    """
+    slots = policy.slots(system) if isinstance(policy, BalancedSplitting) else []
+    if not any(slots):
+        return _fcfs(system, policy, capacity)
+    if not (all(slots) and poisson(system)):
+        return None
+    helpers = system.servers - sum(map(math.prod, zip(slots, system.needs, strict=True)))
+    rows = zip(slots, system.job_shares, system.classes, strict=True)
+    limit, need = min((own / (share * each.size.mean), -each.need) for own, share, each in rows)
+    reason = "rate x mean size below the number of slots, for each class, is sufficient"
+    if -need > helpers:
+        return Limit(limit, f"{reason}, and necessary for this system.", SPLIT)
+    return Limit(limit, f"{reason}.", SPLIT, exact=False)
+
+
 def _server_filling(system: System, policy: Policy, capacity: float) -> Limit | None:
     """If needs divide each other and k, the oldest jobs fill all servers."""
     if not fills(system):
@@ -268,6 +294,11 @@ RULES: dict[type[Policy], Rule] = {
         SKETCH,
     ),
     AdaptiveQuickswap: Rule(_one_or_all, ONE_OR_ALL, PAPER),
+    BalancedSplitting: Rule(
+        _balanced,
+        "if rate x mean size is below the number of slots for each class; without slots as fcfs",
+        f"{SPLIT}; {FOSS}",
+    ),
     ServerFilling: Rule(
         _server_filling,
         "up to the capacity, if each need divides the next larger one and k",
@@ -286,7 +317,7 @@ distance to the capacity.
 
 PLAIN_QUEUE = (
     "If all needs are equal, or no two jobs fit together, every policy without clocks is stable up "
-    "to the capacity (with several classes Static Quickswap only in the second case). All other "
-    "results require Poisson arrivals."
+    "to the capacity (with several classes Static Quickswap and Balanced Splitting only in the "
+    "second case). All other results require Poisson arrivals."
 )
 """What is proven about all policies of the core."""
