@@ -67,9 +67,9 @@ class BalancedSplitting(Policy):
         for name, need, own in zip(system.names, needs, slots, strict=True):
             if own == 0 and need > helpers:
                 raise PolicyError(
-                    f"reserved of BalancedSplitting is {reserved:g}, so class {name!r} has no slot, "
-                    f"and {counted(helpers, 'helper')} for jobs that need {need} servers; give a "
-                    "smaller value.",
+                    f"reserved of BalancedSplitting is {reserved:g}: class {name!r} has no slot, "
+                    f"and there are {counted(helpers, 'helper')} for jobs that need {need} "
+                    "servers; give a smaller value.",
                     argument="reserved of BalancedSplitting",
                     given=reserved,
                     allowed=f"up to {1 - max(needs) / servers:g}, the default",
