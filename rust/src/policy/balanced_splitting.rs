@@ -102,8 +102,7 @@ impl Policy for BalancedSplitting {
     }
 
     fn restore(&mut self, state: &[i64], view: View<'_>) -> Result<(), Error> {
-        let fault =
-            || Error::argument("policy state", state, "free slots of each class that suit the jobs in service");
+        let fault = || Error::argument("policy state", state, "free slots of each class that suit the jobs in service");
         // of a class, the jobs that started first are in its slots
         for (slot, job) in view.book.walk(view.book.running()) {
             let (class, need) = (job.class as usize, view.station.need(job.class));
