@@ -32,12 +32,16 @@ WORKLOADS: tuple[Workload, ...] = (
     ("Borg B, rate 2.5", qs.load("borg-b:rate=2.5"), 40_000_000, POLICIES),
     *(
         (
-            f"needs 1 to 8 of 128, load {load}, sizes {words}",
+            f"needs 1 to 8 of 128, load {load}, mean sizes {words}",
             nested(load, ratio),
-            10_000_000,
+            jobs,
             (*POLICIES, f"{SPLIT}:reserved=1"),
         )
-        for load, ratio, words in ((0.8, 1.0, "alike"), (0.8, 10.0, "1 to 1000 s"))
+        for load, ratio, words, jobs in (
+            (0.8, 1.0, "1 s", 10_000_000),
+            (0.8, 10.0, "1 to 1,000 s", 80_000_000),
+            (0.9, 10.0, "1 to 1,000 s", 80_000_000),
+        )
     ),
 )
 

@@ -14,7 +14,7 @@ from quickswap.errors import PolicyError
 from quickswap.theory.classical import mmk
 from verification.agreement import near, problems
 from verification.known import FOUR
-from verification.systems import drawn_log, mixed, random_system, shared
+from verification.systems import drawn_log, mixed, random_system
 
 State = tuple[int, int, int, tuple[int, ...]]
 """Light jobs in the slot and on the helpers, heavy ones on the helpers, classes of the queue."""
@@ -134,7 +134,7 @@ def test_a_job_stays_where_it_has_started() -> None:
         in_slot, on_helper = (number for number, _ in scheduler.running())
         assert bool(scheduler.complete((in_slot, on_helper)[first])) == starts
     with pytest.raises(qs.QuickswapError, match="free slots"):
-        scheduler.restore(qs.State((0, 1), (2, 0), (1,), (1, 0)))  # the helpers hold one light job
+        scheduler.restore(qs.State((0, 1), (2, 0), (1,), (2, 0)))  # there is only one slot
 
 
 def test_stability_limits() -> None:
@@ -152,7 +152,9 @@ def test_stability_limits() -> None:
         assert qs.stability(system, policy) == qs.stability(system, "fcfs")
 
 
-def test_in_a_replay_the_loads_are_those_of_the_log() -> None:
-    log = drawn_log(shared(0.6), 2, weeks=0.2, mean_size=60.0)
-    found = qs.replay(log, "balanced-splitting")
-    assert found.jobs == len(log.jobs)
+def test_in_a_replay_the_needs_of_the_log_have_slots() -> None:
+    log = drawn_log(SPLIT, 2, weeks=0.02, mean_size=60.0)
+    policies = ("fcfs", "balanced-splitting:reserved=0", "balanced-splitting")
+    fcfs, none, some = (qs.replay(log, policy).mean_waiting_time for policy in policies)
+    assert none == fcfs
+    assert some != fcfs

@@ -33,8 +33,8 @@ class BalancedSplitting(Policy):
     those of the log.
 
     Source: Anselmi, Doncel, "Balanced splitting: a framework for achieving zero-wait in the
-    multiserver-job model", IEEE Trans. Parallel Distrib. Syst. (2024), arXiv 2409.18557. That a
-    job which finds no free slot may start in one later, and the default, are our choices.
+    multiserver-job model", IEEE Trans. Parallel Distrib. Syst. (2024), arXiv 2409.18557. That
+    waiting jobs may start in slots that become free, and the default, are our choices.
     """
 
     name: ClassVar[str] = "balanced-splitting"
