@@ -47,7 +47,7 @@ SYSTEMS: dict[str, tuple[Callable[[float], qs.System], tuple[float, ...], Sequen
     "one-or-all, k = 4": (one_or_all(4), LOADS, COSTS, 1e-4),
     "one-or-all, k = 8": (one_or_all(8), LOADS[:-1], COSTS, 1e-3),
     "one-or-all, k = 16": (one_or_all(16), (0.5, 0.7, 0.8), COSTS, 1e-3),
-    "one-or-all, k = 32": (one_or_all(32), (0.5, 0.7, 0.8), ("mean",), 1e-3),
+    "one-or-all, k = 32": (one_or_all(32), (0.5, 0.7, 0.8), COSTS, 1e-3),
     "three classes, k = 4": (three, (0.5, 0.7), COSTS, 1e-2),
 }
 """System at a load, loads, costs, and the relative tolerance."""

@@ -320,6 +320,7 @@ class TestRefusals:
             (one_or_all(2, 1.05, 0.35), "fcfs", qs.UnstableError, "stable only below"),
             (UNEVEN, "server-filling", qs.PolicyError, "ServerFilling: it is preemptive"),
             (UNEVEN, "nmsr", qs.PolicyError, "nMSR: it draws random numbers"),
+            (UNEVEN, "balanced-splitting", qs.PolicyError, "Splitting: it uses individual jobs"),
             (TRIPLE, "msfq", qs.PolicyError, "MSFQ serves systems of two classes"),
         ]
         for system, policy, kind, words in cases:
