@@ -33,8 +33,9 @@ class BalancedSplitting(Policy):
     those of the log.
 
     Source: Anselmi, Doncel, "Balanced splitting: a framework for achieving zero-wait in the
-    multiserver-job model", IEEE Trans. Parallel Distrib. Syst. (2024), arXiv 2409.18557. That
-    waiting jobs may start in slots that become free, and the default, are our choices.
+    multiserver-job model", IEEE Trans. Parallel Distrib. Syst. (2024), arXiv 2409.18557; the
+    formula of s_i, FCFS on the helpers, and that waiting jobs may start in slots that become free,
+    as in mjqm-simulator. The default is from quickswap.
     """
 
     name: ClassVar[str] = "balanced-splitting"

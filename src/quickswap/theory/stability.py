@@ -45,7 +45,7 @@ SKETCH = "the paper, section 'Throughput-optimality of MSFQ', remark (proof sket
 FOSS = "Baccelli, Foss, J. Appl. Prob. 32 (1995)"
 MAGULURI = "Maguluri, Srikant, Ying, INFOCOM (2012)"
 WCFS = "Grosof, Harchol-Balter, Scheller-Wolf, Queueing Systems 102 (2022)"
-SPLIT = "Kiefer, Wolfowitz, Trans. Amer. Math. Soc. 78 (1955)"
+KIEFER = "Kiefer, Wolfowitz, Trans. Amer. Math. Soc. 78 (1955)"
 SRPT = "Grosof, Scully, Harchol-Balter, Scheller-Wolf, Proc. ACM Meas. Anal. Comput. Syst. 6 (2022)"
 
 
@@ -223,8 +223,8 @@ def _balanced(system: System, policy: Policy, capacity: float) -> Limit | None:
     limit, need = min((own / (share * each.size.mean), -each.need) for own, share, each in rows)
     reason = "rate x mean size below the number of slots, for each class, is sufficient"
     if -need > helpers:
-        return Limit(limit, f"{reason}, and necessary for this system.", SPLIT)
-    return Limit(limit, f"{reason}.", SPLIT, exact=False)
+        return Limit(limit, f"{reason}, and necessary for this system.", KIEFER)
+    return Limit(limit, f"{reason}.", KIEFER, exact=False)
 
 
 def _server_filling(system: System, policy: Policy, capacity: float) -> Limit | None:
@@ -297,7 +297,7 @@ RULES: dict[type[Policy], Rule] = {
     BalancedSplitting: Rule(
         _balanced,
         "if rate x mean size is below the number of slots for each class; without slots as fcfs",
-        f"{SPLIT}; {FOSS}",
+        f"{KIEFER}; {FOSS}",
     ),
     ServerFilling: Rule(
         _server_filling,
