@@ -65,7 +65,7 @@ def test_without_helpers_the_classes_are_separate_queues() -> None:
     result = qs.simulate(SPLIT, WHOLE, jobs=60_000, seed=4, debug=True)
     rows = zip(result.classes, SPLIT.classes, WHOLE.slots(SPLIT), strict=True)
     checks = [
-        near(c.name, r.mean_response_time, mmk(s, c.arrival_rate, c.size.mean).mean_response_time)
+        near(r.name, r.mean_response_time, mmk(s, c.arrival_rate, c.size.mean).mean_response_time)
         for r, c, s in rows
     ]
     assert list(problems(checks)) == []
@@ -116,7 +116,7 @@ def test_means_are_those_of_the_markov_chain() -> None:
     heavy = times @ [heavy + queue.count(1) for _, _, heavy, queue in found]
     result = qs.simulate(SMALL, WHOLE, jobs=100_000, seed=3)
     checks = [
-        near(each.name, each.mean_response_time, mean / cls.arrival_rate)
+        near(each.name, each.mean_response_time, float(mean) / cls.arrival_rate)
         for each, cls, mean in zip(result.classes, SMALL.classes, (light, heavy), strict=True)
     ]
     assert list(problems(checks)) == []
