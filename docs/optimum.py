@@ -1,4 +1,6 @@
-"""Measure the tables and the figures of optimum.md: `python docs/optimum.py`, an hour on one core.
+"""Measure the tables and the figures of optimum.md: `python docs/optimum.py`.
+
+This takes an hour and a half on one core, and 4.5 GB of memory.
 
 Writes docs/measured/optimum.json, and from it the tables docs/measured/optimum-mean.md and
 optimum-weighted.md and the figures docs/_static/optimum*.svg. With arguments, names of systems,
