@@ -137,7 +137,8 @@ def policies(draw: st.DrawFn, family: str, servers: int, needs: list[int]) -> di
         policy["rate"] = draw(st.sampled_from([0.25, 1, 2]))
         policy["means"] = [draw(st.sampled_from([0.5, 1, 4])) for _ in needs]
     if name == "balanced-splitting":
-        slots = draw(schedules(servers, needs))
+        shared = draw(st.sampled_from([0, max(needs)]))
+        slots = draw(schedules(servers - shared, needs))
         for i in range(len(needs)):
             helpers = servers - sum(n * need for n, need in zip(slots, needs, strict=True))
             if any(n == 0 and need > helpers for n, need in zip(slots, needs, strict=True)):
@@ -215,6 +216,8 @@ def cases(draw: st.DrawFn, family: str) -> Case:
         allowed = st.integers(1, servers)
         if family.startswith("divisor-filling"):
             allowed = st.sampled_from([n for n in range(1, servers + 1) if servers % n == 0])
+        if family == "balanced-splitting":  # with both slots and helpers
+            allowed = st.integers(1, max(servers // 3, 1))
         needs = draw(st.lists(allowed, min_size=1, max_size=4))
         needs = sorted(needs) if "groups" in family else needs
     policy = draw(policies(family, servers, needs))
