@@ -133,6 +133,8 @@ FILES: list[tuple[str | bytes | None, dict[str, Any], str]] = [
     (b"\x28\xb5\x2f\xfd" + bytes(range(50)), {}, "small.log is damaged"),
     ("Dear all,\nthe log is\n".encode("utf-16"), {}, "UTF-16"),
     ("Dear all\n", {}, "line 1 is not in a known format ('Dear all')"),
+    ("11/09/2017 00:00:20;Q;5.server;queue=batch\n", {}, "an accounting log of PBS"),
+    ("0,4,60\n7,2,30\n", {}, "line 1 does not contain names of columns, but '0', '4', '60'"),
     (HEAD, {}, "no rows"),
     (FIELDS, {"servers": 8}, "small.log has a header, but no jobs"),
     ("submit,need,size\n", {"servers": 8}, "small.log has a header, but no jobs"),
