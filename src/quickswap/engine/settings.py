@@ -136,14 +136,14 @@ def _confidence(value: object, argument: str) -> float:
 
 
 def _percentiles(value: object, argument: str) -> str:
-    """Return percentiles as text, in order, without those that every result has."""
+    """Return percentiles as text, in order."""
     listed = value.split(",") if isinstance(value, str) else items(value)
     given = [value] if listed is None else listed
     levels = [_level(each) for each in given if each != ""]
     if None in levels or len(levels) > MOST_PERCENTILES:
         allowed = f"up to {MOST_PERCENTILES} numbers above 0 and below 100, as in (95, 97.5)"
         raise invalid(argument, value, allowed, QuickswapError)
-    distinct = {each for each in levels if each is not None} - set(PERCENTILES)
+    distinct = {each for each in levels if each is not None}
     return ",".join(f"{each:.10g}" for each in sorted(distinct))
 
 
@@ -170,10 +170,6 @@ def _more_percentiles() -> Any:
     """Return the field that simulations and replays have in common."""
     text = "Percentiles of all times and slowdowns besides P50, P90, P99 and P99.9, as in 95,97.5."
     return _setting("", _percentiles, text, unset="no others")
-
-
-def _levels(text: str) -> list[float]:
-    return [float(each) for each in text.split(",") if each]
 
 
 def _check_fields(settings: object, definition: type) -> None:
@@ -269,8 +265,25 @@ SETTINGS = tuple(each.name for each in fields(Settings))
 """Names of all settings."""
 
 
+class Levels:
+    """The percentiles of inputs as numbers."""
+
+    __slots__ = ()
+    percentiles: str
+
+    @property
+    def levels(self) -> list[float]:
+        """The percentiles that were requested."""
+        return [float(each) for each in self.percentiles.split(",") if each]
+
+    @property
+    def more_percentiles(self) -> list[float]:
+        """Those of them that not every result has."""
+        return [each for each in self.levels if each not in PERCENTILES]
+
+
 @dataclass(frozen=True, kw_only=True)
-class Inputs(Settings):
+class Inputs(Levels, Settings):
     """Everything that determines a result; equal inputs give equal results, byte by byte.
 
     The defaults that depend on others are worked out: `jobs` is a number, and `engine` not "auto".
@@ -299,11 +312,6 @@ class Inputs(Settings):
             ("spelling", spell(policy)),
         ):
             object.__setattr__(self, name, value)
-
-    @property
-    def more_percentiles(self) -> list[float]:
-        """The percentiles as numbers."""
-        return _levels(self.percentiles)
 
     @classmethod
     def of(
@@ -470,7 +478,7 @@ def _pool_policies(value: object, argument: str) -> str:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ReplayInputs:
+class ReplayInputs(Levels):
     """The inputs that determine a replay of a log; `replay` describes its settings.
 
     The `percentiles` are text, as in "95,97.5".
@@ -563,11 +571,6 @@ class ReplayInputs:
                 given=self.preempt_mode,
                 advice="give {preemptible} as well",
             )
-
-    @property
-    def more_percentiles(self) -> list[float]:
-        """The percentiles as numbers."""
-        return _levels(self.percentiles)
 
 
 class MeasureSettings(TypedDict, total=False):
