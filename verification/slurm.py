@@ -401,6 +401,12 @@ def cases(seed: int) -> tuple[Case, ...]:
 
 
 CASES = cases(21)
+APART = 0.08
+"""Largest share of the pairs of jobs in another order.
+
+It does not follow from an argument: a job that just misses a cycle changes all that follow. It was
+chosen on `cases(11)`, and has since held on `cases(21)` and `cases(31)`.
+"""
 LATE = 2.0
 """Seconds by which a job may hold its servers longer or shorter than in the replay.
 
@@ -416,17 +422,6 @@ def slower(found: Outcome) -> float:
     waits are longer by the factor 1 + d / S * r / (r - 1).
     """
     return LATE / float(found.log.jobs["size"].to_numpy().mean()) * LOAD / (LOAD - 1)
-
-
-def apart(found: Outcome) -> float:
-    """Return the largest share of the pairs in another order that `slower` explains.
-
-    Jobs whose starts in the replay differ by less than the tolerance of the mean wait may start in
-    either order; half of them do if the order is random.
-    """
-    starts = found.replayed["slurm"]
-    gaps = np.abs(np.subtract.outer(starts, starts))[np.triu_indices(len(starts), 1)]
-    return float((gaps < slower(found) * found.mean_wait("slurm")).mean()) / 2
 
 
 def slurm() -> Iterator[Check]:
@@ -448,7 +443,7 @@ def slurm() -> Iterator[Check]:
                     f"{found.mean_wait(name):.1f} s, real {real:.1f} s"
                 )
             order = found.same_order("slurm")
-            yield Check(f"slurm, {case.name}: order of starts", order, 1.0, apart(found))
+            yield Check(f"slurm, {case.name}: order of starts", order, 1.0, APART)
             yield Check(f"slurm, {case.name}: mean wait", real, ours, slower(found) * ours)
             nearest = min(OTHERS, key=found.gap)
             excess = max(0.0, found.gap("slurm") / found.gap(nearest) - 1)

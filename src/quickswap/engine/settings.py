@@ -17,6 +17,7 @@ from functools import lru_cache
 from typing import Any, Self, TypedDict, TypeVar, Unpack
 
 from quickswap._check import between, factor, flag, items, real, whole
+from quickswap._words import count_of
 from quickswap.engine._core import VERSION
 from quickswap.engine.compiled import is_compiled
 from quickswap.engine.custom import CustomPolicy
@@ -439,8 +440,8 @@ OBSERVED = "observed"
 def _limit(value: object, argument: str) -> int | str:
     if value == OBSERVED:
         return OBSERVED
-    number = int(value) if isinstance(value, str) and value.isdecimal() else value
-    if isinstance(number, str):
+    number = count_of(value) if isinstance(value, str) else value
+    if number is None:
         raise invalid(argument, value, f"a number of jobs, or {OBSERVED}", QuickswapError)
     return whole(number, argument, 1, 2**31, QuickswapError)
 
@@ -450,7 +451,7 @@ def _queue_limit(value: object, argument: str) -> str:
         return OBSERVED
     words = value.replace(",", " ").split() if isinstance(value, str) else [""]
     pairs = [word.rpartition("=") for word in words]
-    names = {name for name, _, number in pairs if name and number.isdecimal() and int(number) > 0}
+    names = {name for name, _, number in pairs if name and count_of(number)}
     if not words or len(names) < len(pairs):
         allowed = f"a number of jobs for each queue once, as in 'debug=2 long=40', or {OBSERVED}"
         raise invalid(argument, value, allowed, QuickswapError)
