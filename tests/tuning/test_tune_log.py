@@ -69,6 +69,13 @@ def test_waits_of_either_part_may_be_unexplained(log: JobLog) -> None:
         assert f"on the {part} of the log" in str(log_tuning_page(found)[0])
 
 
+def test_a_log_in_which_no_job_waits(log: JobLog) -> None:
+    found = qs.tune_log(log, "fcfs", servers=100_000)
+    assert found.winner is None
+    answer = next(each for each in log_tuning_page(found) if str(each).startswith("Keep"))
+    assert answer == "Keep EASY: no job of the first part waits."
+
+
 def test_a_difference_that_the_rest_does_not_confirm(tmp_path: Path) -> None:
     policy = "easy:patience=inf,order=shortest"
     found = qs.tune_log(random_log(tmp_path, 800), policy)

@@ -81,6 +81,8 @@ def _answer(found: LogTuning, unit: Unit) -> str:
     """Return the answer as a sentence."""
     name, base, best = METRICS[found.metric], found.baseline, found.best
     if best is None or best.rest is None or base.rest is None:
+        if base.first.value.value == 0:
+            return f"Keep {base.label}: no job of the first part waits."
         loss = f"under which no group loses more than {100 * found.no_worse:g} %"
         if all(each.rest is None for each in found.rows[1:]):
             return f"Keep {base.label}: on the first part no candidate {loss} has a smaller {name}."
