@@ -383,6 +383,7 @@ def test_pools_and_waits_that_servers_do_not_explain(
     code, out, _ = run(capsys, "replay", str(path), "--policies", "easy", *pools)
     assert code == 0
     assert re.match(r"Limits, priorities, partitions, dependencies .* cannot say", out)
+    assert "What to do: give its pools, and its limits" in out
     assert "pool a, 80 servers:" in out
     assert re.search(r"pool b, 90 servers:\n.*\n.*as logged.*\n.* FCFS ", out)
     assert "During 100" in out

@@ -13,7 +13,7 @@ from quickswap.display.simulations import mark
 from quickswap.replays.backlog import ReplayVerdict
 from quickswap.replays.logged_waits import LoggedWaits
 from quickswap.replays.result import AS_LOGGED
-from quickswap.report.causes import idle_sentence, unexplained_sentence
+from quickswap.report.causes import REMEDY, idle_sentence, unexplained_sentence
 from quickswap.report.data import further_levels
 from quickswap.report.text import common_unit
 
@@ -41,7 +41,7 @@ def replay_page(comparison: ReplayComparison) -> Page:
         rows.append([""] * len(columns))
     warning = []
     if waits is not None and waits.unexplained:
-        warning = [unexplained_sentence(waits, unit), ""]
+        warning = [unexplained_sentence(waits, unit), REMEDY, ""]
     return [
         *warning,
         *_of_log(comparison),

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from quickswap._tables import Page, TextTable
 from quickswap._words import counted
 from quickswap.display.simulations import unknown_intervals
-from quickswap.report.causes import unexplained_sentence
+from quickswap.report.causes import REMEDY, unexplained_sentence
 from quickswap.report.text import Unit, common_unit
 from quickswap.tuning.for_logs import LogStanding
 
@@ -50,7 +50,7 @@ def log_tuning_page(found: LogTuning) -> Page:
         if each.standing is LogStanding.REJECTED and each.first.change.value < 0
     ]
     return [
-        *([*warnings[:1], ""] if warnings else []),
+        *([warnings[0], REMEDY, ""] if warnings else []),
         _answer(found, unit),
         "",
         *_switch(found),
