@@ -128,7 +128,7 @@ def _speed(result: Result) -> str:
 
 
 def _weak(result: Result) -> bool:
-    """Whether the bound of other policies is larger: this one uses sizes or pays to interrupt."""
+    """Whether the bound is below that of nonpreemptive policies that do not use sizes."""
     return result.lower_bound < lower_bound(result.system)
 
 

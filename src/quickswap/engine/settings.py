@@ -266,7 +266,7 @@ SETTINGS = tuple(each.name for each in fields(Settings))
 """Names of all settings."""
 
 
-class Levels:
+class RequestedPercentiles:
     """The percentiles of inputs as numbers."""
 
     __slots__ = ()
@@ -284,7 +284,7 @@ class Levels:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Inputs(Levels, Settings):
+class Inputs(RequestedPercentiles, Settings):
     """Everything that determines a result; equal inputs give equal results, byte by byte.
 
     The defaults that depend on others are worked out: `jobs` is a number, and `engine` not "auto".
@@ -479,7 +479,7 @@ def _pool_policies(value: object, argument: str) -> str:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ReplayInputs(Levels):
+class ReplayInputs(RequestedPercentiles):
     """The inputs that determine a replay of a log; `replay` describes its settings.
 
     The `percentiles` are text, as in "95,97.5".
