@@ -428,14 +428,14 @@ def slower(found: Outcome) -> float:
 
 def slurm() -> Iterator[Check]:
     """The policy slurm against a real Slurm: order of starts, mean wait, no other policy nearer."""
-    cases = []
+    possible = []
     for case in CASES:
         if reason := obstacle(case):
             print(f"skipped: {case.name}, as {reason}")
         else:
-            cases.append(case)
+            possible.append(case)
     with ThreadPoolExecutor(len(CASES)) as pool:  # they sleep most of the time
-        for case, found in zip(cases, pool.map(outcome, cases), strict=True):
+        for case, found in zip(possible, pool.map(outcome, possible), strict=True):
             real, ours = found.mean_wait(), found.mean_wait("slurm")
             for name in found.replayed:
                 print(
