@@ -70,8 +70,10 @@ def test_waits_of_either_part_may_be_unexplained(log: JobLog) -> None:
 
 
 def test_a_log_in_which_no_job_waits(log: JobLog) -> None:
-    found = qs.tune_log(log, "fcfs", servers=100_000)
+    short = replace(log, jobs=log.jobs[:20])
+    found = qs.tune_log(short, "fcfs", servers=100_000)
     assert found.winner is None
+    assert not found.rows[1].first.undecided
     answer = next(each for each in log_tuning_page(found) if str(each).startswith("Keep"))
     assert answer == "Keep EASY: no job of the first part waits."
 

@@ -544,6 +544,7 @@ def _losses(
             change = after.means("waiting_time", at) - wait
             excess = change - np.maximum(no_worse * wait, NOTICEABLE)
             estimates = before.pieces.estimates(np.column_stack([change, excess]))
-            if (jobs[:, at] > 0).sum() < FEWEST:
+            changed = np.nan_to_num(change).any()  # no group is undecided in an equal schedule
+            if changed and (jobs[:, at] > 0).sum() < FEWEST:
                 estimates = [Estimate(each.value, math.nan) for each in estimates]
             yield GroupLoss(column, name, float(wait[0]), *estimates)
