@@ -19,6 +19,7 @@ import pytest
 import quickswap as qs
 from cli_helpers import run
 from quickswap import logs
+from quickswap._words import count_of
 from quickswap.cli.app import build
 from quickswap.engine.settings import (
     PointSettings,
@@ -482,3 +483,10 @@ def test_a_mistyped_keyword_is_answered_with_the_right_one(verb: str) -> None:
     call, wrong, right = MISTYPED[verb]
     with pytest.raises(qs.QuickswapError, match=f"of {verb}: '{wrong}'.*did you mean '{right}'"):
         call(**{wrong: 1})
+
+
+def test_whole_numbers_are_written_as_in_python() -> None:
+    """With underscores if one likes, in policies, settings and options alike."""
+    written = {"1_000": 1000, "7": 7, "-1": None, "1.5": None, "1__0": None, "": None, "x": None}
+    assert {text: count_of(text) for text in written} == written
+    assert qs.parse("msfq:threshold=1_0") == qs.MSFQ(10)

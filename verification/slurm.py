@@ -367,51 +367,75 @@ ROUNDING = 1.0
 """Starts are known in whole seconds."""
 CLOSE = 5.0
 SCHEDULER = "bf_interval=5,bf_resolution=1,batch_sched_delay=0"
-CASES = (
-    drawn("no weights", 11, SchedulerParameters=SCHEDULER),
-    drawn(
-        "large jobs first",
-        12,
-        SchedulerParameters=SCHEDULER,
-        PriorityType="priority/multifactor",
-        PriorityWeightJobSize="1000",
-    ),
-    drawn(
-        "few reservations",
-        13,
-        SchedulerParameters=f"{SCHEDULER},bf_min_age_reserve=120,bf_job_part_count_reserve=1",
-    ),
-    drawn(
-        "age and fair share",
-        14,
-        ("a", "b", "c", "root"),
-        SchedulerParameters=SCHEDULER,
-        PriorityType="priority/multifactor",
-        PriorityWeightAge="1000",
-        PriorityWeightFairshare="1000",
-        PriorityMaxAge="10",
-        PriorityDecayHalfLife="10",
-        PriorityCalcPeriod="1",
-    ),
-)
-APART, SLOWER = 0.08, 0.3
-"""Largest share of the pairs in another order, and largest relative difference of the mean wait.
 
-Starts of a real Slurm are late by up to two seconds, and a job that just misses a cycle changes all
-that follow, so the schedules agree closely for some minutes and in their statistics afterwards.
+
+def cases(seed: int) -> tuple[Case, ...]:
+    """Return four settings of Slurm, each with jobs of its own; the first seed is that of one."""
+    return (
+        drawn("no weights", seed, SchedulerParameters=SCHEDULER),
+        drawn(
+            "large jobs first",
+            seed + 1,
+            SchedulerParameters=SCHEDULER,
+            PriorityType="priority/multifactor",
+            PriorityWeightJobSize="1000",
+        ),
+        drawn(
+            "few reservations",
+            seed + 2,
+            SchedulerParameters=f"{SCHEDULER},bf_min_age_reserve=120,bf_job_part_count_reserve=1",
+        ),
+        drawn(
+            "age and fair share",
+            seed + 3,
+            ("a", "b", "c", "root"),
+            SchedulerParameters=SCHEDULER,
+            PriorityType="priority/multifactor",
+            PriorityWeightAge="1000",
+            PriorityWeightFairshare="1000",
+            PriorityMaxAge="10",
+            PriorityDecayHalfLife="10",
+            PriorityCalcPeriod="1",
+        ),
+    )
+
+
+CASES = cases(21)
+APART = 0.08
+"""Largest share of the pairs of jobs in another order.
+
+It does not follow from an argument: a job that just misses a cycle changes all that follow. It was
+chosen on `cases(11)`, and has since held on `cases(21)` and `cases(31)`, as has `FARTHER`.
 """
+FARTHER = 0.1
+"""Largest relative difference of the gap of the starts from that of the nearest other policy."""
+LATE = 2.0
+"""Seconds by which a job may hold its servers longer or shorter than in the replay.
+
+Slurm's times are whole seconds, and nodes take up to a second to start a job and to clear it.
+"""
+
+
+def slower(found: Outcome) -> float:
+    """Return the largest relative difference of the mean wait that `LATE` explains.
+
+    While jobs arrive at load r > 1, the backlog grows in proportion to r - 1, and so do the waits.
+    If each job of mean size S holds its servers longer by d, the load is r (1 + d / S), so the
+    waits are longer by the factor 1 + d / S * r / (r - 1).
+    """
+    return LATE / float(found.log.jobs["size"].to_numpy().mean()) * LOAD / (LOAD - 1)
 
 
 def slurm() -> Iterator[Check]:
     """The policy slurm against a real Slurm: order of starts, mean wait, no other policy nearer."""
-    cases = []
+    possible = []
     for case in CASES:
         if reason := obstacle(case):
             print(f"skipped: {case.name}, as {reason}")
         else:
-            cases.append(case)
+            possible.append(case)
     with ThreadPoolExecutor(len(CASES)) as pool:  # they sleep most of the time
-        for case, found in zip(cases, pool.map(outcome, cases), strict=True):
+        for case, found in zip(possible, pool.map(outcome, possible), strict=True):
             real, ours = found.mean_wait(), found.mean_wait("slurm")
             for name in found.replayed:
                 print(
@@ -422,7 +446,7 @@ def slurm() -> Iterator[Check]:
                 )
             order = found.same_order("slurm")
             yield Check(f"slurm, {case.name}: order of starts", order, 1.0, APART)
-            yield Check(f"slurm, {case.name}: mean wait", ours, real, SLOWER * real)
+            yield Check(f"slurm, {case.name}: mean wait", real, ours, slower(found) * ours)
             nearest = min(OTHERS, key=found.gap)
             excess = max(0.0, found.gap("slurm") / found.gap(nearest) - 1)
-            yield Check(f"slurm, {case.name}: farther than {nearest}", excess, 0.0, 0.1)
+            yield Check(f"slurm, {case.name}: farther than {nearest}", excess, 0.0, FARTHER)

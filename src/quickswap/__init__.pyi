@@ -1,6 +1,6 @@
 """Public names and the modules that define them; imported when they are first used."""
 
-from . import logs, replays, theory
+from . import logs, paper, plotting, replays, sweeps, theory, tuning
 from .engine.compiled import LibraryPolicy, compiled
 from .engine.custom import CustomPolicy, View
 from .engine.scheduler import Scheduler, State
@@ -163,7 +163,9 @@ __all__ = [
     "difference",
     "load",
     "logs",
+    "paper",
     "parse",
+    "plotting",
     "presets",
     "replay",
     "replay_all",
@@ -174,8 +176,10 @@ __all__ = [
     "spell",
     "stability",
     "sweep",
+    "sweeps",
     "theory",
     "tune",
     "tune_log",
+    "tuning",
     "write_report",
 ]

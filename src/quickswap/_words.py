@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from quickswap.errors import QuickswapError, invalid
 
-__all__ = ["counted", "load_words", "plural", "split"]
+__all__ = ["count_of", "counted", "load_words", "plural", "split"]
 
 ROUNDING = 1e-12
 """Distance from 1 within which a load is 1: the rounding error of scaling rates back and forth."""
@@ -30,6 +30,15 @@ def split(text: str, what: str, error: type[QuickswapError]) -> tuple[str, dict[
             )
         result[key] = value
     return name.strip(), result
+
+
+def count_of(text: str) -> int | None:
+    """Return a whole number from 0 on, as in 1000 or 1_000; None for any other text."""
+    try:
+        number = int(text)
+    except ValueError:
+        return None
+    return number if number >= 0 else None
 
 
 def counted(number: float, noun: str, form: str = "") -> str:

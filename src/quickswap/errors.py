@@ -216,7 +216,7 @@ def unknown(
 
     names = list(known)
     word = given.lower() if isinstance(given, str) else ""
-    near = difflib.get_close_matches(word, names, n=1, cutoff=0.5)
+    near = difflib.get_close_matches(word, names, n=1, cutoff=0.6)
     hint = f" (did you mean {near[0]!r}?)" if near else ""
     message = f"unknown {kind}: {shown(given)}{hint}; known: {', '.join(names)}."
     argument = argument or kind

@@ -379,10 +379,11 @@ def test_pools_and_waits_that_servers_do_not_explain(
     path = tmp_path / "log.csv"
     rows = "".join(f"{100 * n},1,50,3600,{'ab'[n % 2]}\n" for n in range(300))
     path.write_text("submit,need,size,wait,partition\n" + rows)
-    pools = ("--pool", "a=80", "--pool", "b=90", "--pool-policies", "b=fcfs")
+    pools = ("--pool", "a=8_0", "--pool", "b=90", "--pool-policies", "b=fcfs")
     code, out, _ = run(capsys, "replay", str(path), "--policies", "easy", *pools)
     assert code == 0
     assert re.match(r"Limits, priorities, partitions, dependencies .* cannot say", out)
+    assert "What to do: give its pools, and its limits" in out
     assert "pool a, 80 servers:" in out
     assert re.search(r"pool b, 90 servers:\n.*\n.*as logged.*\n.* FCFS ", out)
     assert "During 100" in out

@@ -16,8 +16,10 @@ import pytest
 
 import quickswap as qs
 from cli_helpers import run
-from quickswap._tables import TextTable
+from quickswap._tables import Page, TextTable
 from quickswap.display.notebook import html
+from quickswap.display.replays import replay_page
+from quickswap.display.simulations import comparison_page, result_page
 from replay_helpers import random_log
 
 JOBS = 2000
@@ -127,3 +129,33 @@ def test_a_terminal_shows_the_bar(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TERM", "xterm")
     VERBS["simulate"]()
     assert "simulating" in terminal.getvalue()
+
+
+def table_of(page: Page) -> TextTable:
+    return next(each for each in page if isinstance(each, TextTable))
+
+
+def test_percentiles_of_choice_are_columns() -> None:
+    """Also those that every result has, if the table does not contain them anyway."""
+    log = random_log(Path(mkdtemp()), count=300)
+    table = table_of(replay_page(qs.replay_all(log, "easy", percentiles=(50, 90, 95))))
+    levels = [each.removesuffix(" wait") for each in table.columns if each.endswith(" wait")]
+    assert levels == ["mean", "P90", "P99", "P50", "P95"]
+    found = qs.compare("four-class", ["msf"], loads=[0.3], jobs=JOBS, percentiles=(50, 95))
+    table = table_of(comparison_page(found))
+    assert [each for each in table.columns if each.startswith("P")] == ["P50", "P95"]
+    assert str(found.results[0].response_time.p50) in table.rows[0]
+
+
+def test_policies_with_a_weaker_bound_are_named() -> None:
+    """Their waste is larger even if they are not worse."""
+    costs = "server-filling:overhead=0.1"
+    found = qs.compare("four-class", ["msf", costs], loads=[0.8], jobs=JOBS)
+    free, costly = found.results
+    assert costly.lower_bound < free.lower_bound
+    [meaning] = [each for each in comparison_page(found) if str(each).startswith("waste")]
+    assert costly.policy_label in str(meaning)
+    assert free.policy_label not in str(meaning)
+    for each in (free, costly):
+        [line] = [line for line in result_page(each) if str(line).startswith("lower bound")]
+        assert ("mean size" in str(line)) == (each is costly)

@@ -33,7 +33,7 @@ def test_text_becomes_groups_and_names_become_the_text() -> None:
         ("1,a", "'a' in the groups '1,a'"),
         ("-4", "not a need"),
         ("1-2-3", "not a need"),
-        ("0-3", "'0-3' .* is empty"),
+        ("0-3", "'0-3' .* begins below 1"),
         ("4-2", "'4-2' .* is empty"),
         ("1-4,4-8", "'4-8' .* end at 4"),
         ("5,1", "'1' .* end at 5"),

@@ -133,6 +133,8 @@ FILES: list[tuple[str | bytes | None, dict[str, Any], str]] = [
     (b"\x28\xb5\x2f\xfd" + bytes(range(50)), {}, "small.log is damaged"),
     ("Dear all,\nthe log is\n".encode("utf-16"), {}, "UTF-16"),
     ("Dear all\n", {}, "line 1 is not in a known format ('Dear all')"),
+    ("11/09/2017 00:00:20;Q;5.server;queue=batch\n", {}, "an accounting log of PBS"),
+    ("0,4,60\n7,2,30\n", {}, "line 1 does not contain names of columns, but '0', '4', '60'"),
     (HEAD, {}, "no rows"),
     (FIELDS, {"servers": 8}, "small.log has a header, but no jobs"),
     ("submit,need,size\n", {"servers": 8}, "small.log has a header, but no jobs"),
@@ -376,3 +378,18 @@ def test_arguments_of_fit_and_goodness_have_the_right_type(small: Path) -> None:
     for call, words in calls:
         with pytest.raises(logs.LogError, match=re.escape(words)):
             call()
+
+
+def test_a_log_that_begins_with_few_jobs(tmp_path: Path) -> None:
+    """A dump of a week contains a job that ran then, but was submitted a month before."""
+    usual = [f"{i * 600},1,60" for i in range(1000)]
+    early = ["0,1,2600000", *(f"{2_592_000 + i * 600},1,60" for i in range(999))]
+    begins = "The first 1 % of the jobs"
+    for rows, noted in ((usual, False), (early, True), (early[:100], False)):
+        path = written(tmp_path, "submit,need,size\n" + "\n".join(rows))
+        facts = logs.read(path, servers=8).report.facts
+        assert any(each.startswith(begins) for each in facts) == noted
+    path = written(tmp_path, "submit,need,size\n" + "\n".join(early))
+    fact = logs.read(path, servers=8).report.facts[-1]
+    start = re.findall(r"a start at (\S+) leaves", fact)[0]
+    assert logs.read(path, servers=8, start=float(start)).jobs["size"].max() == 60

@@ -53,10 +53,11 @@ def test_xdmod() -> None:
     kept = dict(log.jobs["state"].cast(str).value_counts().rows())
     assert kept["cancelled"] == 49  # cancelled while they ran: load
     assert kept["preempted"] == 86
-    zone, held, partitions = log.report.facts
+    zone, held, partitions, begins = log.report.facts
     assert "time zone" in zone
     assert held.startswith("37 jobs became eligible after")
     assert partitions.startswith("7 partitions")
+    assert "first 1 % of the jobs were submitted in 72.4 % of the time" in begins
 
 
 def test_xdmod_fields_are_what_they_are_called() -> None:

@@ -363,6 +363,8 @@ BAD: list[tuple[Callable[[], object], str]] = [
     (lambda: parse(""), "unknown policy: ''"),
     (lambda: parse("smash"), "policy smash requires window"),
     (lambda: parse("msf:threshold=1"), "policy msf has no parameters"),
+    (lambda: parse("server-filling:overhead=[0,1]"), "a list of values, which only grids and tu"),
+    (lambda: parse("divisor-filling:order=srpt"), "'order'; known: overhead, minimum, restart"),
     (lambda: parse("msfq:treshold=1"), "unknown parameter .*did you mean 'threshold'"),
     (
         lambda: parse("msfq:threshold"),

@@ -226,6 +226,23 @@ def test_preemptive_policies(busy: logs.JobLog) -> None:
     assert result.mean_waiting_time.value < qs.replay(busy, "fcfs").mean_waiting_time.value
 
 
+def test_orders_are_those_of_the_groups(busy: logs.JobLog) -> None:
+    """With groups of needs the classes of a policy are the groups, also in its parameters."""
+    one, same, other = (
+        qs.replay(busy, f"static-quickswap:order={order}", classes="1,2-4,5-").schedule.start
+        for order in ("0+1+2", "1+2+0", "0+2+1")
+    )
+    assert np.array_equal(one, same)  # orders are cycles
+    assert not np.array_equal(one, other)
+    for name in (
+        "static-quickswap:order=1+0,overrun=0.9",
+        "adaptive-quickswap:overrun=0.9,believed=1+1",
+    ):
+        with pytest.raises(qs.PolicyError, match="it must be need for ") as error:
+            qs.replay(busy, name, classes="1-4,5-")
+        assert error.value.argument == "classes"
+
+
 def test_msfq_where_it_applies(tmp_path: Path, busy: logs.JobLog) -> None:
     two = log_of(tmp_path, jobs((0, 1, 5), (0, 4, 5), (1, 1, 5)), 4)
     assert qs.replay(two, "msfq").schedule.start.tolist() == [0, 5, 10]  # a drain begins at once

@@ -202,6 +202,8 @@ def test_percentiles_of_a_system_without_queue_are_those_of_the_sizes() -> None:
         (Estimate(123456.0, 20.0), "123,456 ± 20"),
         (Estimate(0.5, 0.4), "0.50 ± 0.40"),
         (Estimate(144.3, 1400.0), "140 ± 1,400"),
+        (Estimate(3.6, 1400.0), "4 ± 1,400"),
+        (Estimate(-0.3, 1400.0), "0 ± 1,400"),
         (Estimate(2.82, 3.7), "2.8 ± 3.7"),
         (Estimate(0.0, 12.0), "0 ± 12"),
         (Estimate(2.0, 0.0), "2"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -56,6 +57,25 @@ def test_no_candidate_is_better(log: JobLog) -> None:
     assert (found.winner, found.slurm_conf, found.requires) == (None, (), "")
     assert row(found, "fcfs").rest is None
     assert row(found, "easy").standing is LogStanding.BASELINE
+
+
+def test_waits_of_either_part_may_be_unexplained(log: JobLog) -> None:
+    wait = qs.replay(log, "easy", warmup=0, cooldown=0).schedule.wait
+    early = np.arange(len(log)) < 0.6 * len(log)
+    for part, where in (("first part", early), ("rest", ~early)):
+        jobs = log.jobs.with_columns(wait=pl.Series(wait + 1e6 * where))
+        found = qs.tune_log(replace(log, jobs=jobs), "fcfs", no_worse=1)
+        assert [each for each, waits in found.waits.items() if waits.unexplained] == [part]
+        assert f"on the {part} of the log" in str(log_tuning_page(found)[0])
+
+
+def test_a_log_in_which_no_job_waits(log: JobLog) -> None:
+    short = replace(log, jobs=log.jobs[:20])
+    found = qs.tune_log(short, "fcfs", servers=100_000)
+    assert found.winner is None
+    assert not found.rows[1].first.undecided
+    answer = next(each for each in log_tuning_page(found) if str(each).startswith("Keep"))
+    assert answer == "Keep EASY: no job of the first part waits."
 
 
 def test_a_difference_that_the_rest_does_not_confirm(tmp_path: Path) -> None:

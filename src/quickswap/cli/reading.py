@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from cyclopts import Parameter
 
+from quickswap._words import count_of
 from quickswap.cli.options import options_of
 from quickswap.errors import LogError, invalid
 from quickswap.logs.options import Options
@@ -91,9 +92,10 @@ def _sizes(texts: Sequence[str] | None) -> dict[str, int] | None:
     pairs = [word.rpartition("=")[::2] for word in words]
     if not texts:
         return None
-    if not all(name and size.isdecimal() for name, size in pairs) or len(dict(pairs)) < len(pairs):
+    sizes = {name.strip(): size for name, text in pairs if (size := count_of(text)) is not None}
+    if "" in sizes or len(sizes) < len(pairs):
         raise invalid("pool", ",".join(texts), "NAME=SERVERS for each pool once", LogError)
-    return {name.strip(): int(size) for name, size in pairs}
+    return sizes
 
 
 def _columns(text: str | None) -> dict[str, str] | None:

@@ -13,7 +13,8 @@ from quickswap.display.simulations import mark
 from quickswap.replays.backlog import ReplayVerdict
 from quickswap.replays.logged_waits import LoggedWaits
 from quickswap.replays.result import AS_LOGGED
-from quickswap.report.causes import idle_sentence, unexplained_sentence
+from quickswap.report.causes import REMEDY, idle_sentence, unexplained_sentence
+from quickswap.report.data import further_levels
 from quickswap.report.text import common_unit
 
 if TYPE_CHECKING:
@@ -31,7 +32,7 @@ def replay_page(comparison: ReplayComparison) -> Page:
     level = f"{100 * first.inputs.confidence:.6g} %"
     width = f"± is the {level} half-width over {counted(pieces, piece)} of the log"
     columns = ["load", "policy", "", "mean wait", "P90 wait", "P99 wait"]
-    columns += [*(f"P{level:.10g} wait" for level in first.inputs.more_percentiles), "longest"]
+    columns += [*(f"P{level:.10g} wait" for level in further_levels(first)), "longest"]
     columns += ["mean response", "weighted mean", "bounded slowdown", "utilisation", "verdict"]
     rows = []
     for point, results in enumerate(comparison.points):
@@ -40,7 +41,7 @@ def replay_page(comparison: ReplayComparison) -> Page:
         rows.append([""] * len(columns))
     warning = []
     if waits is not None and waits.unexplained:
-        warning = [unexplained_sentence(waits, unit), ""]
+        warning = [unexplained_sentence(waits, unit), REMEDY, ""]
     return [
         *warning,
         *_of_log(comparison),
@@ -153,7 +154,8 @@ def _lower_bound(comparison: ReplayComparison, unit: Unit) -> str:
 def _row(each: ReplayResult, best: tuple[str, ...], unit: Unit) -> list[str]:
     overall = each.overall
     waiting = overall.waiting_time
-    times = (waiting.mean, waiting.p90, waiting.p99, *waiting.percentiles.values())
+    further = map(waiting.percentile, further_levels(each))
+    times = (waiting.mean, waiting.p90, waiting.p99, *further)
     cells = [str(unit.convert(time)) for time in times]
     cells.append(unit.plain(each.longest_wait))
     means = (overall.response_time.mean, each.weighted_mean_response_time)

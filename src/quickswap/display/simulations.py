@@ -12,6 +12,7 @@ from quickswap._tables import Page, TextTable
 from quickswap._words import counted, load_words
 from quickswap.display.systems import extremes, where
 from quickswap.statistics.quantities import OF_LOGS, OVERALL, value_of
+from quickswap.theory import lower_bound
 
 if TYPE_CHECKING:
     from quickswap.model.system import System
@@ -79,7 +80,8 @@ def result_page(result: Result) -> Page:
     rows = [_row(each) for each in (*result.classes, result.overall)]
     words = {name: each.label.removesuffix(" [s]") for name, each in OVERALL.items()}
     shown = [(word, getattr(result, name)) for name, word in words.items()]
-    bound = ("lower bound of the weighted mean", f"{result.lower_bound:.6g} (exact)")
+    weak = ", the weighted mean size" if _weak(result) else ""
+    bound = ("lower bound of the weighted mean", f"{result.lower_bound:.6g} (exact){weak}")
     shown[len(OF_LOGS) : len(OF_LOGS)] = [
         bound,
         ("waste: weighted mean minus the bound", result.waste),
@@ -125,6 +127,18 @@ def _speed(result: Result) -> str:
     return f"{jobs} in {result.seconds:.2f} s ({rate:.3g} million events/s)"
 
 
+def _weak(result: Result) -> bool:
+    """Whether the bound is below that of nonpreemptive policies that do not use sizes."""
+    return result.lower_bound < lower_bound(result.system)
+
+
+def _waste_meaning(results: Iterable[Result]) -> str:
+    """Return the meaning of the waste, with the policies whose bound is weaker."""
+    weak = ", ".join(dict.fromkeys(each.policy_label for each in results if _weak(each)))
+    note = f"; of {weak}: minus the weighted mean size, a weaker bound" if weak else ""
+    return f"waste: weighted mean minus the lower bound on it{note}"
+
+
 def _row(each: ClassResult) -> list[str]:
     response, slowdown = each.response_time, each.slowdown
     estimates = (
@@ -141,14 +155,14 @@ def comparison_page(comparison: Comparison) -> Page:
     light, heavy = (system.names[cls] for cls in extremes(system))
     columns = ["load", "rate", "policy", "", "weighted mean", "waste", "mean"]
     columns += [f"{light} (lightest)", f"{heavy} (heaviest)", "Jain", "utilisation"]
-    levels = comparison.results[0].inputs.more_percentiles
+    levels = comparison.results[0].inputs.levels
     columns += [*(f"P{level:.10g}" for level in levels), "verdict"]
     rows = []
     for point, results in enumerate(comparison.points):
         best = comparison.best(point)
         for each in results:
             label, values = each.policy_label, overview(system, partial(value_of, each))
-            values += map(str, each.overall.response_time.percentiles.values())
+            values += map(str, map(each.overall.response_time.percentile, levels))
             status = each.verdict.status
             rows.append([*where(each.system), label, mark(label, best), *values, status])
         rows.append([""] * len(columns))
@@ -161,7 +175,7 @@ def comparison_page(comparison: Comparison) -> Page:
         TextTable(columns, rows[:-1], text=4),
         "",
         BEST,
-        "waste: weighted mean minus the lower bound on it",
+        _waste_meaning(comparison.results),
         *unknown_intervals(chain(*rows)),
         jobs if math.isnan(seconds) else f"{jobs} in {seconds:.1f} s",
     ]

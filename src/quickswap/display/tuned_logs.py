@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING
 from quickswap._tables import Page, TextTable
 from quickswap._words import counted
 from quickswap.display.simulations import unknown_intervals
-from quickswap.replays.logged_waits import LoggedWaits
-from quickswap.report.causes import unexplained_sentence
+from quickswap.report.causes import REMEDY, unexplained_sentence
 from quickswap.report.text import Unit, common_unit
 from quickswap.tuning.for_logs import LogStanding
 
@@ -27,11 +26,13 @@ METRICS = {
 
 def log_tuning_page(found: LogTuning) -> Page:
     """Return the policy to switch to, how to switch it on, and a line for each candidate."""
-    hours, waits = common_unit(found.rest), LoggedWaits.of(found.rest)
+    hours = common_unit(found.rest)
     unit = hours if found.metric.endswith("time") else Unit("", 1.0, "")
-    warning = []
-    if waits is not None and waits.unexplained:
-        warning = [unexplained_sentence(waits, hours), ""]
+    warnings = [
+        f"{unexplained_sentence(waits, hours).removesuffix('.')} on the {part} of the log."
+        for part, waits in found.waits.items()
+        if waits.unexplained
+    ]
     first, name = found.rest.results[0], METRICS[found.metric]
     jobs, servers = (
         counted(*each, ",") for each in ((len(first.log), "job"), (found.servers, "server"))
@@ -49,7 +50,7 @@ def log_tuning_page(found: LogTuning) -> Page:
         if each.standing is LogStanding.REJECTED and each.first.change.value < 0
     ]
     return [
-        *warning,
+        *([warnings[0], REMEDY, ""] if warnings else []),
         _answer(found, unit),
         "",
         *_switch(found),
@@ -80,6 +81,8 @@ def _answer(found: LogTuning, unit: Unit) -> str:
     """Return the answer as a sentence."""
     name, base, best = METRICS[found.metric], found.baseline, found.best
     if best is None or best.rest is None or base.rest is None:
+        if base.first.value.value == 0:
+            return f"Keep {base.label}: no job of the first part waits."
         loss = f"under which no group loses more than {100 * found.no_worse:g} %"
         if all(each.rest is None for each in found.rows[1:]):
             return f"Keep {base.label}: on the first part no candidate {loss} has a smaller {name}."

@@ -88,7 +88,8 @@ def _headline(found: Tuning) -> list[str]:
     lines = [("best", f"{found.winner_label}: {found.value}{kind}"), ("write it as", found.winner)]
     if found.metric == "weighted":
         bound = lower_bound(found.system, found.winner)
-        lines.append(("waste", f"{found.value - bound} above the lower bound {bound:.6g}"))
+        weak = ", the weighted mean size" if bound < lower_bound(found.system) else ""
+        lines.append(("waste", f"{found.value - bound} above the lower bound {bound:.6g}{weak}"))
     if found.alike:
         lines.append(("no different", ", ".join(_few(found.alike))))
     if found.inconclusive:

@@ -93,13 +93,12 @@ def label(policy: Policy | CustomPolicy) -> str:
     return policy.label if isinstance(policy, Policy) else custom_name(policy)
 
 
-def as_policy(given: object, system: System, seen: System | None = None) -> Policy | CustomPolicy:
+def as_policy(given: object, system: System) -> Policy | CustomPolicy:
     """Return a policy as it is, or the one that a text spells.
 
     Args:
         given: the policy, or its text.
         system: the system that it serves.
-        seen: the system that a custom policy sees, if its classes are groups of needs.
 
     Raises:
         PolicyError: it is none, or does not suit the system.
@@ -113,7 +112,7 @@ def as_policy(given: object, system: System, seen: System | None = None) -> Poli
             )
             raise PolicyError(message, argument="policy", given=policy.called, advice=advice)
         policy = policy.served
-    check_policy(policy, system if seen is None or isinstance(policy, Policy) else seen)
+    check_policy(policy, system)
     assert isinstance(policy, Policy | CustomPolicy)
     return policy
 

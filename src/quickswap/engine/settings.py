@@ -17,6 +17,7 @@ from functools import lru_cache
 from typing import Any, Self, TypedDict, TypeVar, Unpack
 
 from quickswap._check import between, factor, flag, items, real, whole
+from quickswap._words import count_of
 from quickswap.engine._core import VERSION
 from quickswap.engine.compiled import is_compiled
 from quickswap.engine.custom import CustomPolicy
@@ -136,14 +137,14 @@ def _confidence(value: object, argument: str) -> float:
 
 
 def _percentiles(value: object, argument: str) -> str:
-    """Return percentiles as text, in order, without those that every result has."""
+    """Return percentiles as text, in order."""
     listed = value.split(",") if isinstance(value, str) else items(value)
     given = [value] if listed is None else listed
     levels = [_level(each) for each in given if each != ""]
     if None in levels or len(levels) > MOST_PERCENTILES:
         allowed = f"up to {MOST_PERCENTILES} numbers above 0 and below 100, as in (95, 97.5)"
         raise invalid(argument, value, allowed, QuickswapError)
-    distinct = {each for each in levels if each is not None} - set(PERCENTILES)
+    distinct = {each for each in levels if each is not None}
     return ",".join(f"{each:.10g}" for each in sorted(distinct))
 
 
@@ -170,10 +171,6 @@ def _more_percentiles() -> Any:
     """Return the field that simulations and replays have in common."""
     text = "Percentiles of all times and slowdowns besides P50, P90, P99 and P99.9, as in 95,97.5."
     return _setting("", _percentiles, text, unset="no others")
-
-
-def _levels(text: str) -> list[float]:
-    return [float(each) for each in text.split(",") if each]
 
 
 def _check_fields(settings: object, definition: type) -> None:
@@ -269,8 +266,25 @@ SETTINGS = tuple(each.name for each in fields(Settings))
 """Names of all settings."""
 
 
+class RequestedPercentiles:
+    """The percentiles of inputs as numbers."""
+
+    __slots__ = ()
+    percentiles: str
+
+    @property
+    def levels(self) -> list[float]:
+        """The percentiles that were requested."""
+        return [float(each) for each in self.percentiles.split(",") if each]
+
+    @property
+    def more_percentiles(self) -> list[float]:
+        """Those of them that not every result has."""
+        return [each for each in self.levels if each not in PERCENTILES]
+
+
 @dataclass(frozen=True, kw_only=True)
-class Inputs(Settings):
+class Inputs(RequestedPercentiles, Settings):
     """Everything that determines a result; equal inputs give equal results, byte by byte.
 
     The defaults that depend on others are worked out: `jobs` is a number, and `engine` not "auto".
@@ -299,11 +313,6 @@ class Inputs(Settings):
             ("spelling", spell(policy)),
         ):
             object.__setattr__(self, name, value)
-
-    @property
-    def more_percentiles(self) -> list[float]:
-        """The percentiles as numbers."""
-        return _levels(self.percentiles)
 
     @classmethod
     def of(
@@ -431,8 +440,8 @@ OBSERVED = "observed"
 def _limit(value: object, argument: str) -> int | str:
     if value == OBSERVED:
         return OBSERVED
-    number = int(value) if isinstance(value, str) and value.isdecimal() else value
-    if isinstance(number, str):
+    number = count_of(value) if isinstance(value, str) else value
+    if number is None:
         raise invalid(argument, value, f"a number of jobs, or {OBSERVED}", QuickswapError)
     return whole(number, argument, 1, 2**31, QuickswapError)
 
@@ -442,7 +451,7 @@ def _queue_limit(value: object, argument: str) -> str:
         return OBSERVED
     words = value.replace(",", " ").split() if isinstance(value, str) else [""]
     pairs = [word.rpartition("=") for word in words]
-    names = {name for name, _, number in pairs if name and number.isdecimal() and int(number) > 0}
+    names = {name for name, _, number in pairs if name and count_of(number)}
     if not words or len(names) < len(pairs):
         allowed = f"a number of jobs for each queue once, as in 'debug=2 long=40', or {OBSERVED}"
         raise invalid(argument, value, allowed, QuickswapError)
@@ -470,7 +479,7 @@ def _pool_policies(value: object, argument: str) -> str:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ReplayInputs:
+class ReplayInputs(RequestedPercentiles):
     """The inputs that determine a replay of a log; `replay` describes its settings.
 
     The `percentiles` are text, as in "95,97.5".
@@ -563,11 +572,6 @@ class ReplayInputs:
                 given=self.preempt_mode,
                 advice="give {preemptible} as well",
             )
-
-    @property
-    def more_percentiles(self) -> list[float]:
-        """The percentiles as numbers."""
-        return _levels(self.percentiles)
 
 
 class MeasureSettings(TypedDict, total=False):

@@ -44,7 +44,9 @@ def parse_groups(text: str) -> list[Group]:
             why = "is not a need or a range of needs"
         elif digits > 9 or max(low, high or 0) > MOST_SERVERS:
             why = f"exceeds the largest possible need, {MOST_SERVERS:,}"
-        elif low < 1 or (high is not None and high < low):
+        elif low < 1:
+            why = "begins below 1, the smallest need"
+        elif high is not None and high < low:
             why = "is empty"
         elif before is None:
             why = "follows a group without an upper end, which must be the last"

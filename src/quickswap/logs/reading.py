@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from itertools import chain
 from pathlib import Path
 from typing import Unpack
@@ -156,6 +157,8 @@ def _parsed(path: Path, kind: Format, options: Options, tally: Tally) -> Parsed:
 
 
 _LINES = 200
+_PBS = re.compile(r"\d\d/\d\d/\d{4} \d\d:\d\d:\d\d;[A-Z];")
+"""The start of a record in the accounting log of PBS or Torque."""
 
 
 def detect_format(path: Path) -> Format:
@@ -179,6 +182,13 @@ def detect_format(path: Path) -> Format:
         return "swf"
     if is_sacct("\n".join(lines[:2])) or first.count("|") >= 3:
         return "sacct"
+    if _PBS.match(first):
+        raise LogError(
+            f"{path} is an accounting log of PBS, which is not supported",
+            advice="export its records of type E as a table, with qtime as submit, etime as "
+            "eligible, start, end, the number of slots as need, and Resource_List.walltime as "
+            "estimate",
+        )
     if find_delimiter(first):
         return "csv"
     raise LogError(

@@ -22,6 +22,9 @@ from quickswap.logs.times import FORMS, MINUTE
 
 __all__ = ["job_table", "select"]
 
+FEW, LONG, FEWEST = 0.01, 0.2, 10
+"""Share of the jobs, and of the time of the log from which it is long for so few; fewest jobs."""
+
 
 def select(
     parsed: Parsed, options: Options, ordered: bool, tally: Tally
@@ -64,7 +67,30 @@ def select(
         used = set(frame["pool"].unique())
         pools = {name: size for name, size in sorted(pools.items()) if name in used}
         servers = sum(pools.values())
+    _note_sparse_start(frame["submit"], parsed, tally)
     return frame, servers, pools
+
+
+def _note_sparse_start(submit: pl.Series, parsed: Parsed, tally: Tally) -> None:
+    """Note that the log begins with few jobs: those that a dump contains as they ran in its time.
+
+    Other jobs of that time are missing, so it lowers the load and empties the machine.
+    """
+    few = int(FEW * len(submit))
+    first, until, last = (float(submit[at]) for at in (0, few, -1))
+    if few < FEWEST or until - first <= LONG * (last - first):
+        return
+    moment = f"{until - first:.0f}" if parsed.clock is None else _utc(until + parsed.clock)
+    tally.facts.append(
+        f"The first {100 * FEW:g} % of the jobs were submitted in "
+        f"{100 * (until - first) / (last - first):.3g} % of the time, as in a dump of the jobs of "
+        f"a period, some of which were submitted long before it; a start at {moment} leaves them "
+        "out."
+    )
+
+
+def _utc(moment: float) -> str:
+    return f"{datetime.fromtimestamp(moment, UTC):%Y-%m-%dT%H:%M:%SZ}"
 
 
 def job_table(frame: pl.DataFrame, scale_load: float) -> pl.DataFrame:
@@ -149,9 +175,7 @@ def _in_window(frame: pl.DataFrame, parsed: Parsed, options: Options, tally: Tal
         window = "" if options.start is None else f" from {options.start}"
         window += "" if options.end is None else f" before {options.end}"
         ends = (
-            f"{moment - first:g} s"
-            if clock is None
-            else f"{datetime.fromtimestamp(moment + clock, UTC):%Y-%m-%dT%H:%M:%SZ}"
+            f"{moment - first:g} s" if clock is None else _utc(moment + clock)
             for moment in (first, last)
         )
         raise LogError(

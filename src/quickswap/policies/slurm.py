@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, ClassVar, Self, final
 
 from quickswap._check import flag, items, real, whole
+from quickswap._words import count_of
 from quickswap.errors import PolicyError, invalid
 from quickswap.model.system import System
 from quickswap.policies.base import Policy
@@ -57,7 +58,7 @@ def _factors(value: object, what: str) -> tuple[str, ...]:
     given = items(value)
     for each in [value] if given is None else given:
         name, _, factor = each.rpartition(":") if isinstance(each, str) else ("", "", "")
-        if not name or not factor.isdecimal():
+        if not name or count_of(factor) is None:
             allowed = 'a list of names and whole numbers, as in "debug:10"'
             raise invalid(what, value, allowed, PolicyError)
     return tuple(map(str, given or ()))

@@ -66,6 +66,13 @@ def parse(text: str) -> Policy:
 def _parse(text: str) -> Policy:
     if text.startswith(CUSTOM):
         return Custom.read(text)
+    if "=[" in text.replace(" ", ""):
+        raise PolicyError(
+            f"policy {text!r} contains a list of values, which only grids and tuning expand",
+            given=text,
+            allowed="one value of each parameter",
+            advice="give a policy for each value",
+        )
     name, given = split(text, "policy", PolicyError)
     known = {kind.name: kind for kind in POLICIES}
     plain = name.lower().replace("_", "-")

@@ -44,8 +44,9 @@ class ReplayVerdict(StrEnum):
 
 _EXPLANATIONS = {
     ReplayVerdict.KEEPS_UP: "no backlog is large for long",
-    ReplayVerdict.PERSISTENT: "at least a day's work of the whole machine waited for more than a "
-    "quarter of the log, or two months, without a break",
+    ReplayVerdict.PERSISTENT: "at least the work of the whole machine in a day (in a thirtieth of "
+    "a log of less than 30 days) waited for more than a quarter of the log, or two months, without "
+    "a break",
     ReplayVerdict.FALLS_BEHIND: "the queue grows, so waits depend on the length of the log",
     ReplayVerdict.UNKNOWN: "no job was measured, or all jobs were submitted at the same time",
 }

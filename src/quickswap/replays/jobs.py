@@ -21,6 +21,7 @@ from quickswap.model.distributions import Exponential
 from quickswap.model.jobclass import JobClass
 from quickswap.model.system import System
 from quickswap.policies import AdaptiveQuickswap, Policy, Slurm, StaticQuickswap
+from quickswap.policies.custom import Custom
 from quickswap.policies.draining import by_estimates
 from quickswap.replays.limits import Gate
 from quickswap.replays.schedule import Floats, Ints, Schedule, StoppedRuns, distinct
@@ -205,22 +206,33 @@ class ReplayJobs:
             ],
         )
 
+    def seen_by(self, policy: object) -> System:
+        """Return the log as a policy sees it: class-based ones have the groups as classes.
+
+        Raises:
+            PolicyError: groups are given, and the policy backfills by single needs.
+        """
+        if isinstance(policy, AdaptiveQuickswap | StaticQuickswap):
+            if self.inputs.classes != "need" and (policy.backfill or policy.overrun):
+                raise invalid(
+                    "classes",
+                    self.inputs.classes,
+                    f"need for {policy.label}, which backfills by single needs",
+                    PolicyError,
+                )
+            return self.grouped
+        by_need = isinstance(policy, Policy) and not isinstance(policy, Custom)
+        return self.system if by_need else self.grouped
+
     def resolve(self, policy: Policy | CustomPolicy) -> dict[str, object]:
-        """Return the policy for the core; class-based policies have the groups as classes."""
+        """Return the policy for the core."""
         first = np.searchsorted(self.needs, [low for low, _ in self.groups])
         groups = {} if self.inputs.classes == "need" else {"groups": first.tolist()}
         if not isinstance(policy, Policy):
             return groups
-        if not groups or not isinstance(policy, AdaptiveQuickswap | StaticQuickswap):
-            return by_estimates(policy.resolve(self.system))
-        if policy.backfill or policy.overrun:
-            raise invalid(
-                "classes",
-                self.inputs.classes,
-                f"need for {policy.label}, which backfills by single needs",
-                PolicyError,
-            )
-        return policy.resolve(self.grouped) | groups
+        system = self.seen_by(policy)
+        resolved = policy.resolve(system)
+        return by_estimates(resolved) if system is self.system else resolved | groups
 
     def attributes(self, policy: Policy | CustomPolicy) -> dict[str, NDArray[Any]]:
         """Return the users of the jobs and the constant parts of their priorities, if it uses them.

@@ -29,7 +29,7 @@ from quickswap.engine.settings import (
 from quickswap.errors import Interrupted, PolicyError, QuickswapError, invalid, unknown
 from quickswap.logs import JobLog
 from quickswap.logs.joblog import check_log
-from quickswap.policies import Policy, spell
+from quickswap.policies import Policy, parse, spell
 from quickswap.policies.custom import custom_name
 from quickswap.replays.backlog import Backlog
 from quickswap.replays.jobs import ReplayJobs
@@ -165,7 +165,7 @@ def _policies(given: object, jobs: ReplayJobs) -> Policies:
     for part in jobs.parts:
         served = part.served
         try:
-            checked.append(as_policy(own.get(part.pool, given), served.system, served.grouped))
+            checked.append(_policy(own.get(part.pool, given), served))
         except PolicyError as error:
             if not part.pool:
                 raise
@@ -179,7 +179,13 @@ def _policies(given: object, jobs: ReplayJobs) -> Policies:
                 advice="replay a nonpreemptive policy, or omit {preemptible}",
             )
     shared = [each for part, each in zip(jobs.parts, checked, strict=True) if part.pool not in own]
-    return shared[0] if shared else as_policy(given, jobs.system, jobs.grouped), checked
+    return shared[0] if shared else _policy(given, jobs), checked
+
+
+def _policy(given: object, jobs: ReplayJobs) -> Policy | CustomPolicy:
+    """Return a policy, checked against the jobs as it sees them."""
+    policy = parse(given) if isinstance(given, str) else given
+    return as_policy(policy, jobs.seen_by(policy))
 
 
 def _replayed(

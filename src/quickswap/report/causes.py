@@ -10,7 +10,10 @@ from quickswap.replays.owners import HEAVIEST, largest_groups
 from quickswap.report.data import ReportData
 from quickswap.report.text import HARD_SPACE, Unit, share
 
-__all__ = ["idle_sentence", "most_at_once", "unexplained_sentence", "wait_groups"]
+__all__ = ["REMEDY", "idle_sentence", "most_at_once", "unexplained_sentence", "wait_groups"]
+
+REMEDY = "What to do: give its pools, and its limits on users and queues."
+"""What to do with a log whose waits a replay does not explain."""
 
 BY = ("pool", "partition", "queue", "user")
 """Columns of a log by which the waits are shown."""

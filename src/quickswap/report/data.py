@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -25,6 +25,7 @@ __all__ = [
     "ReportData",
     "columns_of",
     "difference",
+    "further_levels",
     "marks",
     "relative_saving",
     "significant",
@@ -229,15 +230,20 @@ COLUMNS = (
 )
 
 
-def columns_of(levels: Sequence[float]) -> tuple[Column, ...]:
+def columns_of(result: ReplayResult) -> tuple[Column, ...]:
     """Return the columns of the table, with the percentiles of the wait that were requested."""
 
     def percentile(level: float) -> Column:
         name = f"P{level:.10g} of the wait"
-        return Column(name, "time", lambda r: r.overall.waiting_time.percentiles[level])
+        return Column(name, "time", lambda r: r.overall.waiting_time.percentile(level))
 
     first = 3  # after the mean, P90 and P99
-    return (*COLUMNS[:first], *map(percentile, levels), *COLUMNS[first:])
+    return (*COLUMNS[:first], *map(percentile, further_levels(result)), *COLUMNS[first:])
+
+
+def further_levels(result: ReplayResult) -> list[float]:
+    """Return the percentiles that were requested besides P90 and P99, which all tables contain."""
+    return [each for each in result.inputs.levels if each not in (90, 99)]
 
 
 def marks(column: Column, level: Level) -> list[str]:

@@ -89,7 +89,7 @@ def render(data: ReportData, title: str | None) -> str:
         "cautions": cautions(data),
         "waits": data.main.waits,
         "wait_groups": wait_groups(data),
-        "columns": columns_of(data.main.baseline.inputs.more_percentiles),
+        "columns": columns_of(base),
         "most_at_once": most_at_once(data),
         "summaries": [summarise(data, level) for level in data.levels],
         "slowdown": bounded_slowdown(data),

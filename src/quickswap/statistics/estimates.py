@@ -170,8 +170,10 @@ class Estimate(Struct, frozen=True, array_like=True, eq=False, gc=False):
         if self.half_width == 0:
             return f"{self.value:.6g}"
         decimals = _decimals(self.half_width)
-        more = int(0 < abs(self.value) < 10 ** (1 - decimals))  # else one digit or none is left
-        value = _number(self.value, decimals + more)
+        digits = decimals + int(0 < abs(self.value) < 10 ** (1 - decimals))  # else one or none
+        if abs(self.value) < 10.0**-digits:  # still none
+            digits = max(digits, 0)
+        value = _number(self.value, digits)
         return f"{value} ± {_number(self.half_width, decimals)}"
 
 
@@ -201,7 +203,7 @@ def _number(value: float, decimals: int) -> str:
     """Return a number with this many decimals and commas between thousands, or a power of ten."""
     if abs(value) >= 1e9 or decimals > 9:
         return f"{value:.3g}"
-    return f"{round(value, decimals):,.{max(0, decimals)}f}"
+    return f"{round(value, decimals):z,.{max(0, decimals)}f}"
 
 
 def estimates(values: Floats, half_widths: Floats) -> list[Estimate]:

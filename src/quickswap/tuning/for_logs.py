@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from enum import StrEnum
 from typing import Any, Unpack
 
@@ -23,6 +23,7 @@ from quickswap.logs.joblog import check_log
 from quickswap.policies import EASY, FirstFit, Policy, Slurm, parse, spell
 from quickswap.policies.base import not_a_policy
 from quickswap.replays import ReplayComparison, ReplayResult, replay_all
+from quickswap.replays.logged_waits import LoggedWaits
 from quickswap.replays.owners import HEAVIEST, NOTICEABLE, largest_groups
 from quickswap.simulation.result import plain
 from quickswap.statistics.bootstrap import FEWEST
@@ -175,6 +176,8 @@ class LogTuning(Shown):
         smallest_gain: the smallest gain that is worth a change, relative to the baseline.
         rows: the baseline, then the candidates, the best on the first part first.
         rest: the replays of the baseline and the finalists on the rest; not compared.
+        waits: the logged waits of the "rest" and of the "first part", where they are known; not
+            compared.
     """
 
     source: str
@@ -185,6 +188,7 @@ class LogTuning(Shown):
     smallest_gain: float
     rows: tuple[LogTuningRow, ...]
     rest: ReplayComparison = field(compare=False, repr=False)
+    waits: Mapping[str, LoggedWaits] = field(compare=False, repr=False)
 
     @property
     def baseline(self) -> LogTuningRow:
@@ -270,7 +274,7 @@ class LogTuning(Shown):
         """Return all fields as JSON, with the winner and its lines of slurm.conf."""
         data: dict[str, Any] = {"quickswap_log_tuning": FORMAT, "winner": self.winner}
         data |= {"slurm_conf": list(self.slurm_conf), "requires": self.requires}
-        names = [name for name in self.__dataclass_fields__ if name != "rest"]
+        names = [each.name for each in fields(self) if each.compare]
         data |= {name: plain(getattr(self, name)) for name in names}
         return json.dumps(data, indent=1, allow_nan=False)
 
@@ -341,7 +345,8 @@ def tune_log(
         except Interrupted:
             raise Interrupted(None) from None  # the first part alone is no result
 
-    first = _by_policy(replayed(head, [base, *candidates]))
+    early = replayed(head, [base, *candidates])
+    first = _by_policy(early)
     trials = _trials(first, metric, share)
     start, *others = trials
     others.sort(key=lambda name: trials[name].value.value)
@@ -362,8 +367,13 @@ def tune_log(
         )
         for name in (start, *others)
     )
+    waits = {
+        part: found
+        for part, each in (("rest", rest), ("first part", early))
+        if (found := LoggedWaits.of(each)) is not None
+    }
     servers = first[start].inputs.servers
-    return LogTuning(log.source, servers, metric, train, share, least, rows, rest)
+    return LogTuning(log.source, servers, metric, train, share, least, rows, rest, waits)
 
 
 def _share(value: object, argument: str) -> float:
@@ -534,6 +544,7 @@ def _losses(
             change = after.means("waiting_time", at) - wait
             excess = change - np.maximum(no_worse * wait, NOTICEABLE)
             estimates = before.pieces.estimates(np.column_stack([change, excess]))
-            if (jobs[:, at] > 0).sum() < FEWEST:
+            changed = np.nan_to_num(change).any()  # no group is undecided in an equal schedule
+            if changed and (jobs[:, at] > 0).sum() < FEWEST:
                 estimates = [Estimate(each.value, math.nan) for each in estimates]
             yield GroupLoss(column, name, float(wait[0]), *estimates)

@@ -110,6 +110,12 @@ def _mapping(path: Path, names: list[str], columns: Mapping[str, str] | None) ->
                 allowed=_listed(names),
             )
     result = {name: name for name in KNOWN if name in names} | given
+    if not result and any(name[:1].isdecimal() for name in names):
+        raise LogError(
+            f"{path}, line 1 does not contain names of columns, but {_listed(names)}",
+            argument="columns",
+            advice="add a first line with the names, such as submit,need,size",
+        )
     for name, own in result.items():
         if names.count(own) > 1:
             places = [str(at) for at, each in enumerate(names, 1) if each == own]
