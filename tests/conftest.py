@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 
-os.environ["OPENBLAS_NUM_THREADS"] = "1"  # before NumPy is loaded: the tests run in parallel
+for library in ("OPENBLAS_NUM_THREADS", "POLARS_MAX_THREADS"):
+    os.environ[library] = "1"  # before it is loaded: the tests run in parallel
 
 import signal
 import threading

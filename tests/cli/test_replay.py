@@ -233,7 +233,7 @@ def test_an_output_does_not_take_the_place_of_the_log(
 
 @pytest.mark.skipif(os.name == "nt", reason="pipes of POSIX")
 def test_a_reader_that_leaves_costs_no_file(log: str, tmp_path: Path) -> None:
-    files = {option: tmp_path / f"out.{option}" for option in ("csv", "outcomes", "report")}
+    files = {option: tmp_path / f"out.{option}" for option in ("csv", "outcomes")}
     command = [sys.executable, "-m", "quickswap", "replay", log, "--policies", "easy"]
     command += [word for option, path in files.items() for word in (f"--{option}", str(path))]
     with subprocess.Popen(command, stdout=subprocess.PIPE) as process:

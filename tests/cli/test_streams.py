@@ -104,7 +104,7 @@ class TestEncodings:
 
 
 class TestClosedAndFullOutput:
-    TOKENS = (("--help",), ("show", "one-or-all"), ("--version",))
+    TOKENS = (("--help",), ("show", "one-or-all"))
 
     @pytest.mark.parametrize("tokens", TOKENS, ids=" ".join)
     @pytest.mark.parametrize("after", [">&-", "> /dev/full"])
@@ -139,18 +139,18 @@ INLINE = "module://matplotlib_inline.backend_inline"
 
 
 class TestFigures:
-    def test_the_settings_of_a_user_and_of_a_notebook_change_nothing(self, folder: Path) -> None:
+    def test_the_settings_of_a_user_and_of_a_notebook_change_nothing(
+        self, folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    ) -> None:
         settings = folder / "matplotlibrc"
         settings.write_text("text.usetex: True\nfont.size: 30\naxes.facecolor: red\n", "utf-8")
-        drawn = [
-            called(folder, *QUICK, "--plot", name, **environment)[0]
-            for name, environment in (
-                ("plain.svg", {}),
-                ("set.svg", {"MATPLOTLIBRC": str(settings), "MPLBACKEND": INLINE}),
-                ("unknown.svg", {"MPLBACKEND": "nonsense"}),
-            )
-        ]
-        assert drawn == [0, 0, 0]
+        monkeypatch.chdir(folder)
+        assert run(capsys, *QUICK, "--plot", "plain.svg")[0] == 0
+        for name, environment in (
+            ("set.svg", {"MATPLOTLIBRC": str(settings), "MPLBACKEND": INLINE}),
+            ("unknown.svg", {"MPLBACKEND": "nonsense"}),
+        ):
+            assert called(folder, *QUICK, "--plot", name, **environment)[0] == 0
         plain = (folder / "plain.svg").read_bytes()
         for name in ("set.svg", "unknown.svg"):
             assert (folder / name).read_bytes() == plain

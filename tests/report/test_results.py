@@ -363,9 +363,9 @@ def test_waits_that_the_replay_does_not_explain(
             assert (decision.unexplained is not None) == unexplained
             assert decision.conclusive == (len(policies) == 1 and not unexplained)
             assert not (decision.slowest and unexplained)
-        page = page_of(comparison, tmp_path)
-        summary = page.text["summary"].strip().removeprefix("Summary").strip()
-        assert summary.startswith("Limits, priorities, partitions, dep") == unexplained
-        assert not (unexplained and "hardly" in summary)
-        groups = page.tables["Logged waits by user"]
-        assert {row[0] for row in groups[1:]} == {"ann", "bob", "cy"}
+    page = page_of(comparison, tmp_path)
+    summary = page.text["summary"].strip().removeprefix("Summary").strip()
+    assert summary.startswith("Limits, priorities, partitions, dep") == unexplained
+    assert not (unexplained and "hardly" in summary)
+    groups = page.tables["Logged waits by user"]
+    assert {row[0] for row in groups[1:]} == {"ann", "bob", "cy"}
