@@ -6,6 +6,7 @@ import os
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from pathlib import Path
 from typing import Unpack
 
@@ -218,7 +219,7 @@ class _Session:
         inputs, rounds = self.inputs, self.rounds()
         longest = rounds[-1] if inputs.precision is None else rounds[0]
         spec = {
-            "system": self.system.to_dict(),
+            "system": _encoded(self.system),
             "policy": self.policy.resolve(self.system) if isinstance(self.policy, Policy) else {},
             "engine": inputs.engine,
             "seed": inputs.seed,
@@ -333,6 +334,12 @@ def refuse_unstable(systems: Sequence[System], capacity: float | None = None) ->
                 allowed=f"below {limit:.6g} jobs per second",
                 advice="lower the rate, or give {allow_unstable:True}",
             )
+
+
+@lru_cache(maxsize=64)
+def _encoded(system: System) -> msgspec.Raw:
+    """Return a system as JSON; many runs simulate the same one."""
+    return msgspec.Raw(msgspec.json.encode(system.to_dict()))
 
 
 def _first_block(jobs: int) -> int:

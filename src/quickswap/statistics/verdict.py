@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from enum import StrEnum
-from functools import cached_property
+from functools import cached_property, lru_cache
 from statistics import NormalDist
 from typing import TYPE_CHECKING
 
@@ -178,6 +178,11 @@ class Known:
 
 def known_stability(system: System, policy: object) -> Known:
     """Return what theorems say about a policy on a system."""
+    # a custom policy may be any object, and many runs simulate the same system and policy
+    return (_cached if isinstance(policy, Policy) else _known)(system, policy)
+
+
+def _known(system: System, policy: object) -> Known:
     from quickswap.theory import stability
     from quickswap.theory.work import blind, work_balance
 
@@ -212,6 +217,9 @@ def known_stability(system: System, policy: object) -> Known:
         blind=blind(system, policy),
         costly=costly,
     )
+
+
+_cached = lru_cache(maxsize=64)(_known)
 
 
 def _rate(rate: float) -> str:
@@ -351,7 +359,7 @@ class Evidence:
         """Whether the number in system grows, and not as the system fills up for the first time."""
         if self.cycles < CYCLES:
             return False
-        grows = self.growth.value > CERTAIN * self.growth.half_width and self.at_end > CROWD
+        grows = self.at_end > CROWD and self.growth.value > CERTAIN * self.growth.half_width
         return (grows or _piles_up(self.batches.runs)) and not _fills_up(self)
 
     @cached_property
