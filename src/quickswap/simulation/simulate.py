@@ -50,7 +50,7 @@ SMALL_BLOCK = 64
 ROUNDS = (1 / 8, 1 / 4, 1 / 2, 1.0)
 """Shares of a run after which it is checked. An unstable run ends early, after two
 consecutive checks, as a long oscillation of a stable system may look unstable once."""
-SHORT = 100_000
+SHORT = 200_000
 """Jobs below which a run is checked at its end only: a check would take longer than it saves."""
 FIRST_ROUND = 100_000
 """Jobs of the first round of a run to a given precision; each further round doubles them."""
