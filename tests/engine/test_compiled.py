@@ -314,6 +314,19 @@ def test_invalid_answers(answer: int) -> None:
 
 
 @qs.compiled
+class Greedy:
+    """Has no state, and answers with heavy jobs that do not fit."""
+
+    def start(self, view: qs.View) -> int | None:
+        return 1 if view.waiting[1] > 0 else None
+
+
+def test_an_answer_is_also_checked_while_no_job_fits() -> None:
+    with pytest.raises(qs.PolicyError, match="answered 1, a job that does not fit"):
+        qs.simulate(ONE_OR_ALL, Greedy(), jobs=1000)
+
+
+@qs.compiled
 class Pythonic:
     name = "pythonic"
 

@@ -129,7 +129,7 @@ def test_files_of_slurm(tmp_path: Path, text: str, unit: Any, pools: dict[str, i
         ({"pool": {"4": 8}}, r"unknown partition of .*: '4'; known: 1, 2, 3"),
         ({"pool": {"1": 60, "2": 9}, "servers": 64}, "71 servers together, and the machine has 64"),
         ({"pool": {"1+2": 60, "2": 9}}, "each name once"),
-        ({"pool": {"1": 0}}, "at least 1"),
+        ({"pool": {"1": 0}}, "from 1 to"),
         ({"pool": {}}, "servers of pools"),
         ({"pools": "colour"}, "unknown pools"),
         ({"pools": "class"}, "does not contain the class"),
@@ -164,3 +164,9 @@ def test_a_size_that_nothing_contains(tmp_path: Path) -> None:
     rows = [(a, -1, *rest) for a, _, *rest in ROWS]
     with pytest.raises(LogError, match="neither the size of the pool 1 nor the waits"):
         logs.read(swf(tmp_path, "; MaxProcs: 64", rows=rows), pools="partition")
+
+
+@pytest.mark.parametrize("size", [0, 2**24 + 1, 10**20])
+def test_a_size_out_of_range(tmp_path: Path, size: int) -> None:
+    with pytest.raises(LogError, match="pool is"):
+        logs.read(swf(tmp_path), pool={"1": size, "2": 4, "3": 1})

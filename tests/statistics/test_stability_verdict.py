@@ -158,3 +158,14 @@ def test_growth_is_that_of_the_number_in_system() -> None:
     expected = system.arrival_rate - system.capacity
     assert growth.value == pytest.approx(expected, abs=2 * growth.half_width)
     assert growth.relative < 0.1
+
+
+@pytest.mark.parametrize("seed", [1, 3, 5, 7])
+def test_a_mean_that_is_hardly_known_is_not_that_of_a_stable_system(seed: int) -> None:
+    """The capacity is 3.57, but the policy is unstable well below: no theorem says where."""
+    size = qs.Exponential(mean=1.0)
+    system = qs.System(5, [qs.JobClass(1, 2.04, size), qs.JobClass(2, 1.36, size)])
+    result = qs.simulate(system, "balanced-splitting", jobs=200_000, seed=seed)
+    assert result.verdict.status == "too short"
+    assert result.mean_response_time.value > 0
+    assert math.isnan(result.mean_response_time.half_width)

@@ -235,7 +235,7 @@ struct Tables {
     changed: Vec<u32>,
     sight: Sight,
     remembers_order: bool,
-    /// The answers follow from the view, so the policy is not asked while no waiting job fits.
+    /// The answers follow from the view, so after the first decisions the policy is not asked while no waiting job fits.
     memoryless: bool,
     reporter: Reporter,
     /// Places of the jobs of `queue` in the book.
@@ -489,7 +489,7 @@ impl<const TIMERS: bool> Policy for Compiled<TIMERS> {
 
     #[inline]
     fn next(&mut self, view: View<'_>) -> Choice {
-        if self.code.tables.memoryless && !view.station.some_fit() {
+        if self.code.tables.memoryless && self.left == 0 && !view.station.some_fit() {
             return self.code.tables.reporter.waits(view);
         }
         let choice = self.code.next(view);

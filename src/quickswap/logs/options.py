@@ -12,6 +12,7 @@ from zoneinfo import ZoneInfo
 
 from quickswap._check import factor, flag, items, positive, whole
 from quickswap.errors import LogError, invalid, unknown
+from quickswap.model.system import MOST_SERVERS
 
 __all__ = ["FORMATS", "SECOND", "Format", "Options", "ReadOptions", "TimeUnit", "check_zone"]
 
@@ -110,7 +111,7 @@ class Options:
         if not isinstance(self.pool, Mapping) or not self.pool:
             self._refuse("pool", 'servers of pools, as in {"gpu": 64}')
         for size in self.pool.values():
-            whole(size, "pool", 1, error=LogError)
+            whole(size, "pool", 1, MOST_SERVERS, LogError)
         names = [each for name in self.pool for each in str(name).split(JOINED)]
         if not all(names) or len(set(names)) < len(names):
             self._refuse("pool", f"each name once, and `{JOINED}` between names of one pool")

@@ -12,7 +12,10 @@ from quickswap.report.text import HARD_SPACE, Unit, share
 
 __all__ = ["REMEDY", "idle_sentence", "most_at_once", "unexplained_sentence", "wait_groups"]
 
-REMEDY = "What to do: give its pools, and its limits on users and queues."
+REMEDY = (
+    "What to do: give its pools, and its limits on users and queues; if its scheduler does not "
+    "backfill, compare with FCFS."
+)
 """What to do with a log whose waits a replay does not explain."""
 
 BY = ("pool", "partition", "queue", "user")
@@ -21,13 +24,13 @@ BY = ("pool", "partition", "queue", "user")
 
 def unexplained_sentence(waits: LoggedWaits, unit: Unit) -> str:
     """Return the sentence with which results begin that the logged waits contradict."""
-    found = waits.all
+    found, policy = waits.all, waits.replay.policy_label
     replayed, logged = (unit.plain(each.value) for each in (found.replayed, found.logged))
     return (
-        "Limits, priorities, partitions, dependencies or delays of the scheduler decided how long "
-        "the jobs of this log waited, so this log cannot say what a policy would do for the users: "
-        f"the replay under {waits.replay.policy_label} explains {_percent(waits.explained)} of "
-        f"the logged mean wait ({replayed} of {logged} {unit.word})."
+        "Limits, priorities, partitions, dependencies or delays of the scheduler, or a policy "
+        f"other than {policy}, decided how long the jobs of this log waited, so this log cannot "
+        f"say what a policy would do for the users: the replay under {policy} explains "
+        f"{_percent(waits.explained)} of the logged mean wait ({replayed} of {logged} {unit.word})."
     )
 
 

@@ -16,6 +16,7 @@ from quickswap.engine.columns import Columns
 from quickswap.model.system import System
 from quickswap.model.variability import dispersion, scatter
 from quickswap.policies import Policy
+from quickswap.statistics.control import estimated
 from quickswap.statistics.estimates import (
     CONFIDENCE,
     Batches,
@@ -60,6 +61,9 @@ CYCLES = 10.0
 grow and shrink."""
 WIDE = 0.1
 """Half-width of the utilisation, relative to the load, beyond which a run is too short."""
+VAGUE = 0.5
+"""Relative half-width of the mean response time beyond which a run is too short where stability is
+not proven: near an unknown limit of stability the intervals are too narrow even then."""
 NEAR_OFFERED, NEAR_USED = 0.12, 0.2
 """Half-widths of the load that has arrived and of the utilisation, relative to the distance from
 the limit of stability, beyond which a run is short compared with the oscillations of the backlog.
@@ -273,6 +277,15 @@ class Evidence:
         return Totals(table, control, self.batches.split)
 
     @cached_property
+    def mean(self) -> Estimate:
+        """Mean response time, as a stable system has it."""
+        jobs, total = self.totals.responses().sum(axis=1).T
+        with np.errstate(invalid="ignore", divide="ignore"):
+            values = (total / jobs)[:, None]
+        controls = [self.totals.controls()]
+        return estimated(values, controls, self.totals.split, reciprocal=True)[0]
+
+    @cached_property
     def used(self) -> Estimate:
         """Share of the servers in use."""
         with np.errstate(invalid="ignore"):  # nothing is left without the only batch
@@ -394,7 +407,8 @@ def judge(evidence: Evidence, crowded: bool) -> Verdict:
         return Verdict(Status.UNSTABLE, True, known.reason, growth)
     proven = known.verdict == "stable"
     if not grows and not crowded:
-        if short := _lacks_work(evidence):
+        short = _lacks_work(evidence) or (None if proven else _is_vague(evidence))
+        if short:
             reason = f"{short}; {_cure(evidence)}."
             return Verdict(Status.TOO_SHORT, proven, reason, growth)
         reason = known.reason if proven else "the number in system does not grow in this run."
@@ -474,6 +488,16 @@ def _lacks_work(evidence: Evidence) -> str | None:
     return None
 
 
+def _is_vague(evidence: Evidence) -> str | None:
+    """Return why a run of a system that may be unstable is too short to trust its values."""
+    if evidence.mean.relative <= VAGUE or not math.isfinite(evidence.known.scatter):
+        return None
+    return (
+        f"the half-width of the mean response time is above {100 * VAGUE:.0f} % of it, and the "
+        "system may be unstable"
+    )
+
+
 def _cure(evidence: Evidence) -> str:
     """Return how many jobs would be enough, estimated from the run.
 
@@ -494,6 +518,8 @@ def _cure(evidence: Evidence) -> str:
         (evidence.offered / (NEAR_OFFERED * evidence.room)) ** 2,
         (evidence.missed / SPREAD) ** 2,
         (evidence.tails / TAIL) ** 2,
+        # a larger one is known too roughly
+        0.0 if known.verdict == "stable" else min(evidence.mean.relative / VAGUE, 10.0) ** 2,
     ]
     factor = MARGIN * max(filter(math.isfinite, factors))
     done = sum(float(run.column("completions").sum()) for run in evidence.batches.runs)
