@@ -110,13 +110,18 @@ def short(rows: list[Row]) -> str:
     return markdown(("what", "time"), events + times)
 
 
+def seconds(value: float) -> str:
+    """Three digits, without powers of ten."""
+    return f"{float(f'{value:.3g}'):,g} s"
+
+
 def precise(rows: list[Row]) -> str:
     """Times to a precision: with control variates, without, and by another simulator if it ran."""
     columns = {"authors' simulator": "peer_s", "without control variates": "plain_s"}
     details = [row.detail for row in filter(is_precise, rows)]
     shown = {head: name for head, name in columns.items() if all(name in each for each in details)}
     times = [
-        (row.what, *(f"{row.detail[name]:.3g} s" for name in shown.values()), f"{row.value:.3g} s")
+        (row.what, *(seconds(row.detail[name]) for name in shown.values()), seconds(row.value))
         for row in filter(is_precise, rows)
     ]
     return markdown((f"processor time until {WHAT}", *shown, "with"), times)
