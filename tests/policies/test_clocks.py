@@ -86,7 +86,7 @@ def test_a_single_schedule_is_a_plain_queue(engine: str) -> None:
 )
 def test_every_check_holds_at_every_event(policy: qs.Policy, engine: str) -> None:
     for system in (FOUR.with_load(0.5), UNEVEN.with_load(0.4)):
-        result = qs.simulate(system, policy, engine=engine, jobs=40_000, seed=3, debug=True)
+        result = qs.simulate(system, policy, engine=engine, jobs=120_000, seed=3, debug=True)
         assert result.verdict.status != "unstable"
         rates = zip(result.classes, system.classes, strict=True)
         checks = [near("utilisation", result.utilisation, system.load)]
