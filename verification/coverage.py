@@ -69,6 +69,14 @@ CASES = {
         lambda load: qs.load("four-class").with_load(load),
         "adaptive-quickswap",
     ),
+    "limit": Case(  # of stability, which no theorem knows, 5 % below the capacity
+        "5 servers, Balanced Splitting, load relative to its limit",
+        lambda load: qs.System(
+            5, [qs.JobClass(1, 2.03 * load, UNIT), qs.JobClass(2, 1.352 * load, UNIT)]
+        ),
+        "balanced-splitting",
+        ("jumps",),
+    ),
     "mg1": Case(
         "M/G/1, lognormal of scv 16",
         _single(qs.LogNormal(mean=1.0, scv=16.0)),

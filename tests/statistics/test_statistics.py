@@ -58,7 +58,7 @@ def test_exact_values(known: Known, engine: str) -> None:
 
 @pytest.mark.parametrize("golden", GOLDEN, ids=lambda golden: golden.label)
 def test_goldens(golden: Known) -> None:
-    jobs = 2_000_000 if golden.system.servers == 32 else 400_000
+    jobs = 8_000_000 if golden.system.servers == 32 else 400_000
     result = qs.simulate(golden.system, golden.policy, jobs=jobs, seed=7)
     mean, width = result.mean_response_time, golden.half_width[0]
     checks = [near("mean", mean, golden.mean, width)]

@@ -14,15 +14,22 @@ struct Table {
 }
 
 impl Table {
-    /// An empty table with a range that holds a metric of all these distributions.
-    fn holding<'a>(batches: usize, distributions: impl Iterator<Item = &'a Distributions>, metric: usize) -> Self {
+    /// An empty table with a range that holds a metric of all these distributions, in the memory of another one.
+    fn holding<'a>(
+        mut counts: Vec<u64>,
+        batches: usize,
+        distributions: impl Iterator<Item = &'a Distributions>,
+        metric: usize,
+    ) -> Self {
         let (mut low, mut end) = (u64::MAX, 0);
         for range in distributions.flat_map(|each| each.ranges(metric)) {
             low = low.min(range.start);
             end = end.max(range.end);
         }
         let width = 1 + end.saturating_sub(low) as usize;
-        Self { low, width, counts: vec![0; batches * width] }
+        counts.clear();
+        counts.resize(batches * width, 0);
+        Self { low, width, counts }
     }
 
     fn batch(&mut self, batch: usize) -> &mut [u64] {
@@ -52,16 +59,11 @@ impl Table {
         }
     }
 
-    /// Turns counts into cumulated counts, and returns those of all batches together.
-    fn cumulate(&mut self) -> Vec<u64> {
+    /// The counts of all batches together.
+    fn whole(&self) -> Vec<u64> {
         let mut whole = vec![0; self.width];
-        for row in self.counts.chunks_exact_mut(self.width) {
-            let mut total = 0;
-            for (count, sum) in row.iter_mut().zip(&mut whole) {
-                total += *count;
-                *count = total;
-                *sum += total;
-            }
+        for row in self.counts.chunks_exact(self.width) {
+            whole.iter_mut().zip(row).for_each(|(sum, count)| *sum += count);
         }
         whole
     }
@@ -72,29 +74,37 @@ impl Table {
         (edge(place - 1), edge(place))
     }
 
-    /// The quantile of a level from cumulated counts, linear inside a bucket, and its place; NaN without values.
-    fn quantile(&self, upto: impl Fn(usize) -> u64, level: f64, scale: Scale) -> (f64, usize) {
-        let total = upto(self.width - 1) as f64;
-        if total == 0.0 {
-            return (f64::NAN, 0);
+    /// The quantile of a level, linear inside a bucket, and where it is; NaN without values.
+    ///
+    /// `count` gives the values at a place; the search begins at `place`, with `upto` values up to and at it.
+    fn quantile(
+        &self,
+        count: impl Fn(usize) -> u64,
+        (mut place, mut upto): (usize, u64),
+        total: u64,
+        level: f64,
+        scale: Scale,
+    ) -> (f64, (usize, u64)) {
+        if total == 0 {
+            return (f64::NAN, (0, 0));
         }
-        let target = total * level;
-        let (mut place, mut end) = (0, self.width - 1);
-        while place < end {
-            let middle = usize::midpoint(place, end);
-            if (upto(middle) as f64) < target {
-                place = middle + 1;
-            } else {
-                end = middle;
-            }
+        let target = total as f64 * level;
+        while place + 1 < self.width && (upto as f64) < target {
+            place += 1;
+            upto += count(place);
+        }
+        while place > 0 && (upto - count(place)) as f64 >= target {
+            upto -= count(place);
+            place -= 1;
         }
         if place == 0 {
-            return (0.0, 0);
+            return (0.0, (0, upto));
         }
-        let before = upto(place - 1) as f64;
-        let share = (target - before) / (upto(place) as f64 - before);
+        let inside = count(place);
+        let before = (upto - inside) as f64;
+        let share = (target - before) / (upto as f64 - before);
         let (left, right) = self.edges(place, scale);
-        (left + share * (right - left), place)
+        (left + share * (right - left), (place, upto))
     }
 
     /// The distance by which a quantile may be off inside its bucket. Where a bucket holds about as many values as its
@@ -105,9 +115,9 @@ impl Table {
         if place == 0 {
             return 0.0;
         }
-        let inside = (whole[place] - whole[place - 1]) as f64;
-        let below = if place > 1 { (whole[place - 1] - whole[place - 2]) as f64 } else { 0.0 };
-        let beyond = whole.get(place + 1).map_or(0.0, |&next| (next - whole[place]) as f64);
+        let inside = whole[place] as f64;
+        let below = if place > 1 { whole[place - 1] as f64 } else { 0.0 };
+        let beyond = whole.get(place + 1).map_or(0.0, |&next| next as f64);
         let uneven = (inside - beyond).abs().max((inside - below).abs()) / inside;
         let (left, right) = self.edges(place, scale);
         uneven.min(1.0) * (value - left).max(right - value)
@@ -127,38 +137,57 @@ impl Quantiles {
     pub fn of(batches: &[&[Vec<&Distributions>]], classes: &[u32], levels: &[f64], scale: Scale) -> Self {
         let row = (classes.len() + 1) * METRICS.len() * levels.len();
         let mut found = Self { values: vec![0.0; (1 + batches.len()) * row], errors: vec![0.0; row] };
+        let mut ascending: Vec<usize> = (0..levels.len()).collect();
+        ascending.sort_by(|&a, &b| levels[a].total_cmp(&levels[b]));
         let of_class = |class: u32| {
             let segments = (0..).zip(batches).flat_map(|(batch, segments)| segments.iter().map(move |s| (batch, s)));
             segments.map(move |(batch, segment)| (batch, segment[class as usize]))
         };
+        let (mut memory, mut memory_of_all) = (Vec::new(), Vec::new());
         for metric in 0..METRICS.len() {
-            let every = classes.iter().flat_map(|&class| of_class(class));
-            let mut all = Table::holding(batches.len(), every.map(|(_, each)| each), metric);
+            let every = classes.iter().flat_map(|&class| of_class(class)).map(|(_, each)| each);
+            let mut all = Table::holding(memory_of_all, batches.len(), every, metric);
             for (position, &class) in classes.iter().enumerate() {
-                let mut table = Table::holding(batches.len(), of_class(class).map(|(_, each)| each), metric);
+                let those = of_class(class).map(|(_, each)| each);
+                let mut table = Table::holding(memory, batches.len(), those, metric);
                 of_class(class).for_each(|(batch, each)| table.count(batch, each, metric));
                 for batch in 0..batches.len() {
                     let low = table.low;
                     let (zeros, counts) = table.batch(batch).split_at(1);
                     all.add(batch, zeros[0], low, counts);
                 }
-                found.put(table, (position * METRICS.len() + metric) * levels.len(), levels, scale);
+                found.put(&table, (position * METRICS.len() + metric) * levels.len(), levels, &ascending, scale);
+                memory = table.counts;
             }
-            found.put(all, (classes.len() * METRICS.len() + metric) * levels.len(), levels, scale);
+            found.put(&all, (classes.len() * METRICS.len() + metric) * levels.len(), levels, &ascending, scale);
+            memory_of_all = all.counts;
         }
         found
     }
 
-    fn put(&mut self, mut table: Table, at: usize, levels: &[f64], scale: Scale) {
-        let whole = table.cumulate();
+    /// Adds the quantiles of a table; `ascending` are the positions of the levels in their order.
+    fn put(&mut self, table: &Table, at: usize, levels: &[f64], ascending: &[usize], scale: Scale) {
         let row = self.errors.len();
-        for (at, &level) in (at..).zip(levels) {
-            let quantile = table.quantile(|place| whole[place], level, scale);
-            self.values[at] = quantile.0;
-            self.errors[at] = table.error(&whole, quantile, scale);
-            for (batch, left_out) in table.counts.chunks_exact(table.width).enumerate() {
-                let rest = |place: usize| whole[place] - left_out[place];
-                self.values[(1 + batch) * row + at] = table.quantile(rest, level, scale).0;
+        let whole = table.whole();
+        let total: u64 = whole.iter().sum();
+        let mut places = vec![(0, whole[0]); levels.len()];
+        let mut begin = (0, whole[0]);
+        for &i in ascending {
+            let (value, place) = table.quantile(|place| whole[place], begin, total, levels[i], scale);
+            self.values[at + i] = value;
+            self.errors[at + i] = table.error(&whole, (value, place.0), scale);
+            (begin, places[i]) = (place, place);
+        }
+        for (batch, left_out) in table.counts.chunks_exact(table.width).enumerate() {
+            let rest = total - left_out.iter().sum::<u64>();
+            let (mut end, mut below) = (0, 0);
+            for &i in ascending {
+                let (place, upto) = places[i];
+                below += left_out[end..=place].iter().sum::<u64>();
+                end = place + 1;
+                let count = |place: usize| whole[place] - left_out[place];
+                let value = table.quantile(count, (place, upto - below), rest, levels[i], scale).0;
+                self.values[(1 + batch) * row + at + i] = value;
             }
         }
     }

@@ -61,14 +61,19 @@ CYCLES = 10.0
 grow and shrink."""
 WIDE = 0.1
 """Half-width of the utilisation, relative to the load, beyond which a run is too short."""
-VAGUE = 0.5
-"""Relative half-width of the mean response time beyond which a run is too short where stability is
-not proven: near an unknown limit of stability the intervals are too narrow even then."""
 NEAR_OFFERED, NEAR_USED = 0.12, 0.2
 """Half-widths of the load that has arrived and of the utilisation, relative to the distance from
 the limit of stability, beyond which a run is short compared with the oscillations of the backlog.
 The first follows from the moments of the model and is not affected by chance; the second reflects
 the policy, whose cycles may be longer. `verification/coverage.py` measures the effect of both."""
+NEAR_WAITING = 0.5
+"""The same as NEAR_OFFERED for a distance that is estimated from the jobs that wait. As a wasteful
+policy has many far from its limit, it counts only if the backlog wanders."""
+SECTIONS = 64
+"""Sections of a run whose backlogs are compared, and over all replications."""
+WANDERING = 0.4
+"""Mean squared difference of the backlogs of neighbouring sections, over twice their variance (it
+is 1 if they are independent), below which the backlog wanders: the run has few oscillations."""
 FAR_OFFERED, FAR_USED = 0.5, 0.85
 """The same half-widths, over the square root of its probability, beyond which a percentile has no
 interval: values above it occur in excursions of the backlog, and a run contains few of them."""
@@ -334,6 +339,42 @@ class Evidence:
         """Share of the servers that could be used in addition."""
         return self.known.room - (self.occupied - self.known.load)
 
+    def backlog(self, sums: Columns) -> Floats:
+        """Return the mean work of the waiting jobs in seconds of all servers, in the rows of sums.
+
+        Each job is taken as one of mean size.
+        """
+        work = np.array(self.known.needs) * np.array(self.known.mean_sizes) / self.known.servers
+        waiting = sums.of_classes("area_waiting") @ work / sums.of_system("duration")
+        return np.asarray(waiting)
+
+    @cached_property
+    def limit_may_be_near(self) -> bool:
+        """Whether the system may be close to an unknown limit of stability, for all the run shows.
+
+        Close to it the work is a reflected Brownian motion, whose mean is the dispersion over twice
+        the distance (Asmussen, "Applied Probability and Queues", 2nd ed., ch. X.7).
+        """
+        if self.known.verdict != "unknown" or not math.isfinite(self.known.dispersion):
+            return False
+        backlog = float(self.backlog(self.batches.sums)[0])
+        room = self.known.dispersion / (2 * backlog) if backlog else math.inf
+        return self.offered > NEAR_WAITING * room and self.wanders
+
+    @cached_property
+    def wanders(self) -> bool:
+        """Whether the backlog is alike in neighbouring sections of the run."""
+        batches = self.batches
+        edges: list[list[int]] = [[] for _ in batches.edges]
+        for run in batches.runs:
+            number = round(SECTIONS / len(batches.runs))
+            edges[run.number] = pieces(run.cut, len(run.blocks), max(number, 1))
+        lengths = [len(each) - 1 for each in edges if each]
+        backlog = self.backlog(Columns(batches.core.sums(edges), batches.classes))
+        steps = [np.diff(each) for each in np.split(backlog, np.cumsum(lengths)[:-1])]
+        moved = np.square(np.concatenate(steps))
+        return bool(len(moved)) and float(moved.mean()) < 2 * WANDERING * float(backlog.var())
+
     @property
     def lasts(self) -> Floats:
         """The same in mean sizes of each class."""
@@ -407,8 +448,7 @@ def judge(evidence: Evidence, crowded: bool) -> Verdict:
         return Verdict(Status.UNSTABLE, True, known.reason, growth)
     proven = known.verdict == "stable"
     if not grows and not crowded:
-        short = _lacks_work(evidence) or (None if proven else _is_vague(evidence))
-        if short:
+        if short := _lacks_work(evidence):
             reason = f"{short}; {_cure(evidence)}."
             return Verdict(Status.TOO_SHORT, proven, reason, growth)
         reason = known.reason if proven else "the number in system does not grow in this run."
@@ -480,22 +520,17 @@ def _lacks_work(evidence: Evidence) -> str | None:
             f"{load_words(known.load + known.room)}: the run is short compared with the "
             "oscillations of the backlog"
         )
+    if evidence.limit_may_be_near:
+        return (
+            "so many jobs wait that the load may be close to the limit of stability, which is "
+            "unknown: the run is short compared with the oscillations of the backlog"
+        )
     if SPREAD < evidence.missed < math.inf or TAIL < evidence.tails < math.inf:
         return (
             "the sizes vary so much that the run contains too few of the largest, which determine "
             "the waiting times"
         )
     return None
-
-
-def _is_vague(evidence: Evidence) -> str | None:
-    """Return why a run of a system that may be unstable is too short to trust its values."""
-    if evidence.mean.relative <= VAGUE or not math.isfinite(evidence.known.scatter):
-        return None
-    return (
-        f"the half-width of the mean response time is above {100 * VAGUE:.0f} % of it, and the "
-        "system may be unstable"
-    )
 
 
 def _cure(evidence: Evidence) -> str:
@@ -509,7 +544,7 @@ def _cure(evidence: Evidence) -> str:
     if (jobs == 0).any():
         return "simulate more jobs"
     factors = [
-        2.0,
+        4.0 if evidence.limit_may_be_near else 2.0,
         ENOUGH / jobs.min(),
         SIZES / evidence.lasts[matter].min(),
         CYCLES / evidence.cycles,
@@ -518,8 +553,6 @@ def _cure(evidence: Evidence) -> str:
         (evidence.offered / (NEAR_OFFERED * evidence.room)) ** 2,
         (evidence.missed / SPREAD) ** 2,
         (evidence.tails / TAIL) ** 2,
-        # a larger one is known too roughly
-        0.0 if known.verdict == "stable" else min(evidence.mean.relative / VAGUE, 10.0) ** 2,
     ]
     factor = MARGIN * max(filter(math.isfinite, factors))
     done = sum(float(run.column("completions").sum()) for run in evidence.batches.runs)
