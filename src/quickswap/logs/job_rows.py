@@ -143,7 +143,7 @@ def marked(**rules: pl.Expr) -> pl.Expr:
 def clean(frame: pl.DataFrame, tally: Tally) -> pl.DataFrame:
     """Return the jobs of a block with repaired values; count the rows that are dropped.
 
-    The column `requested` is removed.
+    The columns `requested` and `DROP` are removed.
     """
     tally.rows += frame.height
     states = frame.get_column("state").fill_null("unknown").value_counts()
@@ -151,7 +151,7 @@ def clean(frame: pl.DataFrame, tally: Tally) -> pl.DataFrame:
         tally.states[state] += count
     dropping = [name for name in WHEN if RULES[name].kind == "dropped"]
     reasons = [pl.when(WHEN[name].fill_null(False)).then(pl.lit(name)) for name in dropping]
-    frame = tally.count_dropped(frame.with_columns(pl.coalesce(DROP, *reasons).alias(DROP)))
+    frame = tally.count_dropped(frame, pl.coalesce(DROP, *reasons))
     size, wait, estimate = pl.col("size"), pl.col("wait"), pl.col("estimate")
     sized = pl.when(size == 0).then(1.0).otherwise(size)
     return frame.with_columns(
@@ -160,4 +160,4 @@ def clean(frame: pl.DataFrame, tally: Tally) -> pl.DataFrame:
         sized.alias("size"),
         pl.when(wait < 0).then(None).otherwise(wait).alias("wait"),
         pl.when(estimate > 0).then(estimate).otherwise(sized).alias("estimate"),
-    ).drop("requested")
+    ).drop("requested", DROP)

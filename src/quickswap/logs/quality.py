@@ -132,9 +132,13 @@ class Tally:
         if rule not in self.examples or line < self.examples[rule][0]:
             self.examples[rule] = line, text
 
-    def count_dropped(self, frame: pl.DataFrame) -> pl.DataFrame:
-        """Return the rows that no rule drops; count the others."""
-        dropped = frame.filter(pl.col(DROP).is_not_null())
+    def count_dropped(self, frame: pl.DataFrame, reason: pl.Expr) -> pl.DataFrame:
+        """Return the rows that no rule drops; count the others.
+
+        `reason`: the name of the rule that drops a row, or null.
+        """
+        reasons = frame.select(reason.alias(DROP), "line")
+        dropped = reasons.drop_nulls(DROP)
         if dropped.is_empty():
             return frame
         found = dropped.group_by(DROP).agg(
@@ -142,7 +146,7 @@ class Tally:
         )
         for rule, count, lines in found.rows():
             self.add(rule, count, lines)
-        return frame.filter(pl.col(DROP).is_null())
+        return frame.filter(reasons[DROP].is_null())
 
     def report(self, kept: pl.DataFrame) -> QualityReport:
         """Return the report, given the rows that are kept."""

@@ -16,7 +16,8 @@ from quickswap.logs.job_rows import Parsed, marked
 from quickswap.logs.joblog import COLUMNS
 from quickswap.logs.options import Instant, Options
 from quickswap.logs.pools import with_pools
-from quickswap.logs.quality import DROP, Tally
+from quickswap.logs.quality import MARK, Tally
+from quickswap.logs.rules import bit
 from quickswap.logs.server_use import server_use
 from quickswap.logs.times import FORMS, MINUTE
 
@@ -106,7 +107,7 @@ def job_table(frame: pl.DataFrame, scale_load: float) -> pl.DataFrame:
 
 def _drop(frame: pl.DataFrame, tally: Tally, rule: str, condition: pl.Expr) -> pl.DataFrame:
     reason = pl.when(condition.fill_null(False)).then(pl.lit(rule))
-    return tally.count_dropped(frame.with_columns(reason.alias(DROP)))
+    return tally.count_dropped(frame, reason)
 
 
 def _require_rows(frame: pl.DataFrame, tally: Tally) -> None:
@@ -301,7 +302,7 @@ def _servers(frame: pl.DataFrame, parsed: Parsed, options: Options, tally: Tally
             allowed=f"a whole number of at least {largest}",
             advice=f"give {{servers}} (the largest need is {largest}{in_use})",
         )
-    if peak > servers:
+    if peak > servers and ((frame[MARK] & bit("need_requested")) != 0).any():
         use = server_use(frame, "zero_size", "need_requested")
     if use is not None and use.peak > servers:
         fact = use.excess(servers, "machine")

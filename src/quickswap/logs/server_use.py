@@ -30,15 +30,15 @@ class ServerUse:
         self, submit: Floats, wait: Floats, size: Floats, need: npt.NDArray[np.int64]
     ) -> None:
         """Arrays have one entry per job; times in seconds."""
-        start = submit + wait
         rounding = sum(map(_unit, (submit, wait, size)))
-        ends = np.maximum(start + size - rounding, start)
-        self._starts, started = _sorted(start, need)
-        self._ends, ended = _sorted(ends, need)
-        # at equal times, ends come first
-        before = np.searchsorted(self._ends, self._starts, side="right")
-        self._changes = np.concatenate([-np.diff(ended), np.diff(started)])
-        self.peak = int((started[1:] - ended[before]).max(initial=0))
+        start = submit + wait
+        time = np.concatenate([np.maximum(start + size - rounding, start), start])
+        order = np.argsort(time)
+        time, used = time[order], np.concatenate([-need, need])[order]
+        np.cumsum(used, out=used)
+        last = np.append(time[1:] > time[:-1], True)  # of the events at the same time
+        self._time, self._used = time[last], used[last]
+        self.peak = int(self._used.max(initial=0))
 
     def excess(self, servers: int, owner: str) -> str:
         """Return a sentence about the use of more servers than a machine or pool has."""
@@ -49,10 +49,8 @@ class ServerUse:
 
     def share_above(self, servers: int) -> float:
         """Return the share of the time with more than `servers` in use, from the first start on."""
-        moments = np.concatenate([self._ends, self._starts])
-        order = np.argsort(moments, kind="stable")
-        used, spans = self._changes[order].cumsum(), np.diff(moments[order])
-        above = spans[used[:-1] > servers].sum()
+        spans = np.diff(self._time)
+        above = spans[self._used[:-1] > servers].sum()
         return float(above / max(float(spans.sum()), 1e-300))
 
 
@@ -66,12 +64,6 @@ def server_use(frame: pl.DataFrame, *excluded: str) -> ServerUse | None:
         return None
     known = known.filter((known[MARK] & sum(map(bit, excluded))) == 0)
     return ServerUse(*(known[name].to_numpy() for name in ("submit", "wait", "size", "need")))
-
-
-def _sorted(times: Floats, need: npt.NDArray[np.int64]) -> tuple[Floats, npt.NDArray[np.int64]]:
-    """Return times in order, and the sum of the needs before each of them and of all."""
-    order = np.argsort(times)
-    return times[order], np.concatenate([[0], need[order].cumsum()])
 
 
 def _unit(times: Floats) -> float:
