@@ -3,6 +3,7 @@
 //! A job moves from an [`engine::Source`] into the [`book`] and the counts of the [`station`]. A [`policy`] chooses which
 //! job starts, the loop in [`engine`] starts it, and the [`counters`] measure it. Only `bindings` depends on Python.
 
+pub mod bins;
 pub mod book;
 pub mod calendar;
 pub mod counters;
@@ -16,6 +17,7 @@ pub mod prices;
 pub mod random;
 pub mod station;
 pub mod step;
+pub mod swf;
 pub mod system;
 
 #[cfg(feature = "python")]

@@ -20,6 +20,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 use serde::de::DeserializeOwned;
 
+use crate::bins;
 use crate::counters::{
     BLOCK_COLUMNS, CLASS_COLUMNS, METRICS, PER_CLASS, PHASE_COLUMNS, PHASES, Quantiles, SYSTEM_COLUMNS,
 };
@@ -28,6 +29,7 @@ use crate::error::Error;
 use crate::idle;
 use crate::policy::{NAMES, dispatch, groups as groups_of};
 use crate::prices;
+use crate::swf;
 use crate::system::System;
 use policy::Fault;
 
@@ -514,6 +516,41 @@ fn smallest_first<'py>(
     points.as_flattened().to_vec().into_pyarray(py).reshape([points.len(), 2])
 }
 
+/// See `bins::counts`; a row for each cell.
+#[pyfunction]
+fn bin_counts<'py>(
+    py: Python<'py>,
+    values: PyReadonlyArray1<'py, f64>,
+    cell: PyReadonlyArray1<'py, i64>,
+    cells: usize,
+    edges: PyReadonlyArray1<'py, f64>,
+) -> PyResult<Bound<'py, PyArray2<f64>>> {
+    let (values, cell, edges) = (values.as_slice()?, cell.as_slice()?, edges.as_slice()?);
+    if values.len() != cell.len() || cell.iter().any(|&cell| !usize::try_from(cell).is_ok_and(|cell| cell < cells)) {
+        return Err(Error::argument("cell", cell.len(), format!("one below {cells} for each value")).into());
+    }
+    py.detach(|| bins::counts(values, cell, cells, edges)).into_pyarray(py).reshape([cells, edges.len() + 1])
+}
+
+/// See `swf::plain_rows`. Returns the numbers, the jobs, and of each label the distinct values and the code of each row.
+#[pyfunction]
+#[allow(clippy::type_complexity, reason = "the signature for Python")]
+fn plain_rows<'py>(
+    py: Python<'py>,
+    text: &[u8],
+) -> Option<(
+    [Bound<'py, PyArray1<f64>>; swf::NUMBERS],
+    Bound<'py, PyArray1<i64>>,
+    [(Bound<'py, PyArray1<i64>>, Bound<'py, PyArray1<u32>>); swf::LABELS],
+)> {
+    let rows = py.detach(|| swf::plain_rows(text))?;
+    Some((
+        rows.numbers.map(|numbers| numbers.into_pyarray(py)),
+        rows.jobs.into_pyarray(py),
+        rows.labels.map(|labels| (labels.distinct.into_pyarray(py), labels.codes.into_pyarray(py))),
+    ))
+}
+
 #[pymodule]
 #[pyo3(name = "_core")]
 fn core(module: &Bound<'_, PyModule>) -> PyResult<()> {
@@ -529,6 +566,8 @@ fn core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(time_with_enough, module)?)?;
     module.add_function(wrap_pyfunction!(cheapest_service, module)?)?;
     module.add_function(wrap_pyfunction!(smallest_first, module)?)?;
+    module.add_function(wrap_pyfunction!(bin_counts, module)?)?;
+    module.add_function(wrap_pyfunction!(plain_rows, module)?)?;
     module.add_function(wrap_pyfunction!(intervals::half_widths, module)?)?;
     module.add_function(wrap_pyfunction!(intervals::student_t, module)?)?;
     module.add("POLICIES", NAMES.to_vec())?;

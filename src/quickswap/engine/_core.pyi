@@ -169,6 +169,22 @@ def cheapest_service(
 def smallest_first(
     speed: float, arrival: NDArray[np.float64], work: NDArray[np.float64]
 ) -> NDArray[np.float64]: ...
+def bin_counts(
+    values: NDArray[np.float64],
+    cell: NDArray[np.int64],
+    cells: int,
+    edges: NDArray[np.float64],
+) -> NDArray[np.float64]: ...
+def plain_rows(
+    text: bytes,
+) -> (
+    tuple[
+        list[NDArray[np.float64]],
+        NDArray[np.int64],
+        list[tuple[NDArray[np.int64], NDArray[np.uint32]]],
+    ]
+    | None
+): ...
 def half_widths(
     values: NDArray[np.float64],
     sizes: Sequence[int],

@@ -1,6 +1,7 @@
 """Parses the Standard Workload Format 2.2 of the Parallel Workloads Archive.
 
-Polars parses the rows that contain only numbers. Other rows are parsed as text, which is slower.
+The core parses blocks of rows that contain only plain numbers. In other blocks, Polars parses the
+rows that contain only numbers, and the other rows as text, which is slower.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ import numpy.typing as npt
 import polars as pl
 
 from quickswap._words import counted
+from quickswap.engine._core import plain_rows
 from quickswap.errors import LogError
 from quickswap.logs import extraction, values
 from quickswap.logs.formats.source import ahead, blocks, threads
@@ -38,7 +40,8 @@ _READ = [
 ]
 _FEWEST = len(_NAMES) - 1
 _TWO_ROWS = 2 * len(_NAMES) - 1
-_LABELS = ("job", "user", "group", "queue", "partition")
+_QUANTITIES = ("submit", "wait", "size", "need", "requested", "estimate")
+_LABELS = ("job", "status", "user", "group", "queue", "partition")
 _STATES = {0: "failed", 1: "completed", 2: "partial", 3: "partial", 4: "partial", 5: "cancelled"}
 _NUMERIC = b"0123456789+-.eE \n"
 _BLANKS = b"\t\v\f\0"
@@ -144,35 +147,40 @@ def parse(path: Path, options: Options, tally: Tally) -> Parsed:
 
 
 def _frames(path: Path, header: _Header, tally: Tally, pool: Executor) -> Iterator[pl.DataFrame]:
-    """Yield the rows of a log by blocks; threads parse regular blocks in advance."""
+    """Yield the rows of a log by blocks; threads parse blocks of plain numbers in advance."""
     reader = LineReader(lone_cr=True)
     numbered = map(reader.lines, blocks(path, lone_cr=True))
-    for raw, lines, frame in ahead(pool, _regular_block, numbered):
+    for raw, frame in ahead(pool, _plain_block, numbered):
         if frame is not None:
             yield frame
         else:
-            yield from _block(raw, lines, header, tally)
+            yield from _block(raw, _single_blanks(raw), header, tally)
 
 
-def _regular_block(raw: Lines) -> tuple[Lines, Lines, pl.DataFrame | None]:
-    """Return the lines, the lines with single blanks, and their rows if all are regular."""
-    lines, blanks = _single_blanks(raw)
-    if blanks == _FEWEST * len(lines) and not lines.odd.any():
-        frame = fields(lines.text, _NAMES, " ", pl.Float64, _READ)
-        if frame.height == len(lines) and _plain(frame).all():
-            return raw, lines, _regular(frame, lines.numbers, np.zeros(len(lines), np.uint64))
-    return raw, lines, None
+def _plain_block(raw: Lines) -> tuple[Lines, pl.DataFrame | None]:
+    """Return the lines, and their rows if all contain only plain numbers."""
+    columns = None if raw.odd.any() else plain_rows(raw.text)
+    if columns is None:
+        return raw, None
+    numbers, jobs, coded = columns
+    frame = pl.DataFrame(dict(zip(_QUANTITIES, numbers, strict=True)) | {"job": jobs})
+    labels = [
+        pl.DataFrame({name: values}).select(_text(name).cast(pl.Categorical)).to_series()[codes]
+        for name, (values, codes) in zip(_LABELS[1:], coded, strict=True)
+    ]
+    frame = frame.with_columns(*_known_quantities(), _text("job"), *labels)
+    return raw, complete(with_lines(frame, raw.numbers, np.zeros(len(raw), np.uint64)))
 
 
 def _plain(frame: pl.DataFrame) -> pl.Series:
     """Return which rows contain only numbers in the accepted range, and whole labels."""
     each = [pl.col(name).is_between(-LARGEST, LARGEST) for name in _READ]
-    labels = [pl.col(name) == pl.col(name).floor() for name in _LABELS]
+    labels = [pl.col(name) == pl.col(name).floor() for name in _LABELS if name != "status"]
     return frame.select(pl.all_horizontal(*each, *labels).fill_null(False)).to_series()
 
 
 def _block(raw: Lines, lines: Lines, header: _Header, tally: Tally) -> Iterator[pl.DataFrame]:
-    """Yield the rows of a block that is not regular; collect the header."""
+    """Yield the rows of a block with other text than plain numbers; collect the header."""
     begun = tally.rows > 0
     first = lines.array()[lines.starts]
     strange = np.ones(256, bool)
@@ -231,8 +239,8 @@ def _is_header(text: bytes) -> bool:
     return bool(pl.select(known.is_not_null() & values.number(known).is_null()).item())
 
 
-def _single_blanks(lines: Lines) -> tuple[Lines, int]:
-    """Return the lines with single blanks between fields and none around them, and their number."""
+def _single_blanks(lines: Lines) -> Lines:
+    """Return the lines with single blanks between fields and none around them."""
     text = lines.text
     if any(blank in text for blank in _BLANKS):
         text = text.translate(bytes.maketrans(_BLANKS, b" " * len(_BLANKS)))
@@ -240,8 +248,7 @@ def _single_blanks(lines: Lines) -> tuple[Lines, int]:
     blank = data == _SPACE
     around = blank[lines.starts].any() or blank[np.maximum(lines.ends - 2, 0)].any()
     if not around and not (blank[1:] & blank[:-1]).any():
-        same = Lines(text, lines.starts, lines.ends, lines.numbers, lines.odd)
-        return same, int(np.count_nonzero(blank))
+        return Lines(text, lines.starts, lines.ends, lines.numbers, lines.odd)
     before = np.concatenate([[True], blank[:-1] | (data[:-1] == _FEED)])
     keep = ~(blank & before)
     if not keep.all():
@@ -252,26 +259,29 @@ def _single_blanks(lines: Lines) -> tuple[Lines, int]:
         data = data[keep]
     ends = np.flatnonzero(data == _FEED) + 1
     starts = np.concatenate([[0], ends[:-1]])
-    result = Lines(data.tobytes(), starts, ends, lines.numbers, lines.odd)
-    return result, int(np.count_nonzero(data == _SPACE))
+    return Lines(data.tobytes(), starts, ends, lines.numbers, lines.odd)
 
 
 def _regular(
     frame: pl.DataFrame, numbers: npt.NDArray[np.int64], marks: npt.NDArray[np.uint64]
 ) -> pl.DataFrame:
     """Return the columns of rows that contain only numbers; -1 is unknown."""
+    columns = (*_known_quantities(), *map(_text, _LABELS))
+    return complete(with_lines(frame, numbers, marks).with_columns(columns))
 
-    def known(name: str) -> pl.Expr:
-        return pl.when(pl.col(name) >= 0).then(pl.col(name)).otherwise(None).alias(name)
 
-    return complete(
-        with_lines(frame, numbers, marks).with_columns(
-            *(known(name) for name in ("submit", "size", "need", "requested", "estimate")),
-            pl.when(pl.col("wait") != -1).then(pl.col("wait")).alias("wait"),
-            *(known(name).cast(pl.Int64).cast(pl.String) for name in _LABELS),
-            state=_state(pl.col("status")),
-        )
-    )
+def _known_quantities() -> Iterator[pl.Expr]:
+    for name in _QUANTITIES:
+        column = pl.col(name)
+        yield pl.when(column != -1 if name == "wait" else column >= 0).then(column)
+
+
+def _text(label: str) -> pl.Expr:
+    """Return a label as text, given its numbers."""
+    column = pl.col(label)
+    if label == "status":
+        return _state(column).alias("state")
+    return pl.when(column >= 0).then(column).cast(pl.Int64).cast(pl.String)
 
 
 def _state(status: pl.Expr) -> pl.Expr:
@@ -297,7 +307,8 @@ def _with_words(
         if name != "wait"
     ).with_columns(pl.when(values.number(pl.col("wait")).ne_missing(-1)).then(pl.col("wait")))
     number = values.number(pl.col("status"))
-    whole = {name: pl.col(name).str.replace(r"^\+?(\d+)\.0*$", "${1}") for name in _LABELS}
+    labels = [name for name in _LABELS if name != "status"]
+    whole = {name: pl.col(name).str.replace(r"^\+?(\d+)\.0*$", "${1}") for name in labels}
     frame = (
         with_lines(frame, numbers, marks)
         .with_columns(
