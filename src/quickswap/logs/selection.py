@@ -45,7 +45,7 @@ def select(
     frame = _without_duplicates(frame, tally)
     _require_rows(frame, tally)
     frame = _in_partition(frame, options, tally)
-    if ordered:
+    if ordered and not frame["submit"].is_sorted():
         before = pl.col("submit").cum_max().shift(1)
         frame = frame.with_columns(marked(unsorted=pl.col("submit") < before))
     frame = _in_window(frame, parsed, options, tally)

@@ -10,7 +10,7 @@ from quickswap.logs.quality import MARK
 from quickswap.logs.rules import bit
 from quickswap.logs.times import MINUTE
 
-__all__ = ["ServerUse", "server_use"]
+__all__ = ["ServerUse", "in_minutes", "server_use"]
 
 Floats = npt.NDArray[np.float64]
 
@@ -34,10 +34,12 @@ class ServerUse:
         start = submit + wait
         time = np.concatenate([np.maximum(start + size - rounding, start), start])
         order = np.argsort(time)
-        time, used = time[order], np.concatenate([-need, need])[order]
+        time = time[order]
+        used = np.concatenate([-need, need])[order]
         np.cumsum(used, out=used)
         last = np.append(time[1:] > time[:-1], True)  # of the events at the same time
-        self._time, self._used = time[last], used[last]
+        self._time = time[last]
+        self._used = used[last]
         self.peak = int(self._used.max(initial=0))
 
     def excess(self, servers: int, owner: str) -> str:
@@ -66,10 +68,15 @@ def server_use(frame: pl.DataFrame, *excluded: str) -> ServerUse | None:
     return ServerUse(*(known[name].to_numpy() for name in ("submit", "wait", "size", "need")))
 
 
-def _unit(times: Floats) -> float:
-    """Return 60 for whole minutes, 1 for whole seconds, and 0 for fractions of a second."""
+def in_minutes(times: Floats) -> bool:
+    """Return whether the positive times, of which there are ten or more, are whole minutes."""
     positive = times[times > 0]
     few = positive[:1000]  # in most logs these already show that times are in seconds
-    if len(few) >= 10 and not (few % MINUTE).any() and not (positive % MINUTE).any():
+    return len(few) >= 10 and not (few % MINUTE).any() and not (positive % MINUTE).any()
+
+
+def _unit(times: Floats) -> float:
+    """Return 60 for whole minutes, 1 for whole seconds, and 0 for fractions of a second."""
+    if in_minutes(times):
         return MINUTE
     return 1.0 if np.array_equal(times, np.floor(times)) else 0.0

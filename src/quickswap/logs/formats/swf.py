@@ -21,11 +21,19 @@ from quickswap.errors import LogError
 from quickswap.logs import extraction, values
 from quickswap.logs.formats.source import ahead, blocks, threads
 from quickswap.logs.formats.text_lines import LineReader, Lines, fields
-from quickswap.logs.job_rows import LARGEST, Parsed, clean, complete, unix_clock, unread, with_lines
+from quickswap.logs.job_rows import (
+    LARGEST,
+    Parsed,
+    clean,
+    complete,
+    unix_clock,
+    unread,
+    with_lines,
+)
 from quickswap.logs.options import Options, check_zone
 from quickswap.logs.quality import Tally
 from quickswap.logs.rules import bit
-from quickswap.logs.times import MINUTE
+from quickswap.logs.server_use import in_minutes
 
 __all__ = ["parse"]
 
@@ -46,6 +54,7 @@ _STATES = {0: "failed", 1: "completed", 2: "partial", 3: "partial", 4: "partial"
 _NUMERIC = b"0123456789+-.eE \n"
 _BLANKS = b"\t\v\f\0"
 _SPACE, _FEED, _COMMENT = 32, 10, 59
+_COMMENTS = re.compile(rb"(?:;[^\r\n]*(?:\r\n|\r|\n))*")
 _HEADER_LINES = 10_000
 _NUMBERS = ("MaxProcs", "MaxNodes", "MaxJobs", "MaxRecords", "UnixStartTime")
 _PARTITION = re.compile(r"\s*(?:partition\s*)?#?(\d+)\b", re.IGNORECASE)
@@ -149,12 +158,23 @@ def parse(path: Path, options: Options, tally: Tally) -> Parsed:
 def _frames(path: Path, header: _Header, tally: Tally, pool: Executor) -> Iterator[pl.DataFrame]:
     """Yield the rows of a log by blocks; threads parse blocks of plain numbers in advance."""
     reader = LineReader(lone_cr=True)
-    numbered = map(reader.lines, blocks(path, lone_cr=True))
+    numbered = map(reader.lines, _header_first(blocks(path, lone_cr=True)))
     for raw, frame in ahead(pool, _plain_block, numbered):
         if frame is not None:
             yield frame
         else:
             yield from _block(raw, _single_blanks(raw), header, tally)
+
+
+def _header_first(text: Iterator[bytes]) -> Iterator[bytes]:
+    """Yield the comments before the first row as a block of their own."""
+    for block in text:
+        comments = _COMMENTS.match(block)
+        cut = comments.end() if comments else 0
+        yield from filter(None, (block[:cut], block[cut:]))
+        if cut < len(block):
+            break
+    yield from text
 
 
 def _plain_block(raw: Lines) -> tuple[Lines, pl.DataFrame | None]:
@@ -341,7 +361,5 @@ def _compare_with_header(header: _Header, frame: pl.DataFrame, tally: Tally) -> 
             f"No need exceeds MaxNodes, {int(nodes)}, and MaxProcs is {int(processors)}; if needs "
             "are numbers of nodes, give the unit node."
         )
-    waits = frame.get_column("wait").drop_nulls()
-    positive = waits.filter(waits > 0)
-    if len(positive) >= 10 and bool((positive % MINUTE == 0).all()):
+    if in_minutes(frame.get_column("wait").drop_nulls().to_numpy()):
         tally.facts.append("All waits are multiples of a minute, so they are rounded.")
