@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from quickswap.engine._core import bin_counts
 from quickswap.logs.grouping import group_name
 from quickswap.replays.schedule import Floats, History, Ints, Schedule, distinct
 from quickswap.statistics.bootstrap import Pieces
@@ -91,14 +92,18 @@ def measure(
     jobs = np.flatnonzero(pieces.inside(schedule.arrival))
     group = np.searchsorted([low for low, _ in groups], schedule.need, side="right") - 1
     cell = pieces.index(schedule.arrival[jobs]) * len(groups) + group[jobs]
+    by_group = np.argsort(group[jobs].astype(np.uint16), kind="stable")  # fast for 16 bits
     metrics = _metrics(schedule, jobs, slowdown_bound)
     table = MomentTable(pieces, _moments(metrics, cell, (len(pieces), len(groups))))
     with ThreadPoolExecutor(max_workers=2) as pool:  # NumPy releases the GIL
         found = pool.map(
-            partial(_summaries, cell, table, percentiles), metrics, range(len(metrics))
+            partial(_summaries, cell, by_group, table, percentiles), metrics, range(len(metrics))
         )
+        averages = pool.submit(_rates, schedule, group, len(groups), pieces)
+        by_need = pool.submit(_responses, schedule, jobs, pieces)
+        used = pool.submit(_areas, schedule, histories, pieces)
         summaries = dict(zip(SUMMARIES, found, strict=True))
-    rates = _rates(schedule, group, len(groups), pieces)
+    rates, responses, areas = averages.result(), by_need.result(), used.result()
     names = [*((group_name(each), each[1]) for each in groups), ("all", 0)]
     counts = np.bincount(group[jobs], minlength=len(groups))
     results = []
@@ -107,7 +112,6 @@ def measure(
         estimated: dict[str, Any] = {metric: each[i] for metric, each in summaries.items()}
         estimated.update(rates[i])
         results.append(ClassResult(name, servers, number, **estimated))
-    responses, areas = _responses(schedule, jobs, pieces), _areas(schedule, histories, pieces)
     drawn = {name: each.values(responses, areas) for name, each in OF_LOGS.items()}
     quantities = Quantities(
         policy_label=label,
@@ -156,9 +160,17 @@ def _moments(metrics: Sequence[Floats], cell: Ints, shape: tuple[int, int]) -> F
 
 
 def _summaries(
-    cell: Ints, table: MomentTable, more: Sequence[float], values: Floats, metric: int
+    cell: Ints,
+    by_group: Ints,
+    table: MomentTable,
+    more: Sequence[float],
+    values: Floats,
+    metric: int,
 ) -> list[Summary]:
-    """Return the summary of a metric for each group, then for all jobs."""
+    """Return the summary of a metric for each group, then for all jobs.
+
+    `by_group`: the jobs in the order of their groups.
+    """
     pieces, groups = table.pieces, table.moments.shape[1]
     moments = table.moments[:, :, metric]
     moments = np.concatenate([moments, moments.sum(axis=1, keepdims=True)], axis=1)
@@ -167,12 +179,11 @@ def _summaries(
         means = sums[..., 1] / sums[..., 0]
         stds = np.sqrt(np.maximum(sums[..., 2] / sums[..., 0] - means**2, 0))
     mean, std = pieces.estimates(means), pieces.estimates(stds)
-    group = cell % groups
     levels = np.array([*QUANTILES, *(each / 100 for each in more)])
-    of_groups = [*(values[group == g] for g in range(groups)), values]
-    exact = [
-        np.quantile(x, levels) if len(x) else np.full(len(levels), math.nan) for x in of_groups
-    ]
+    counts = np.append(sums[0, :-1, 0].astype(int), 0).cumsum()
+    ordered = values[by_group]
+    exact = [_quantiles(each, levels) for each in np.split(ordered, counts[:-1])[:groups]]
+    exact.append(_quantiles(ordered, levels))
     widths = _quantile_widths(values, cell, pieces, groups, levels)
     out = []
     for g, found in enumerate(exact):
@@ -185,6 +196,12 @@ def _summaries(
         percentiles = dict(zip(more, others, strict=True))
         out.append(Summary(mean[g], std[g], p50, p90, p99, p999, percentiles))
     return out
+
+
+def _quantiles(values: Floats, levels: Floats) -> Floats:
+    """Return quantiles of values, which are sorted in place; nan without values."""
+    values.sort()  # faster than the partition by several levels at once
+    return np.quantile(values, levels) if len(values) else np.full(len(levels), math.nan)
 
 
 def _percentile(estimate: Estimate, level: float, jobs: float) -> Estimate:
@@ -206,10 +223,8 @@ def _quantile_widths(
         return np.full((groups + 1, len(levels)), math.nan)
     sample = finite[:: -(-len(finite) // SAMPLE)]  # edges affect the resolution only
     edges = np.unique(np.append(np.quantile(sample, LEVELS), finite.max()))
-    bins = np.searchsorted(edges, values)  # bin b is (edge b - 1, edge b]
-    width = len(edges) + 1
-    counts = np.bincount(cell * width + bins, minlength=len(pieces) * groups * width)
-    table = counts.reshape(len(pieces), groups, width).astype(float)
+    counts = bin_counts(values, cell, len(pieces) * groups, edges)
+    table = counts.reshape(len(pieces), groups, -1)
     table = np.concatenate([table, table.sum(axis=1, keepdims=True)], axis=1)
     drawn = np.cumsum(pieces.sums(table), axis=-1)
     total = drawn[..., -1:]

@@ -30,6 +30,11 @@ MOST = 520
 """Pieces at most, so work does not grow with empty years: longer ones then."""
 FEWEST = 6
 """Pieces that an interval needs; with fewer of them the next smaller unit is taken."""
+SMALL = 1 << 18
+"""Multiplications up to which OpenBLAS uses one thread. Sums over up to about two years of weeks
+are computed in parts of this size: more threads would take longer, as they wait for each other."""
+NARROWEST = 4
+"""Fewest columns of a part; if there would be fewer, the sums are computed as a whole."""
 
 
 @dataclass(frozen=True)
@@ -92,8 +97,14 @@ class Pieces:
 
     def sums(self, values: Floats) -> Floats:
         """Return sums over the pieces of each draw: (1 + draws, ...) from (pieces, ...)."""
-        flat = self.weights @ values.reshape(len(self), -1)
-        return flat.reshape(len(self.weights), *values.shape[1:])
+        flat = values.reshape(len(self), -1)
+        out = np.empty((len(self.weights), flat.shape[1]))
+        width = SMALL // self.weights.size
+        width = width if width >= NARROWEST else flat.shape[1]
+        for at in range(0, flat.shape[1], width):
+            part = slice(at, at + width)
+            np.matmul(self.weights, flat[:, part], out=out[:, part])
+        return out.reshape(len(self.weights), *values.shape[1:])
 
     def half_widths(self, drawn: Floats) -> Floats:
         """Return half-widths (...) from values (1 + draws, ...); those of no value are left out."""
