@@ -37,7 +37,8 @@ class ServerUse:
         time = time[order]
         used = np.concatenate([-need, need])[order]
         np.cumsum(used, out=used)
-        last = np.append(time[1:] > time[:-1], True)  # of the events at the same time
+        last = np.ones(len(time), bool)  # of the events at the same time
+        last[:-1] = time[1:] > time[:-1]
         self._time = time[last]
         self._used = used[last]
         self.peak = int(self._used.max(initial=0))
