@@ -6,7 +6,7 @@ use rustc_hash::FxHashMap;
 pub const NUMBERS: usize = 6;
 /// Fields with few distinct whole numbers: status, user, group, queue, partition.
 pub const LABELS: usize = 5;
-/// The field number of each field of a row, in order; its last field, the think time, is only checked.
+/// What is read of each field of a row, in order. The think time is only checked.
 const FIELDS: [Field; 18] = {
     use Field::{Checked, Job, Label, Number, Unread};
     [
@@ -76,7 +76,7 @@ pub struct Rows {
 /// Returns the rows of a text whose lines end with line feeds; `None` unless each line is a row of 18 fields.
 ///
 /// The fields that are read must be decimal numbers below 10^12, without exponent or `+`, and whole where they are labels.
-/// Blanks may surround them. All else is for readers that report it.
+/// Blanks may surround them. Other rows are left to the readers that report on them.
 pub fn plain_rows(text: &[u8]) -> Option<Rows> {
     let mut rows = Rows::default();
     let mut cursor = Cursor { text, at: 0 };
@@ -158,7 +158,9 @@ impl Cursor<'_> {
     }
 
     fn whole(&mut self) -> Option<i64> {
-        self.number().filter(|number| number.fract() == 0.0).map(|number| number as i64)
+        let number = self.number()?;
+        let whole = number as i64;
+        (whole as f64 == number).then_some(whole)
     }
 }
 

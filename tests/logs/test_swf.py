@@ -60,6 +60,28 @@ def test_a_regular_row(tmp_path: Path) -> None:
     assert log.report.states == {"completed": 2}
 
 
+def test_blocks_of_plain_numbers_are_read_as_others(tmp_path: Path) -> None:
+    """The core reads the first log; a comment after the last job leaves the second to Polars."""
+    texts = (
+        row(submit="0.25", wait="-1", run="12.75", limit="999999999999"),
+        row(job=2, submit=3, wait=-1, run=0, procs=-1, status=0),
+        row(job="003", submit="07", wait="-3", run=8, asked=-1, limit=-1, status=-1),
+        row(job=4, submit=5, run="5.50", status=5)
+        .replace(" 7 3 ", "  -1\t3.0 ")
+        .replace(" ", "  "),
+        row(job=5, submit=5, run=-1).replace(" -1 -1 4", " 3:20 many 4"),
+        row(job=6, submit=9, status="2.0").replace("\n", " \n"),
+        row(job=-1, submit=4),
+    )
+    plain, commented = (read(tmp_path, "".join(texts) + end) for end in ("", "; end\n"))
+    assert plain.jobs.equals(commented.jobs)
+    assert plain.report == commented.report
+    assert column(plain, "job") == ["1", "2", None, "4", "3", "6"]
+    assert column(plain, "user") == ["7", "7", "7", None, "7", "7"]
+    assert column(plain, "size") == [12.75, 1, 100, 5.5, 8, 100]
+    assert plain.report["unknown_size"] == plain.report["negative_wait"] == 1
+
+
 ROW = row()
 SHORT = "1 0 5 100 4 -1 -1 4 200 -1 1 7 3 -1 2 1 -1\n"
 

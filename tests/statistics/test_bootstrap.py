@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from quickswap.engine._core import bin_counts
 from quickswap.statistics.bootstrap import Pieces
 from replay_helpers import DAY
 
@@ -34,3 +35,23 @@ class TestPieces:
             mean = pieces.estimates((sums[:, 1] / sums[:, 0])[:, None])[0]
             held += mean.low <= 1.0 <= mean.high
         assert 0.92 <= held / 600 <= 0.98
+
+    @pytest.mark.parametrize("weeks", [12, 100, 400])
+    def test_sums_in_parts_are_those_of_the_whole(self, weeks: int) -> None:
+        pieces = Pieces.of(0, weeks * 7 * DAY)
+        counts = np.random.default_rng(3).integers(0, 1000, (weeks, 9, 250)).astype(float)
+        whole = np.einsum("dp,pgb->dgb", pieces.weights, counts)
+        assert np.array_equal(pieces.sums(counts), whole)
+
+
+def test_counts_in_bins() -> None:
+    draw = np.random.default_rng(5)
+    edges = np.array([0.0, 1.0, 2.5, 4.0])
+    values = np.append(draw.choice(edges, 50), [*draw.uniform(-1, 5, 50), np.inf, np.nan])
+    cell = draw.integers(0, 3, len(values))
+    expected = np.zeros((3, 5))
+    np.add.at(expected, (cell, np.searchsorted(edges, values)), 1)
+    assert np.array_equal(bin_counts(values, cell, 3, edges), expected)
+    for wrong in (cell - 1, cell + 1, cell[1:]):
+        with pytest.raises(ValueError, match="cell"):
+            bin_counts(values, wrong, 3, edges)

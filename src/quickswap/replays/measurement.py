@@ -99,11 +99,8 @@ def measure(
         found = pool.map(
             partial(_summaries, cell, by_group, table, percentiles), metrics, range(len(metrics))
         )
-        averages = pool.submit(_rates, schedule, group, len(groups), pieces)
-        by_need = pool.submit(_responses, schedule, jobs, pieces)
-        used = pool.submit(_areas, schedule, histories, pieces)
         summaries = dict(zip(SUMMARIES, found, strict=True))
-    rates, responses, areas = averages.result(), by_need.result(), used.result()
+    rates = _rates(schedule, group, len(groups), pieces)
     names = [*((group_name(each), each[1]) for each in groups), ("all", 0)]
     counts = np.bincount(group[jobs], minlength=len(groups))
     results = []
@@ -112,6 +109,7 @@ def measure(
         estimated: dict[str, Any] = {metric: each[i] for metric, each in summaries.items()}
         estimated.update(rates[i])
         results.append(ClassResult(name, servers, number, **estimated))
+    responses, areas = _responses(schedule, jobs, pieces), _areas(schedule, histories, pieces)
     drawn = {name: each.values(responses, areas) for name, each in OF_LOGS.items()}
     quantities = Quantities(
         policy_label=label,
@@ -180,10 +178,8 @@ def _summaries(
         stds = np.sqrt(np.maximum(sums[..., 2] / sums[..., 0] - means**2, 0))
     mean, std = pieces.estimates(means), pieces.estimates(stds)
     levels = np.array([*QUANTILES, *(each / 100 for each in more)])
-    counts = np.append(sums[0, :-1, 0].astype(int), 0).cumsum()
-    ordered = values[by_group]
-    exact = [_quantiles(each, levels) for each in np.split(ordered, counts[:-1])[:groups]]
-    exact.append(_quantiles(ordered, levels))
+    ordered, ends = values[by_group], sums[0, :-1, 0].astype(int).cumsum()
+    exact = [_quantiles(each, levels) for each in (*np.split(ordered, ends[:-1]), ordered)]
     widths = _quantile_widths(values, cell, pieces, groups, levels)
     out = []
     for g, found in enumerate(exact):

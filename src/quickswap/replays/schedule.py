@@ -121,8 +121,6 @@ class Schedule:
     @property
     def runs(self) -> tuple[Ints, Floats, Floats]:
         """Need, start and end of the completed runs, then of those that were stopped."""
-        if not len(self.stopped):
-            return self.need, self.start, self.end
         need, start, end = (
             np.concatenate([getattr(self, name), getattr(self.stopped, name)])
             for name in ("need", "start", "end")
@@ -217,18 +215,14 @@ class History:
     def of(cls, schedule: Schedule) -> History:
         """Return the history of a schedule that is not preemptive."""
         need, start, end = schedule.runs
-        jobs, runs = len(schedule), len(need)
+        none, ones = np.zeros(len(schedule), dtype=np.int64), np.ones(len(need), dtype=np.int64)
         time = np.concatenate([end, schedule.arrival, start])
         order = np.argsort(time, kind="stable")  # at equal times: ends, arrivals, starts
-        time = time[order]
-        busy, waiting = np.zeros((2, jobs + 2 * runs), dtype=np.int64)
-        busy[:runs], busy[-runs:] = -need, need
+        busy = np.concatenate([-need, none, need])[order]
         # a job that was stopped waits again
-        waiting[jobs : runs + jobs], waiting[-runs:] = 1, -1
-        busy, waiting = busy[order], waiting[order]
-        np.cumsum(busy, out=busy)
-        np.cumsum(waiting, out=waiting)
-        return cls(schedule.servers, time, busy, waiting)
+        stopped, arrived = ones[len(schedule) :], ones[: len(schedule)]
+        waiting = np.concatenate([none, stopped, arrived, -ones])[order]
+        return cls(schedule.servers, time[order], np.cumsum(busy), np.cumsum(waiting))
 
     def last_of_time(self) -> NDArray[np.bool_]:
         """Whether each entry is the last one at its time."""
