@@ -483,6 +483,36 @@ def test_an_error_of_numba_has_the_line_of_the_file() -> None:
     assert isinstance(code, Unknown)
 
 
+@qs.compiled
+class Text:
+    def start(self, view: Any) -> Any:
+        return "light" if view.waiting[0] > 10**9 else "heavy"
+
+
+@qs.compiled
+class Yes:
+    def start(self, view: Any) -> Any:
+        return view.waiting[0] > 0
+
+
+@qs.compiled
+class WakesAtText:
+    def start(self, view: Any) -> Any:
+        return None
+
+    def wake_at(self, view: Any) -> Any:
+        return "noon"
+
+
+@pytest.mark.parametrize(
+    ("policy", "allowed"),
+    [(Text(), "start must always return"), (Yes(), "start must"), (WakesAtText(), "wake_at must")],
+)
+def test_an_answer_of_another_type_is_named(policy: Any, allowed: str) -> None:
+    with pytest.warns(qs.CompilationWarning, match=allowed):
+        native(policy)
+
+
 def test_compiled_code_is_cached(tmp_path: Path) -> None:
     (tmp_path / "policy.py").write_text(
         "import quickswap as qs\n"

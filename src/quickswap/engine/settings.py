@@ -142,7 +142,8 @@ def _percentiles(value: object, argument: str) -> str:
     given = [value] if listed is None else listed
     levels = [_level(each) for each in given if each != ""]
     if None in levels or len(levels) > MOST_PERCENTILES:
-        allowed = f"up to {MOST_PERCENTILES} numbers above 0 and below 100, as in (95, 97.5)"
+        example = "95,97.5" if isinstance(value, str) else "(95, 97.5)"
+        allowed = f"up to {MOST_PERCENTILES} numbers above 0 and below 100, as in {example}"
         raise invalid(argument, value, allowed, QuickswapError)
     distinct = {each for each in levels if each is not None}
     return ",".join(f"{each:.10g}" for each in sorted(distinct))

@@ -168,6 +168,10 @@ class PolicySource:
                 for offset, line in enumerate(function.lines)
                 if wanted in line
             ]
+        elif "function encoded" in str(error):
+            return "start must always return None, the index of a class, or a job of the view"
+        elif "function moment" in str(error):
+            return "wake_at must always return a time in seconds, or None"
         else:
             lines = [line.strip() for line in str(error).splitlines()]
             known = [line for line in lines if REASON.match(line)]
