@@ -75,7 +75,7 @@ CASES = {
             5, [qs.JobClass(1, 2.03 * load, UNIT), qs.JobClass(2, 1.352 * load, UNIT)]
         ),
         "balanced-splitting",
-        ("jumps",),
+        ("events",),
     ),
     "mg1": Case(
         "M/G/1, lognormal of scv 16",
