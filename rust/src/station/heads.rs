@@ -1,5 +1,7 @@
 //! The heads of line of all classes in the order of their arrival.
 
+use std::hint::select_unpredictable;
+
 /// Tournament tree over the classes: each inner node holds the class whose head of line is oldest below it.
 #[derive(Clone, Debug)]
 pub struct Heads {
@@ -44,16 +46,28 @@ impl Heads {
     #[inline]
     pub fn set(&mut self, class: u32, key: u64) {
         self.keys[class as usize] = key;
-        let mut node = (class as usize + self.size) >> 1;
-        while node > 0 {
-            let before = self.winner[node];
-            let winner = self.older(self.at(2 * node), self.at(2 * node + 1));
-            self.winner[node] = winner;
+        let (mut winner, mut winning) = (class, key);
+        let mut node = class as usize + self.size;
+        while node > 1 {
+            let sibling = self.at(node ^ 1);
+            let other = self.keys[sibling as usize];
+            // of equal keys the left one wins
+            let lost = (other < winning) | ((other == winning) & (node & 1 == 1));
+            winner = select_unpredictable(lost, sibling, winner);
+            winning = select_unpredictable(lost, other, winning);
+            node >>= 1;
+            let before = std::mem::replace(&mut self.winner[node], winner);
             if winner == before && winner != class {
                 break; // neither the winner nor its key has changed, here and above
             }
-            node >>= 1;
         }
+    }
+
+    /// The class with the oldest head of line of all.
+    #[inline]
+    pub fn oldest_of_all(&self) -> Option<u32> {
+        let best = self.at(1);
+        (self.keys[best as usize] != Self::NONE).then_some(best)
     }
 
     /// The class with the oldest head of line among `first..end`.
@@ -137,6 +151,8 @@ mod tests {
                 let (a, b) = (a.index(classes + 1), b.index(classes + 1));
                 let oldest = (a..b).filter(|&c| keys[c] != Heads::NONE).min_by_key(|&c| keys[c]);
                 prop_assert_eq!(heads.oldest(a, b), oldest.map(|c| c as u32));
+                let oldest = (0..classes).filter(|&c| keys[c] != Heads::NONE).min_by_key(|&c| keys[c]);
+                prop_assert_eq!(heads.oldest_of_all(), oldest.map(|c| c as u32));
                 let limit = key.min(30_000);
                 let last = (0..b).rev().find(|&c| keys[c] <= limit);
                 prop_assert_eq!(heads.last_until(b, limit), last.map(|c| c as u32));

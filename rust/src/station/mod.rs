@@ -217,7 +217,7 @@ impl Station {
     /// The class of the oldest waiting job. Needs the order of the heads.
     #[inline]
     pub fn oldest_waiting(&self) -> Option<u32> {
-        self.heads.oldest(0, self.cells.len())
+        self.heads.oldest_of_all()
     }
 
     /// The class of the oldest waiting job among classes `first..end`. Needs the order of the heads.
@@ -233,7 +233,9 @@ impl Station {
         if !self.some_fit() {
             return None;
         }
-        self.heads.oldest(0, self.classes_fitting())
+        let end = self.classes_fitting();
+        // often the oldest of all is among them
+        self.heads.oldest_of_all().filter(|&class| (class as usize) < end).or_else(|| self.heads.oldest(0, end))
     }
 
     /// The class of the oldest job of the largest need that fits, among jobs not younger than `key`. Needs the order of the heads.
