@@ -18,8 +18,6 @@ pub struct Distributions {
     histograms: [Histogram; METRICS.len()],
     /// Places of the values of each job, see [`Scale::place`]; empty if there are histograms.
     few: Vec<[u32; METRICS.len()]>,
-    /// Whether values are counted in the histograms, which are empty otherwise.
-    many: bool,
 }
 
 impl Distributions {
@@ -37,7 +35,7 @@ impl Distributions {
     fn count_inside(&mut self, values: [f64; METRICS.len()], scale: Scale) -> usize {
         for (metric, (histogram, value)) in self.histograms.iter_mut().zip(values).enumerate() {
             // of the quantities only the waiting time is often zero
-            if !(histogram.add_inside(value, scale) || metric == 1 && histogram.add_zero(value)) {
+            if !histogram.add_inside(value, metric == 1, scale) {
                 return metric;
             }
         }
@@ -49,7 +47,7 @@ impl Distributions {
     #[cold]
     fn count_outside(&mut self, first: usize, values: [f64; METRICS.len()], scale: Scale) {
         let places = values.map(|value| scale.place(value));
-        if self.many {
+        if self.many() {
             for (histogram, &place) in self.histograms.iter_mut().zip(&places).skip(first) {
                 histogram.add(place, scale);
             }
@@ -61,9 +59,13 @@ impl Distributions {
         }
     }
 
+    /// Whether values are counted in histograms.
+    fn many(&self) -> bool {
+        self.histograms[0].has_range()
+    }
+
     /// Counts the values of few jobs in histograms, as there are many now.
     fn make_histograms(&mut self, scale: Scale) {
-        self.many = true;
         for places in std::mem::take(&mut self.few) {
             self.histograms.iter_mut().zip(places).for_each(|(histogram, place)| histogram.add(place, scale));
         }
@@ -72,17 +74,18 @@ impl Distributions {
     /// A new segment begins; returns the distributions of the one that ends. After many jobs the histograms keep their
     /// ranges, after few the next jobs are kept as they are.
     pub fn next_segment(&mut self) -> Self {
-        let many = self.many && self.histograms[0].total() > FEW as u64;
+        let many = self.histograms[0].total() > FEW as u64;
         let fresh = if many { self.histograms.each_ref().map(Histogram::emptied) } else { Default::default() };
-        std::mem::replace(self, Self { histograms: fresh, few: Vec::new(), many })
+        std::mem::replace(self, Self { histograms: fresh, few: Vec::new() })
     }
 
     /// Adds the jobs of another segment.
     pub fn merge(&mut self, other: Self, scale: Scale) {
-        if other.many && !self.many {
+        let many = self.many() || other.many();
+        if many && !self.many() {
             self.make_histograms(scale);
         }
-        if self.many {
+        if many {
             self.histograms.iter_mut().zip(&other.histograms).for_each(|(a, b)| a.merge(b, scale));
             for places in other.few {
                 self.histograms.iter_mut().zip(places).for_each(|(histogram, place)| histogram.add(place, scale));

@@ -38,33 +38,29 @@ impl Scale {
 /// Counts of values in buckets; the range grows with the values. All calls must have the same scale.
 #[derive(Clone, Debug, Default)]
 pub struct Histogram {
-    zeros: u64,
-    /// Bucket of the first count.
+    /// Bucket of the first count after the zeros.
     low: u64,
+    /// The values that count as zero, then those of each bucket; empty before the first value.
     counts: Box<[u64]>,
 }
 
 impl Histogram {
     /// An empty histogram with the same range.
     pub fn emptied(&self) -> Self {
-        Self { zeros: 0, low: self.low, counts: vec![0; self.counts.len()].into() }
+        Self { low: self.low, counts: vec![0; self.counts.len()].into() }
     }
 
-    /// Counts a value if it is below the smallest one.
-    #[inline(always)]
-    pub fn add_zero(&mut self, value: f64) -> bool {
-        let zero = value < TINY;
-        if zero {
-            self.zeros += 1;
-        }
-        zero
+    /// Whether it is in use: it has counted a value, or has the range of one that has.
+    pub fn has_range(&self) -> bool {
+        !self.counts.is_empty()
     }
 
-    /// Counts a value that lies within the present range. False, and nothing is counted, if it lies outside.
+    /// Counts a value that lies within the present range. False, and nothing is counted, if it lies outside, as values
+    /// that count as zero do unless `zeros`.
     #[inline(always)]
-    pub fn add_inside(&mut self, value: f64, scale: Scale) -> bool {
-        // values that count as zero are outside, whatever the range
-        let place = scale.bucket(value).wrapping_sub(self.low);
+    pub fn add_inside(&mut self, value: f64, zeros: bool, scale: Scale) -> bool {
+        let place = scale.bucket(value).wrapping_sub(self.low).saturating_add(1);
+        let place = if zeros && value < TINY { 0 } else { place };
         let count = self.counts.get_mut(place as usize);
         let inside = count.is_some();
         if let Some(count) = count {
@@ -76,55 +72,62 @@ impl Histogram {
     /// Counts a value by its [`Scale::place`].
     #[cold]
     pub fn add(&mut self, place: u32, scale: Scale) {
-        if place == 0 {
-            self.zeros += 1;
-        } else {
-            self.reach(u64::from(place), scale);
-            self.counts[(u64::from(place) - self.low) as usize] += 1;
-        }
+        self.reach(u64::from(place), scale);
+        let place = if place == 0 { 0 } else { 1 + u64::from(place) - self.low };
+        self.counts[place as usize] += 1;
     }
 
-    /// Widens the range by whole octaves so that it holds a bucket.
+    /// Widens the range by whole octaves so that it holds a bucket; 0 if only zeros must be held.
     fn reach(&mut self, bucket: u64, scale: Scale) {
-        let octave = 1u64 << (52 - scale.shift);
-        let first = bucket / octave * octave;
-        let old_low = if self.counts.is_empty() { first } else { self.low };
-        let low = old_low.min(first);
-        let end = (old_low + self.counts.len() as u64).max(first + octave);
-        if end - low == self.counts.len() as u64 {
+        if self.counts.is_empty() {
+            self.counts = [0].into();
+        }
+        if bucket == 0 {
             return;
         }
-        let mut counts = vec![0; (end - low) as usize];
-        let at = (old_low - low) as usize;
-        counts[at..at + self.counts.len()].copy_from_slice(&self.counts);
+        let octave = 1u64 << (52 - scale.shift);
+        let first = bucket / octave * octave;
+        let buckets = self.buckets().1.len() as u64;
+        let old_low = if buckets == 0 { first } else { self.low };
+        let low = old_low.min(first);
+        let end = (old_low + buckets).max(first + octave);
+        if end - low == buckets {
+            return;
+        }
+        let mut counts = vec![0; 1 + (end - low) as usize];
+        counts[0] = self.counts[0];
+        let at = 1 + (old_low - low) as usize;
+        counts[at..at + buckets as usize].copy_from_slice(&self.counts[1..]);
         (self.low, self.counts) = (low, counts.into());
     }
 
     /// Adds the counts of another histogram.
     pub fn merge(&mut self, other: &Self, scale: Scale) {
-        self.zeros += other.zeros;
-        if other.counts.is_empty() {
+        let (low, counts) = other.buckets();
+        self.reach(0, scale);
+        self.counts[0] += other.zeros();
+        if counts.is_empty() {
             return;
         }
-        self.reach(other.low, scale);
-        self.reach(other.low + other.counts.len() as u64 - 1, scale);
-        let at = (other.low - self.low) as usize;
-        self.counts[at..].iter_mut().zip(&other.counts).for_each(|(a, b)| *a += b);
+        self.reach(low, scale);
+        self.reach(low + counts.len() as u64 - 1, scale);
+        let at = 1 + (low - self.low) as usize;
+        self.counts[at..].iter_mut().zip(counts).for_each(|(a, b)| *a += b);
     }
 
     /// Values counted.
     pub fn total(&self) -> u64 {
-        self.zeros + self.counts.iter().sum::<u64>()
+        self.counts.iter().sum()
     }
 
     /// Values below 2^-40, counted as zero.
     pub fn zeros(&self) -> u64 {
-        self.zeros
+        self.counts.first().copied().unwrap_or(0)
     }
 
     /// First bucket and counts.
     pub fn buckets(&self) -> (u64, &[u64]) {
-        (self.low, &self.counts)
+        (self.low, self.counts.get(1..).unwrap_or_default())
     }
 }
 

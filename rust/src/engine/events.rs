@@ -171,6 +171,11 @@ impl<P: Policy + 'static> EventLoop for Events<P> {
         &self.state
     }
 
+    #[inline]
+    fn state_mut(&mut self) -> &mut LoopState {
+        &mut self.state
+    }
+
     /// One instant: all its completions, then all its arrivals, then the decisions.
     #[inline]
     fn step(&mut self) -> Option<Stop> {

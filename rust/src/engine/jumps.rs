@@ -164,6 +164,11 @@ impl<P: Policy + 'static, S: Service> EventLoop for Jumps<P, S> {
         &self.state
     }
 
+    #[inline]
+    fn state_mut(&mut self) -> &mut LoopState {
+        &mut self.state
+    }
+
     /// One event, from the passing of time to the last decision.
     #[inline]
     fn step(&mut self) -> Option<Stop> {

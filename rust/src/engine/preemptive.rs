@@ -269,6 +269,11 @@ impl<P: Preemptive + 'static> EventLoop for PreemptiveEvents<P> {
     }
 
     #[inline]
+    fn state_mut(&mut self) -> &mut LoopState {
+        &mut self.state
+    }
+
+    #[inline]
     fn step(&mut self) -> Option<Stop> {
         let mut now = self.next_completion().min(self.source.next_time());
         if self.wake < now {

@@ -121,6 +121,7 @@ impl LoopState {
 /// A loop over events.
 pub(super) trait EventLoop: Send + Sync {
     fn state(&self) -> &LoopState;
+    fn state_mut(&mut self) -> &mut LoopState;
     /// One event, or an instant with all its events, and the decisions that follow. Returns a reason only if the loop must
     /// stop.
     fn step(&mut self) -> Option<Stop>;
@@ -181,6 +182,7 @@ impl<L: EventLoop> Run for L {
         loop {
             let before = self.state().counters.completed();
             let stop = chunk(self, completed);
+            self.state_mut().counters.settle();
             let interrupted = signals.report(self.state().counters.completed() - before);
             if let Some(stop) = stop {
                 return stop;
