@@ -1,5 +1,7 @@
 //! Future completions, earliest first; with equal times the job that started first.
 
+use std::hint::select_unpredictable;
+
 use crate::book::Slot;
 
 /// A four-way heap keyed on time and a running stamp.
@@ -27,6 +29,13 @@ impl Entry {
 }
 
 const WAYS: usize = 4;
+
+/// The earlier of two entries and its place.
+#[inline(always)]
+fn earlier(a: (Entry, usize), b: (Entry, usize)) -> (Entry, usize) {
+    let later = b.0 < a.0;
+    (select_unpredictable(later, b.0, a.0), select_unpredictable(later, b.1, a.1))
+}
 
 impl Calendar {
     /// Number of entries.
@@ -95,10 +104,9 @@ impl Calendar {
         let mut hole = 0;
         loop {
             let first = hole * WAYS + 1;
-            let least = if let Some(children) = heap.get(first..first + WAYS) {
-                let a = usize::from(children[1] < children[0]);
-                let b = 2 + usize::from(children[3] < children[2]);
-                first + if children[b] < children[a] { b } else { a }
+            let least = if let Some(&[a, b, c, d]) = heap[first.min(heap.len())..].first_chunk::<WAYS>() {
+                let (left, right) = (earlier((a, first), (b, first + 1)), earlier((c, first + 2), (d, first + 3)));
+                earlier(left, right).1
             } else if first < heap.len() {
                 (first + 1..heap.len())
                     .fold(first, |least, child| if heap[child] < heap[least] { child } else { least })
