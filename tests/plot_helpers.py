@@ -21,7 +21,7 @@ THRESHOLDS = "static-quickswap:threshold=[0,2,4]"
 def write_curves(folder: Path) -> tuple[Path, qs.Grid]:
     """Two policies at three loads and one at which no policy is stable, with two seeds."""
     path = folder / "curves.db"
-    grid = qs.Grid("four-class", POLICIES, loads=[*LOADS, 1.3], seeds=[1, 2], jobs=20_000)
+    grid = qs.Grid("four-class", POLICIES, loads=[*LOADS, 1.3], seeds=[1, 2], jobs=40_000)
     qs.sweep(grid, path)
     return path, grid
 

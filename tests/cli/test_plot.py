@@ -118,7 +118,7 @@ class TestMistakes:
             ({"x": "precision"}, "no point has a number for precision"),
             (
                 {"x": "jobs"},
-                "jobs is 20000 at all points that have a value: draw against",
+                "jobs is 40000 at all points that have a value: draw against",
             ),
             ({"model": "borg-b"}, "no points of the model borg-b.*it contains 'four-class'"),
             ({"model": "four-clas"}, "unknown model in the store.*did you mean 'four-class'"),

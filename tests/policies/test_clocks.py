@@ -58,10 +58,10 @@ def test_small_shares_are_dropped_unless_a_class_needs_them() -> None:
 def test_the_cycle_is_about_the_best(factor: float) -> None:
     system = qs.load("one-or-all:k=4,load=.7")
     cycle = best_cycle(system, schedules(system))
-    best = qs.simulate(system, "nmsr", jobs=150_000, seed=5).mean_response_time
-    other = qs.simulate(system, qs.NMSR(factor * cycle), jobs=150_000, seed=5).mean_response_time
+    best = qs.simulate(system, "nmsr", jobs=1_000_000, seed=5).mean_response_time
+    other = qs.simulate(system, qs.NMSR(factor * cycle), jobs=1_000_000, seed=5).mean_response_time
     assert best.value + best.half_width < other.value - other.half_width
-    assert qs.simulate(system, qs.NMSR(cycle), jobs=150_000, seed=5).mean_response_time == best
+    assert qs.simulate(system, qs.NMSR(cycle), jobs=1_000_000, seed=5).mean_response_time == best
 
 
 def test_an_overloaded_system_has_a_cycle() -> None:
@@ -86,7 +86,7 @@ def test_a_single_schedule_is_a_plain_queue(engine: str) -> None:
 )
 def test_every_check_holds_at_every_event(policy: qs.Policy, engine: str) -> None:
     for system in (FOUR.with_load(0.5), UNEVEN.with_load(0.4)):
-        result = qs.simulate(system, policy, engine=engine, jobs=120_000, seed=3, debug=True)
+        result = qs.simulate(system, policy, engine=engine, jobs=480_000, seed=3, debug=True)
         assert result.verdict.status != "unstable"
         rates = zip(result.classes, system.classes, strict=True)
         checks = [near("utilisation", result.utilisation, system.load)]

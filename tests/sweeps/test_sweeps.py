@@ -117,10 +117,10 @@ def three_seeds(store: Path) -> qs.Grid:
     First-Fit with two others, and nothing of LSF.
     """
     policies = ["msf", "first-fit", "lsf"]
-    qs.sweep(qs.Grid(FOUR, policies, loads=0.4, seeds=[1, 2, 3], jobs=4000), store)
-    qs.sweep(qs.Grid(FOUR, "msf", loads=0.6, seeds=[2, 3], jobs=4000), store)
-    qs.sweep(qs.Grid(FOUR, "first-fit", loads=0.6, seeds=[1, 3], jobs=4000), store)
-    return qs.Grid(FOUR, policies, loads=[0.4, 0.6], seeds=[1, 2, 3], jobs=4000)
+    qs.sweep(qs.Grid(FOUR, policies, loads=0.4, seeds=[1, 2, 3], jobs=8000), store)
+    qs.sweep(qs.Grid(FOUR, "msf", loads=0.6, seeds=[2, 3], jobs=8000), store)
+    qs.sweep(qs.Grid(FOUR, "first-fit", loads=0.6, seeds=[1, 3], jobs=8000), store)
+    return qs.Grid(FOUR, policies, loads=[0.4, 0.6], seeds=[1, 2, 3], jobs=8000)
 
 
 class TestInterrupted:
@@ -145,7 +145,7 @@ class TestInterrupted:
 
     def test_the_best_of_those_that_have_run(self, tmp_path: Path) -> None:
         three_seeds(tmp_path / "s.db")
-        grid = qs.Grid(FOUR, ["msf", "first-fit"], loads=0.6, seeds=[1, 2, 3], jobs=4000)
+        grid = qs.Grid(FOUR, ["msf", "first-fit"], loads=0.6, seeds=[1, 2, 3], jobs=8000)
         with pytest.raises(qs.Interrupted) as caught:
             qs.sweep(grid, tmp_path / "s.db", progress=interrupt)
         found = caught.value.result
@@ -168,7 +168,7 @@ class TestInterrupted:
         three_seeds(tmp_path / "s.db")
         monkeypatch.setattr("quickswap.cli.sweep.work_bar", struck)
         monkeypatch.setattr("quickswap.display.sweeps.MOST", most)
-        words = ["--policies", "msf first-fit lsf", "--seeds", "1,2,3"]
+        words = ["--policies", "msf first-fit lsf", "--seeds", "1,2,3", "--jobs", "8000"]
         words += ["--store", str(tmp_path / "s.db"), "--against", "msf"]
         code, out, _ = run(capsys, "sweep", str(grid), *words)
         assert code == 130

@@ -66,12 +66,12 @@ NEAR_OFFERED, NEAR_USED = 0.12, 0.2
 the limit of stability, beyond which a run is short compared with the oscillations of the backlog.
 The first follows from the moments of the model and is not affected by chance; the second reflects
 the policy, whose cycles may be longer. `verification/coverage.py` measures the effect of both."""
-NEAR_WAITING = 0.5
+NEAR_WAITING = 0.25
 """The same as NEAR_OFFERED for a distance that is estimated from the jobs that wait. As a wasteful
 policy has many far from its limit, it counts only if the backlog wanders."""
 SECTIONS = 64
 """Sections of a run whose backlogs are compared, and over all replications."""
-WANDERING = 0.4
+WANDERING = 0.6
 """Mean squared difference of the backlogs of neighbouring sections, over twice their variance (it
 is 1 if they are independent), below which the backlog wanders: the run has few oscillations."""
 FAR_OFFERED, FAR_USED = 0.5, 0.85
