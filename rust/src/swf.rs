@@ -117,12 +117,13 @@ impl Cursor<'_> {
         }
     }
 
+    /// Skips a field that is not read: letters, digits and signs, none of which has a meaning for the other readers.
     fn skip_field(&mut self) -> Option<()> {
         let begin = self.at;
-        while !is_end(self.byte()) {
+        while self.byte().is_ascii_alphanumeric() || matches!(self.byte(), b'+' | b'-' | b'.' | b'_' | b'/') {
             self.at += 1;
         }
-        (self.at > begin).then_some(())
+        (self.at > begin && is_end(self.byte())).then_some(())
     }
 
     /// Skips digits; returns their value, which wraps if they are many.
@@ -203,6 +204,10 @@ mod tests {
         let others = ["", "; note", "+7", "1e3", "1000000000000", ".5", "5.", "-", "7.5", "x", "7;", "7 7"];
         for first in others {
             let text = ROW.replacen('7', first, 1);
+            assert!(plain_rows(text.as_bytes()).is_none(), "{text}");
+        }
+        for unread in [";", "a;b", "4;", "\"a\"", "\u{e9}", ",", "#"] {
+            let text = ROW.replacen('x', unread, 1);
             assert!(plain_rows(text.as_bytes()).is_none(), "{text}");
         }
         for text in ["\n", " \n", &ROW.replace(" -1\n", "\n"), &ROW.replace("-1\n", "-\n"), &ROW[..ROW.len() - 3]] {

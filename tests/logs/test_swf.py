@@ -82,6 +82,20 @@ def test_blocks_of_plain_numbers_are_read_as_others(tmp_path: Path) -> None:
     assert plain.report["unknown_size"] == plain.report["negative_wait"] == 1
 
 
+@pytest.mark.parametrize("user", ["7", "007", "+7", "7.0", "7e0", "70E-1"])
+@pytest.mark.parametrize("word", ["", "ok", ";", "\xff"])
+def test_whole_numbers_as_labels_have_one_form(tmp_path: Path, user: str, word: str) -> None:
+    """A word in a field that is not read sends its row to another reader."""
+    first, second = row(job="001"), row(job="2.0", submit=5).replace(" 7 3 ", f" {user} 3 ")
+    log = read(
+        tmp_path, first + second.replace(" -1 -1 4", f" {word} -1 4") if word else first + second
+    )
+    kept = 1 if word == ";" else 2  # the rest of the line is a comment
+    assert column(log, "job") == ["1", "2"][:kept]
+    assert column(log, "user") == ["7", "7"][:kept]
+    assert log.report["fields"] == 2 - kept
+
+
 ROW = row()
 SHORT = "1 0 5 100 4 -1 -1 4 200 -1 1 7 3 -1 2 1 -1\n"
 

@@ -176,3 +176,32 @@ def test_many_waiting_jobs_are_no_sign_of_the_limit_if_the_backlog_oscillates() 
     result = qs.simulate("one-or-all:rate=7", "first-fit", jobs=8_000_000)
     assert result.verdict.status == "stable"
     assert not result.verdict.proven
+
+
+class Greedy:
+    """A custom policy: the first class that fits."""
+
+    def start(self, view: qs.View) -> int | None:
+        fits = (i for i, need in enumerate(view.needs) if view.waiting[i] and need <= view.free)
+        return next(fits, None)
+
+
+@pytest.mark.parametrize("jobs", [1, 2, 3, 10, 1000])
+@pytest.mark.parametrize("warmup", [0.0, 0.9])
+@pytest.mark.parametrize("rate", [0.95, 1.0])
+def test_few_jobs_up_to_the_capacity(jobs: int, warmup: float, rate: float) -> None:
+    """No warning either, as tests turn warnings into errors."""
+    system = qs.System(1, [qs.JobClass(1, rate, qs.Exponential(mean=1.0))])
+    settings = {"jobs": jobs, "warmup": warmup, "replications": 1, "allow_unstable": True}
+    result = qs.simulate(system, Greedy(), **settings)  # type: ignore[arg-type]
+    assert result.verdict.status == "too short"
+
+
+def test_times_that_are_alike_are_not_exact() -> None:
+    """Hardly any job waits, and this run has none that does; the mean is 1.0005."""
+    system = qs.System(1, [qs.JobClass(1, 0.001, qs.Deterministic(1.0))])
+    result = qs.simulate(system, "fcfs", jobs=1000, seed=17)
+    assert result.mean_response_time.value == 1.0
+    assert math.isnan(result.mean_response_time.half_width)
+    assert math.isnan(result.overall.number_waiting.half_width)
+    assert result.jain_index == qs.Estimate(1.0, 0.0)

@@ -41,7 +41,12 @@ _RULES = [
     ),
     Rule("partial", "dropped", "state", "a part of a job that has its own row"),
     Rule("duplicate", "dropped", "job", "the same run of the same job, with the same times"),
-    Rule("never_started", "dropped", "state", "cancelled or pending, and never started"),
+    Rule(
+        "never_started",
+        "dropped",
+        "state",
+        "cancelled or pending and never started, or without time and servers",
+    ),
     # Jobs that lack what a simulation requires
     Rule("unknown_submit", "dropped", "submit", "without a submission time"),
     Rule("unknown_size", "dropped", "size", "without a run time"),

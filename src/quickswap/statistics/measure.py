@@ -103,6 +103,10 @@ def measure(
     rows[:, columns] = controlled(table[:, columns], control, evidence.batches.split)
     flags = np.concatenate([each.ravel() for each in reciprocal])
     half = half_widths(rows, sizes, confidence, reciprocal=flags)
+    # times that are alike in all batches are not known exactly: other jobs may have to wait
+    times = [np.zeros(shape, dtype=bool) for shape in shapes]
+    times[0][:], times[1][:], times[2][:], times[3][:] = True, True, GROWING, OF_RESPONSES
+    half[np.concatenate([each.ravel() for each in times]) & (half == 0)] = math.nan
     ends = [0, *accumulate(math.prod(shape) for shape in shapes)]
 
     def unpacked(row: Floats) -> list[Floats]:

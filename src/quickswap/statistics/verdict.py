@@ -345,7 +345,8 @@ class Evidence:
         Each job is taken as one of mean size.
         """
         work = np.array(self.known.needs) * np.array(self.known.mean_sizes) / self.known.servers
-        waiting = sums.of_classes("area_waiting") @ work / sums.of_system("duration")
+        with np.errstate(invalid="ignore", divide="ignore"):  # all after the warm-up at one time
+            waiting = sums.of_classes("area_waiting") @ work / sums.of_system("duration")
         return np.asarray(waiting)
 
     @cached_property
@@ -541,6 +542,8 @@ def _cure(evidence: Evidence) -> str:
     known, width = evidence.known, evidence.used.half_width
     matter = evidence.load_shares > SHARE / len(known.needs)
     jobs = evidence.jobs[matter, 0]
+    if evidence.room <= 0:
+        return "no run is long enough to judge it"
     if (jobs == 0).any():
         return "simulate more jobs"
     factors = [

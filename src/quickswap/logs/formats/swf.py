@@ -50,6 +50,7 @@ _FEWEST = len(_NAMES) - 1
 _TWO_ROWS = 2 * len(_NAMES) - 1
 _QUANTITIES = ("submit", "wait", "size", "need", "requested", "estimate")
 _LABELS = ("job", "status", "user", "group", "queue", "partition")
+_WHOLE = r"^[+-]?\d+\.?\d*([eE][+-]?\d+)?$"
 _STATES = {0: "failed", 1: "completed", 2: "partial", 3: "partial", 4: "partial", 5: "cancelled"}
 _NUMERIC = b"0123456789+-.eE \n"
 _BLANKS = b"\t\v\f\0"
@@ -328,7 +329,7 @@ def _with_words(
     ).with_columns(pl.when(values.number(pl.col("wait")).ne_missing(-1)).then(pl.col("wait")))
     number = values.number(pl.col("status"))
     labels = [name for name in _LABELS if name != "status"]
-    whole = {name: pl.col(name).str.replace(r"^\+?(\d+)\.0*$", "${1}") for name in labels}
+    whole = {name: _whole(name) for name in labels}
     frame = (
         with_lines(frame, numbers, marks)
         .with_columns(
@@ -340,6 +341,14 @@ def _with_words(
         .drop("status", "think")
     )
     return extraction.extract(frame, extraction.named_sources(frame), None, tally)
+
+
+def _whole(name: str) -> pl.Expr:
+    """Return labels, with whole numbers in any form as rows of numbers have them."""
+    label = pl.col(name)
+    number = pl.when(label.str.contains(_WHOLE)).then(label).cast(pl.Float64, strict=False)
+    whole = (number.abs() <= LARGEST) & (number == number.floor())
+    return pl.when(whole).then(number.cast(pl.Int64, strict=False).cast(pl.String)).otherwise(label)
 
 
 def _compare_with_header(header: _Header, frame: pl.DataFrame, tally: Tally) -> None:
