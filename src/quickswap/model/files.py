@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 import tomllib
 from collections.abc import Mapping
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -52,15 +53,7 @@ def load(model: str | Path) -> System:
         raise invalid("the model", model, "the name of a preset or of a file", advice=advice)
     if isinstance(model, Path) or model.endswith(".toml") or "/" in model or _is_file(model):
         return read(_text(Path(model)), str(model))
-    name, options = split(model, "preset", ModelError)
-    if name not in OPTIONS:
-        what = "model, neither a file nor a preset"
-        unknown(what, name, OPTIONS, argument="name of the model")
-    for key in options:
-        if key not in OPTIONS[name]:
-            unknown(f"option of preset {name}", key, OPTIONS[name])
-    document = tomllib.loads(_text(FOLDER / f"{name}.toml"))
-    return _system(_with_options(document, name, options))
+    return _preset(model)
 
 
 def presets() -> dict[str, str]:
@@ -101,6 +94,20 @@ def as_system(given: object) -> System:
     raise ModelError(
         f"{shown(given)} is not a system: {advice}.", argument="system", given=given, advice=advice
     )
+
+
+@lru_cache(maxsize=64)
+def _preset(model: str) -> System:
+    """Return the system of a preset with its options; systems are immutable."""
+    name, options = split(model, "preset", ModelError)
+    if name not in OPTIONS:
+        what = "model, neither a file nor a preset"
+        unknown(what, name, OPTIONS, argument="name of the model")
+    for key in options:
+        if key not in OPTIONS[name]:
+            unknown(f"option of preset {name}", key, OPTIONS[name])
+    document = tomllib.loads(_text(FOLDER / f"{name}.toml"))
+    return _system(_with_options(document, name, options))
 
 
 def _is_file(name: str) -> bool:

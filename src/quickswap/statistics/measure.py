@@ -105,7 +105,8 @@ def measure(
     half = half_widths(rows, sizes, confidence, reciprocal=flags)
     # times that are alike in all batches are not known exactly: other jobs may have to wait
     times = [np.zeros(shape, dtype=bool) for shape in shapes]
-    times[0][:], times[1][:], times[2][:], times[3][:] = True, True, GROWING, OF_RESPONSES
+    times[0][:], times[1][:], times[2][:] = True, True, GROWING
+    times[3][:] = [each.of_responses is not None for each in OVERALL.values()]
     half[np.concatenate([each.ravel() for each in times]) & (half == 0)] = math.nan
     ends = [0, *accumulate(math.prod(shape) for shape in shapes)]
 
