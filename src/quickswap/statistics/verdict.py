@@ -70,7 +70,7 @@ NEAR_WAITING = 0.25
 """The same as NEAR_OFFERED for a distance that is estimated from the jobs that wait. As a wasteful
 policy has many far from its limit, it counts only if the backlog wanders."""
 SECTIONS = 64
-"""Sections of a run whose backlogs are compared, and over all replications."""
+"""Sections, over all replications, whose backlogs are compared."""
 WANDERING = 0.6
 """Mean squared difference of the backlogs of neighbouring sections, over twice their variance (it
 is 1 if they are independent), below which the backlog wanders: the run has few oscillations."""
