@@ -172,7 +172,7 @@ class TestMistakes:
         qs.sweep(grid, tmp_path / "s.db")
         with pytest.raises(
             qs.QuickswapError,
-            match="a value of weighted; 4 of 4 marks are too short; simulate more jobs",
+            match="a value of weighted; 4 of 4 marks too short; simulate more jobs",
         ):
             plot_store(tmp_path / "s.db")
 

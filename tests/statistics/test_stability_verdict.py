@@ -192,8 +192,9 @@ class Greedy:
 def test_few_jobs_up_to_the_capacity(jobs: int, warmup: float, rate: float) -> None:
     """No warning either, as tests turn warnings into errors."""
     system = qs.System(1, [qs.JobClass(1, rate, qs.Exponential(mean=1.0))])
-    settings = {"jobs": jobs, "warmup": warmup, "replications": 1, "allow_unstable": True}
-    result = qs.simulate(system, Greedy(), **settings)  # type: ignore[arg-type]
+    result = qs.simulate(
+        system, Greedy(), jobs=jobs, warmup=warmup, replications=1, allow_unstable=True
+    )
     assert result.verdict.status == "too short"
 
 

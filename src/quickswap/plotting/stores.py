@@ -245,7 +245,7 @@ def _check_values(chart: Chart, metrics: Sequence[Quantity]) -> None:
         if not any(chart.values(number) for number in of_metric):
             stable = any(mark.verdict == "stable" for mark in marks)  # more jobs would not help
             short = 0 if stable else sum(mark.verdict == "too short" for mark in marks)
-            where = f"; {short:,} of {counted(len(marks), 'mark', ',')} are too short"
+            where = f"; {short:,} of {counted(len(marks), 'mark', ',')} too short"
             raise QuickswapError(
                 "there is nothing to draw: no point has a value of "
                 f"{metric.short or metric.name}{where if short else ''}",
