@@ -15,8 +15,10 @@ from quickswap.paper.experiment import Effort, Experiment, Series, computed
 from quickswap.paper.figures import FOUR_CLASSES, ONE_OR_ALL
 from quickswap.paper.judging import (
     Better,
+    Claim,
     Curve,
     Judgement,
+    Measured,
     Pair,
     Stable,
     Times,
@@ -117,15 +119,15 @@ def test_exact_values_replace_simulated_ones() -> None:
 def test_pairs_of_curves_give_a_verdict() -> None:
     rows = figure(*pair(1, 10, 20), *pair(2, 20, 10), *pair(3, 0, 0))
     forward, backward = Pair("forward", A, B), Pair("backward", B, A)
-    assert Better((forward,))(rows)[1] == Judgement.CONDITION
-    assert Better((forward,), up_to=1)(rows)[1] == Judgement.HOLDS
-    assert Better((backward,), up_to=1)(rows)[1] == Judgement.FAILS
-    measured, _ = Better((forward, backward), intro="first: ", word="shorter")(rows)
+    assert Better((forward,))(rows).judgement == Judgement.CONDITION
+    assert Better((forward,), up_to=1)(rows).judgement == Judgement.HOLDS
+    assert Better((backward,), up_to=1)(rows).judgement == Judgement.FAILS
+    measured, _, _ = Better((forward, backward), intro="first: ", word="shorter")(rows)
     assert measured.startswith("first: forward: shorter at 1 of 3 rates")
     assert "better" not in measured
     only_against = Better((Pair("forward", A, B, counts=False),), up_to=1)
-    assert only_against(rows)[1] == Judgement.UNDECIDED
-    assert "of 2 rates" in Better((forward,), present=True)(rows)[0]
+    assert only_against(rows).judgement == Judgement.UNDECIDED
+    assert "of 2 rates" in Better((forward,), present=True)(rows).text
 
 
 def test_a_factor_is_reached_at_high_rates() -> None:
@@ -137,21 +139,41 @@ def test_a_factor_is_reached_at_high_rates() -> None:
         (8, 2, Judgement.FAILS),
         (8, 3, Judgement.HOLDS),
     ):
-        assert Times(forward, factor, high)(rows)[1] == expected
+        assert Times(forward, factor, high)(rows).judgement == expected
     both = (*forward, Pair("backward", B, A))
-    assert Times(both, 4)(rows)[1] == Judgement.FAILS
+    assert Times(both, 4)(rows).judgement == Judgement.FAILS
     undecided = figure(*pair(1, 10, 90), *pair(2, 10, 50, "too short"))
-    assert Times(forward, 4, 1)(undecided)[1] == Judgement.UNDECIDED
-    assert Times(forward, 8, 2)(undecided)[1] == Judgement.HOLDS
-    assert Times(forward, 20, 2)(undecided)[1] == Judgement.UNDECIDED  # it may be reached at 2
+    assert Times(forward, 4, 1)(undecided).judgement == Judgement.UNDECIDED
+    assert Times(forward, 8, 2)(undecided).judgement == Judgement.HOLDS
+    assert (
+        Times(forward, 20, 2)(undecided).judgement == Judgement.UNDECIDED
+    )  # it may be reached at 2
     # a pair that is decided and does not reach it suffices
     third = ("C", 2, 50, 1.0, "too short")
     against = (*forward, Pair("against C", A, Curve("C")))
-    assert Times(against, 9, 1)(figure(*pair(2, 10, 50), third))[1] == Judgement.FAILS
+    assert Times(against, 9, 1)(figure(*pair(2, 10, 50), third)).judgement == Judgement.FAILS
+
+
+def test_a_verdict_hangs_on_undecided_points_that_can_change_it() -> None:
+    forward = (Pair("forward", A, B),)
+    unsure, lost = pair(3, 10, 20, "too short"), pair(1, 20, 10)
+    held = figure(*pair(2, 10, 20), *unsure)
+    at_3 = (("A", 3), ("B", 3))
+    assert Better(forward)(held).open == at_3
+    assert Better(forward, up_to=2)(held).open == ()
+    assert Better(forward)(figure(*lost, *unsure)).open == at_3
+    assert Better(forward)(figure(*lost, *pair(2, 10, 20), *unsure)).open == ()
+    assert Times(forward, 2)(held).open == ()
+    assert Times(forward, 4)(held).open == at_3
+    third = ("C", 3, 15, 0.1, "stable")
+    against = (*forward, Pair("against C", A, Curve("C")))
+    assert Times(against, 4)(figure(*pair(3, 10, 20, "too short"), third)).open == ()
+    claim = Claim(claim="", where="", figures=("fig3",), check=Better(forward), why="")
+    assert claim.judge({"fig3": held}).open == tuple(("fig3", *place) for place in at_3)
 
 
 def test_stable_counts_the_verdicts() -> None:
-    def counted(*verdicts: str) -> tuple[str, Judgement]:
+    def counted(*verdicts: str) -> Measured:
         rows = [
             dataclasses.replace(
                 row("MSF", x, 1.0, 0.1, verdict, "simulated"),
@@ -161,10 +183,10 @@ def test_stable_counts_the_verdicts() -> None:
         ]
         return Stable(("MSF",))(Rows(ONE_OR_ALL, tuple(rows), {}))
 
-    assert counted("stable", "stable")[1] == Judgement.HOLDS
-    assert counted("stable", "too short")[1] == Judgement.UNDECIDED
-    measured, found = counted("stable", "too short", "unstable")
-    assert found == Judgement.FAILS
+    assert counted("stable", "stable").judgement == Judgement.HOLDS
+    assert counted("stable", "too short")[1:] == (Judgement.UNDECIDED, (("MSF", 1),))
+    measured, *found = counted("stable", "too short", "unstable")
+    assert found == [Judgement.FAILS, ()]
     for part in ("MSF: stable at 1 of 3 rates", "unstable at 2", "too short at 1", "proven below"):
         assert part in measured
 

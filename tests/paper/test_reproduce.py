@@ -14,7 +14,7 @@ import quickswap as qs
 from cli_helpers import run
 from quickswap.paper.claims import CLAIMS, judge
 from quickswap.paper.experiment import Effort, Experiment, Saved, Series
-from quickswap.paper.figures import FOUR_CLASSES, ONE_OR_ALL, TRAJECTORIES
+from quickswap.paper.figures import FOUR_CLASSES, ONE_OR_ALL, PHASES, TRAJECTORIES
 from quickswap.paper.judging import Curve, Judgement, contrasts
 from quickswap.paper.run import EXPERIMENTS
 from quickswap.statistics.paired import Outcome
@@ -97,6 +97,57 @@ def test_nothing_is_simulated_twice_and_the_json_reruns_it(
     for ending in ("csv", "parquet", "svg", "json"):
         path = folder / "out" / f"tiny.{ending}"
         assert (tmp_path / path.name).read_bytes() == path.read_bytes()
+
+
+@pytest.mark.parametrize(
+    ("jobs", "rates", "again"),
+    [
+        (5_000, (2.0, 2.2), {2.2}),  # its runs are too short, but the verdict does not hang on it
+        (20_000, (2.2, 2.3), {2.2, 2.3}),  # they are long enough, but the verdict hangs on them
+    ],
+)
+def test_points_that_are_not_settled_run_again(
+    jobs: int,
+    rates: tuple[float, ...],
+    again: set[float],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    once = replace(
+        PHASES,
+        system=qs.load("one-or-all:k=4"),
+        values=rates,
+        series=(Series("MSF", "msfq:threshold=0"), Series("MSFQ(31)", "msfq:threshold=3")),
+        full=Effort(jobs, 0.02),
+    )
+
+    def run(record: Experiment, folder: str) -> qs.Reproduction:
+        monkeypatch.setitem(EXPERIMENTS, "fig4", record)
+        return qs.reproduce("fig4", tmp_path / folder)
+
+    def results(found: qs.Reproduction) -> list[tuple[float, qs.Result]]:
+        every = found.figures["fig4"].results.items()
+        return [(x, result) for (_, x), result in every if isinstance(result, qs.Result)]
+
+    first = run(once, "once")
+    longer = replace(once, full=Effort(jobs, 0.02, most=2 * jobs))
+    second = run(longer, "twice")
+    (finding,) = first.findings
+    hanging = {x for _, _, x in finding.open}
+    short = {x for x, result in results(first) if result.verdict.status == "too short"}
+    assert hanging | short == again
+    assert not hanging or not short
+    assert {x for x, result in results(second) if result.completed > jobs} == again
+    assert first.ran == len(results(first)) == 4
+    assert second.ran == first.ran + 2 * len(again)
+    # nothing is left to do, also if the store has only the longer runs
+    assert run(longer, "twice").ran == 0
+    (tmp_path / "longer").mkdir()
+    with qs.Store(tmp_path / "longer" / "results.db") as store:
+        for _, result in results(second):
+            store.put(qs.Point(result.inputs), result)
+    assert run(longer, "longer").ran == 0
+    assert json.loads((tmp_path / "twice" / "fig4.json").read_text())["effort"]["most"] == 2 * jobs
 
 
 def test_an_approximation_has_no_interval(made: tuple[Path, Path, qs.Reproduction]) -> None:

@@ -206,17 +206,20 @@ def test_the_ends_of_the_range_of_seeds(seed: int) -> None:
     assert qs.simulate(FOUR, "msf", jobs=1000, seed=seed).inputs.seed == seed
 
 
-def test_progress_reports_grow_to_the_jobs_asked_for() -> None:
+@pytest.mark.parametrize(
+    ("jobs", "precision"), [(100_000, None), (1_000_000, None), (1_000_000, 1e-4)]
+)
+def test_progress_reports_grow_to_the_jobs_asked_for(jobs: int, precision: float | None) -> None:
     seen: list[tuple[int, int]] = []
 
     def note(done: int, whole: int) -> None:
         seen.append((done, whole))
 
-    qs.simulate(FOUR, "msf", jobs=100_000, progress=note)
-    assert {whole for _, whole in seen} == {100_000}
+    qs.simulate(FOUR, "msf", jobs=jobs, precision=precision, progress=note)
+    assert {whole for _, whole in seen} == {jobs}
     done = [done for done, _ in seen]
     assert done == sorted(done)
-    assert done[-1] == 100_000
+    assert done[-1] == jobs
 
 
 class TestWarmUp:

@@ -7,7 +7,7 @@ mod policy;
 mod step;
 
 use std::panic::AssertUnwindSafe;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Condvar, Mutex, OnceLock};
 use std::time::Duration;
 
@@ -218,7 +218,8 @@ fn drive(
     threads: usize,
     progress: Option<&Py<PyAny>>,
 ) -> PyResult<Vec<Stop>> {
-    let signals = Signals::default();
+    let before = runs.iter().map(|run| run.counters().completed()).sum();
+    let signals = Signals { completed: AtomicU64::new(before), ..Signals::default() };
     if completed <= FEW {
         let advance = || std::panic::catch_unwind(AssertUnwindSafe(|| engine::advance(runs, completed, 1, &signals)));
         let stops = py.detach(advance).map_err(|_| Error::Panic)?; // the message of the panic has been printed

@@ -37,11 +37,13 @@ def reproduce(
     output
         The output folder. Repeat an interrupted command to continue it.
     quick
-        Simulate for minutes on two cores, with wide intervals, instead of hours.
+        Simulate for minutes on two cores, with wide intervals, instead of hours. Without it, points
+        that are too short or decide a verdict run again with more jobs.
     precision
         Relative half-width to reach; by default 0.02, for Borg 0.1.
     jobs
-        Maximum number of completions of each point; by default, it depends on the figure.
+        Maximum number of completions of each point; by default, it depends on the figure. With
+        it no point runs again.
     threads
         Threads to use, one for each point; by default all cores. Does not change the results.
     dask
@@ -117,5 +119,14 @@ def _print(found: Reproduction) -> None:
     if left:
         print("\ntoo short to judge (repeat the command with a higher --jobs):")
         print(*(f"  {each}" for each in left), sep="\n")
+    if hanging := [each for each in found.findings if each.open]:
+        print("\nverdicts that longer runs may change:")
+        for each in hanging:
+            places: dict[str, list[str]] = {}
+            for name, series, x in each.open:
+                axis = found.figures[name].experiment.axis
+                places.setdefault(f"{name}: {series} at {axis}", []).append(f"{x:g}")
+            print(f"  {each.claim}")
+            print(*(f"    {place} {', '.join(xs)}" for place, xs in places.items()), sep="\n")
     what = "data, figures and claims" if found.findings else "data and figures"
     print(f"\n{counted(found.ran, 'point', ',')} simulated now; {what} are in {found.folder}")

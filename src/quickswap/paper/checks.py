@@ -22,7 +22,7 @@ def trajectories(rows: Rows) -> Measured:
     parts, peaks, seconds, short = [], [], 0.0, False
     for (series, _), result in rows.results.items():
         if not isinstance(result, Result) or result.trajectory is None:
-            return "no trajectory", Judgement.UNDECIDED
+            return Measured("no trajectory", Judgement.UNDECIDED)
         seconds = result.trajectory.times[-1]
         short |= not result.stable
         light, heavy = map(max, zip(*result.trajectory.counts, strict=True))
@@ -31,8 +31,8 @@ def trajectories(rows: Rows) -> Measured:
     gain = min(above / below for above, below in zip(*peaks, strict=True))
     measured = f"one path of {seconds:,.0f} s each: {'; '.join(parts)}"
     if gain > 2:
-        return measured, Judgement.HOLDS
-    return measured, Judgement.UNDECIDED if short else Judgement.FAILS
+        return Measured(measured, Judgement.HOLDS)
+    return Measured(measured, Judgement.UNDECIDED if short else Judgement.FAILS)
 
 
 def insensitive(rows: Rows, thresholds: Rows) -> Measured:
@@ -54,7 +54,7 @@ def insensitive(rows: Rows, thresholds: Rows) -> Measured:
             f", and {cost[max(cost)].value - 1:.2%} at {max(cost):g}"
         )
     small = max(max(rest) / min(rest), *costs) <= INSENSITIVE
-    return "exact: " + "; ".join(parts), Judgement.HOLDS if small else Judgement.CONDITION
+    return Measured("exact: " + "; ".join(parts), Judgement.HOLDS if small else Judgement.CONDITION)
 
 
 def accurate(rows: Rows) -> Measured:
@@ -81,7 +81,9 @@ def accurate(rows: Rows) -> Measured:
         f"draining always, which it describes, against on demand: {gap[5.0]:+.1%} at 5, "
         f"{gap[max(gap)]:+.1%} at {max(gap):g}"
     )
-    return "exact: " + "; ".join(parts), Judgement.HOLDS if everywhere else Judgement.CONDITION
+    return Measured(
+        "exact: " + "; ".join(parts), Judgement.HOLDS if everywhere else Judgement.CONDITION
+    )
 
 
 def numbers_of_borg(rows: Rows) -> Measured:
@@ -102,9 +104,9 @@ def numbers_of_borg(rows: Rows) -> Measured:
         f"the heaviest class needs {max(system.needs)} of {system.servers} servers"
     )
     if abs(system.capacity - CAPACITY) < 0.005 and abs(jobs - HEAVY_JOBS) < 0.0005:
-        return measured, Judgement.HOLDS
+        return Measured(measured, Judgement.HOLDS)
     near = abs(system.capacity - CAPACITY) < 0.05 and jobs > HEAVY_JOBS / 2
-    return measured, Judgement.CONDITION if near else Judgement.FAILS
+    return Measured(measured, Judgement.CONDITION if near else Judgement.FAILS)
 
 
 def equitable(rows: Rows) -> Measured:
@@ -115,7 +117,7 @@ def equitable(rows: Rows) -> Measured:
         for series in (*ours, *rivals)
     ]
     if not (everywhere := set.intersection(*stable)):
-        return "no rate at which all policies could be judged", Judgement.UNDECIDED
+        return Measured("no rate at which all policies could be judged", Judgement.UNDECIDED)
     x = max(everywhere)
     parts, index = [], {}
     for series in (*ours, *rivals):
@@ -124,7 +126,7 @@ def equitable(rows: Rows) -> Measured:
         unfairness = heavy.estimate / light.estimate
         parts.append(f"{series}: index {index[series]}, heaviest over lightest {unfairness}")
     fair = min(index[each].low for each in ours) > max(index[each].high for each in rivals)
-    return (
+    return Measured(
         f"at rate {x:g}, the highest at which all could be judged. " + "; ".join(parts),
         Judgement.HOLDS if fair else Judgement.FAILS,
     )

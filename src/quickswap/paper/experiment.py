@@ -152,10 +152,18 @@ class Effort(Struct, frozen=True, forbid_unknown_fields=True):
     Attributes:
         jobs: completions at most, or exactly where there is no precision.
         precision: relative half-width to reach; None for a fixed number of jobs.
+        most: completions at most of a point that is too short, or on which the verdict on a claim
+            hangs; None if it is not simulated again.
     """
 
     jobs: int
     precision: float | None = None
+    most: int | None = None
+
+    @property
+    def longest(self) -> Effort:
+        """The effort of the points that are simulated again."""
+        return Effort(self.most or self.jobs, self.precision)
 
 
 @final

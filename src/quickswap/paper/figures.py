@@ -38,7 +38,8 @@ ONE_OR_ALL_RATES = (1.0, 2.0, 3.0, 4.0, 5.0, 5.5, 6.0, 6.5, 7.0, 7.25, 7.5, 7.7)
 FINE_RATES = tuple(sorted({*ONE_OR_ALL_RATES, *(rate / 5 for rate in range(3, 39))}))
 """Rates at which curves are computed."""
 THRESHOLDS = tuple(map(float, range(32)))
-QUICK, FULL = Effort(20_000_000, 0.02), Effort(5_000_000_000, 0.02)
+QUICK = Effort(20_000_000, 0.02)
+FULL = Effort(500_000_000, 0.02, most=50_000_000_000)
 
 TRAJECTORIES = Experiment(
     name="fig1",
@@ -174,7 +175,7 @@ BORG = Experiment(
     panels=(WEIGHTED_PANEL,),
     quick=Effort(20_000_000, 0.1),
     # most runs reach the precision far earlier; those of MSF and First-Fit near the capacity do not
-    full=Effort(30_000_000_000, 0.1),
+    full=Effort(30_000_000_000, 0.1, most=200_000_000_000),
     settings={"max_in_system": 1_000_000_000},
 )
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
+from typing import NamedTuple
 
 from quickswap._words import counted
 from quickswap.paper.experiment import WEIGHTED
@@ -25,6 +26,7 @@ __all__ = [
     "Judgement",
     "Measured",
     "Pair",
+    "Place",
     "Stable",
     "Times",
     "contrasts",
@@ -60,14 +62,21 @@ class Contrast:
     ratio: Estimate
 
 
-def contrasts(rows: Rows, first: Curve, second: Curve) -> list[Contrast]:
+def contrasts(rows: Rows, first: Curve, second: Curve, *, present: bool = False) -> list[Contrast]:
     """Compare two curves of a figure wherever both have been simulated.
+
+    With `present` only where both have a value, and none is 0.
 
     Exact values replace simulated ones where the figure has them. A comparison with a run that is
     too short, or with a value of 0, is inconclusive; an unstable policy is worse than a stable one.
     """
     here, there = (_best_known(rows, curve) for curve in (first, second))
-    return [_contrast(x, here[x], there[x]) for x in sorted(here.keys() & there.keys())]
+    everywhere = ((x, here[x], there[x]) for x in sorted(here.keys() & there.keys()))
+    return [
+        _contrast(x, one, other)
+        for x, one, other in everywhere
+        if not present or all(row.value and not math.isnan(row.value) for row in (one, other))
+    ]
 
 
 def _best_known(rows: Rows, curve: Curve) -> dict[float, Row]:
@@ -126,19 +135,39 @@ class Judgement(StrEnum):
     UNDECIDED = "undecided"
 
 
-Measured = tuple[str, Judgement]
-"""Numbers with 95 % intervals, or exact numbers, and the judgement that follows."""
+Place = tuple[str, float]
+"""A simulation of a figure: label of its series, and value of the axis."""
+
+
+class Measured(NamedTuple):
+    """What the check of a claim says.
+
+    Attributes:
+        text: numbers with 95 % intervals, or exact numbers.
+        judgement: that follows from them.
+        open: simulations of the claim's figure that may change the judgement if they are longer.
+    """
+
+    text: str
+    judgement: Judgement
+    open: tuple[Place, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """A claim with its judgement; the attributes are those of `Claim` and `Measured`."""
+    """A claim with its judgement; the other attributes are those of `Claim` and `Measured`.
+
+    Attributes:
+        open: the simulations that may change the verdict if they are longer, by figure, series and
+            value of the axis.
+    """
 
     claim: str
     where: str
     measured: str
     verdict: str
     why: str
+    open: tuple[tuple[str, str, float], ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -161,8 +190,9 @@ class Claim:
 
     def judge(self, figures: Mapping[str, Rows]) -> Finding:
         """Return the finding; `figures` contains those that the claim names."""
-        measured, judgement = self.check(*(figures[name] for name in self.figures))
-        return Finding(self.claim, self.where, measured, judgement, self.why)
+        found = self.check(*(figures[name] for name in self.figures))
+        places = tuple((self.figures[0], *place) for place in found.open)
+        return Finding(self.claim, self.where, found.text, found.judgement, self.why, places)
 
 
 @dataclass(frozen=True, slots=True)
@@ -201,20 +231,23 @@ class Better:
 
     def __call__(self, rows: Rows) -> Measured:
         """Compare the pairs."""
-        parts, counts = [], Counter[Outcome]()
+        parts, counts, places = [], Counter[Outcome](), set[Place]()
         for pair in self.pairs:
-            found = contrasts(rows, pair.first, pair.second)
-            if self.present:
-                found = [each for each in found if not math.isnan(each.ratio.value)]
-            counts.update(
-                each.outcome
+            found = contrasts(rows, pair.first, pair.second, present=self.present)
+            counting = [
+                each
                 for each in found
                 if each.x <= self.up_to and (pair.counts or each.outcome is not Outcome.BETTER)
-            )
+            ]
+            counts.update(each.outcome for each in counting)
+            places |= _undecided(pair, counting)
             parts.append(f"{pair.title}: {summary(found)}".replace("better", self.word))
         measured = self.intro + ". ".join(parts)
         undecided = sum(counts[each] for each in UNDECIDED)
-        return measured, judgement(counts[Outcome.BETTER], counts[Outcome.WORSE], undecided)
+        good, bad = counts[Outcome.BETTER], counts[Outcome.WORSE]
+        if good and bad:  # whatever the others are
+            places = set()
+        return Measured(measured, judgement(good, bad, undecided), tuple(sorted(places)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -233,20 +266,24 @@ class Times:
 
     def __call__(self, rows: Rows) -> Measured:
         """Compare the pairs. One that is undecided at a high rate may reach the factor there."""
-        parts, reached, failed = [], True, False
+        parts, reached, failed, places = [], True, False, set[Place]()
         for pair in self.pairs:
             found = contrasts(rows, pair.first, pair.second)
             parts.append(f"{pair.title}: {summary(found)}")
-            better = [each for each in found[-self.high :] if each.outcome is Outcome.BETTER]
-            ratios = [each.ratio.value for each in better if math.isfinite(each.ratio.value)]
-            reaches = max(ratios, default=0.0) >= self.factor
-            reached &= reaches
-            failed |= not reaches and all(
-                each.outcome not in UNDECIDED for each in found[-self.high :]
-            )
+            high = found[-self.high :]
+            ratios = [each.ratio.value for each in high if each.outcome is Outcome.BETTER]
+            if max(filter(math.isfinite, ratios), default=0.0) >= self.factor:
+                continue
+            reached = False
+            undecided = _undecided(pair, high)
+            failed |= not undecided
+            places |= undecided
+        text = ". ".join(parts)
         if reached:
-            return ". ".join(parts), Judgement.HOLDS
-        return ". ".join(parts), Judgement.FAILS if failed else Judgement.UNDECIDED
+            return Measured(text, Judgement.HOLDS)
+        if failed:
+            return Measured(text, Judgement.FAILS)
+        return Measured(text, Judgement.UNDECIDED, tuple(sorted(places)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -261,9 +298,10 @@ class Stable:
 
     def __call__(self, rows: Rows) -> Measured:
         """Count the verdicts of the simulations, and add the rate below which theory proves it."""
-        parts, every = [], Counter[str]()
+        parts, every, short = [], Counter[str](), list[Place]()
         for series in self.series:
             curve = rows.of(series, WEIGHTED)
+            short += [(series, x) for x, row in curve.items() if row.verdict == "too short"]
             counts = Counter(row.verdict for row in curve.values())
             every += counts
             words = [f"stable at {counts['stable']} of {counts.total()} rates"]
@@ -275,9 +313,16 @@ class Stable:
             if known.limit is not None:
                 words.append(f"proven below {known.limit:.4g}")
             parts.append(f"{series}: {', '.join(words)}")
+        text = "; ".join(parts)
         if every["unstable"]:
-            return "; ".join(parts), Judgement.FAILS
-        return "; ".join(parts), Judgement.UNDECIDED if every["too short"] else Judgement.HOLDS
+            return Measured(text, Judgement.FAILS)
+        return Measured(text, Judgement.UNDECIDED if short else Judgement.HOLDS, tuple(short))
+
+
+def _undecided(pair: Pair, found: Iterable[Contrast]) -> set[Place]:
+    """Return the simulations of the contrasts that are undecided."""
+    where = [each.x for each in found if each.outcome in UNDECIDED]
+    return {(curve.series, x) for curve in (pair.first, pair.second) for x in where}
 
 
 def judgement(good: int, bad: int, undecided: int) -> Judgement:

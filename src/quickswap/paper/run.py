@@ -24,6 +24,7 @@ from quickswap.paper.experiment import Effort, Experiment, Saved, Series
 from quickswap.paper.judging import Finding
 from quickswap.paper.rows import Rows, chart_of_rows, rows_of
 from quickswap.plotting.drawing import draw
+from quickswap.simulation.result import Result, Stop
 from quickswap.sweeps.point import Point
 from quickswap.sweeps.run import Outcomes, SweepProgress, check_where, run_points
 from quickswap.sweeps.store import Store
@@ -32,6 +33,8 @@ __all__ = ["EXPERIMENTS", "Reproduction", "reproduce"]
 
 EXPERIMENTS = {each.name: each for each in (*paper.FIGURES, *beyond.FIGURES, *backfilling.FIGURES)}
 """All experiments by name: the paper's figures in its order, then those beyond it."""
+Points = dict[tuple[Series, float], Point]
+"""The simulations of a figure, by series and value of the axis."""
 FORMATS = ("pdf", "svg", "png")
 
 
@@ -71,7 +74,8 @@ def reproduce(
     """Reproduce the paper's figures: write data, figures and findings into a folder.
 
     Results are stored in the folder as they arrive, so an interrupted run can be continued and
-    no point is simulated twice.
+    no point is simulated twice. When all points have ended, those that are too short, and those
+    that miss their precision and may change the verdict on a claim, run again with more jobs.
 
     Args:
         figures: names, `fig1` to `fig8` or of a figure beyond the paper, "all", or JSON files of an
@@ -79,7 +83,8 @@ def reproduce(
         folder: created if it does not exist.
         quick: simulate for minutes, with wide intervals, instead of hours.
         precision: relative half-width to reach; by default that of each figure.
-        jobs: completions of a point at most; by default those of each figure.
+        jobs: completions of a point at most; by default those of each figure. With it no point runs
+            a second time.
         executor, threads, progress: as in `run_points`.
 
     Raises:
@@ -106,7 +111,6 @@ def reproduce(
                 given=folder,
                 allowed="a folder other than that of the input",
             )
-    points = {name: record.points(effort) for name, (record, effort) in plan.items()}
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
@@ -116,26 +120,64 @@ def reproduce(
             allowed="a folder that can be created",
         ) from error
     with Store(folder / "results.db") as store:
-        try:
-            outcomes = run_points(
-                [point for each in points.values() for point in each.values()],
-                store,
-                executor=executor,
-                threads=threads,
-                progress=progress,
+        points: dict[str, Points] = {}
+        longest = {name: record.points(effort.longest) for name, (record, effort) in plan.items()}
+        for name, (record, effort) in plan.items():
+            points[name] = record.points(effort)
+            points[name] |= {at: point for at, point in longest[name].items() if point in store}
+        found: dict[str, Rows] = {}
+        not_drawn: dict[str, str] = {}
+        findings: tuple[Finding, ...] = ()
+        ran, changed = 0, points
+        while changed:
+            try:
+                outcomes = run_points(
+                    [point for each in changed.values() for point in each.values()],
+                    store,
+                    executor=executor,
+                    threads=threads,
+                    progress=progress,
+                )
+            except Interrupted as interrupted:
+                if isinstance(interrupted.result, Outcomes):
+                    _write_figures(folder, plan, changed, interrupted.result)
+                raise
+            ran += outcomes.ran
+            rows, reasons = _write_figures(folder, plan, changed, outcomes)
+            found |= rows
+            not_drawn = {n: each for n, each in not_drawn.items() if n not in rows} | reasons
+            # the claims are about the paper's experiments, not about edited ones
+            findings = judge(
+                {n: each for n, each in found.items() if plan[n][0] == EXPERIMENTS.get(n)}
             )
-        except Interrupted as interrupted:
-            if isinstance(interrupted.result, Outcomes):
-                _write_figures(folder, plan, points, interrupted.result)
-            raise
-        found, not_drawn = _write_figures(folder, plan, points, outcomes)
-    # the claims are about the paper's experiments, not about edited ones
-    findings = judge(
-        {name: rows for name, rows in found.items() if plan[name][0] == EXPERIMENTS.get(name)}
-    )
-    if findings:
-        _write_claims(folder, findings)
-    return Reproduction(folder, found, findings, outcomes.ran, not_drawn)
+            if findings:
+                _write_claims(folder, findings)
+            unsettled = {
+                points[name][at] for name in rows for at in _unsettled(rows[name], findings)
+            }
+            changed = {}
+            for name, each in points.items():
+                longer = {at: longest[name][at] for at, point in each.items() if point in unsettled}
+                if any(each[at] != point for at, point in longer.items()):
+                    changed[name] = points[name] = each | longer
+    return Reproduction(folder, found, findings, ran, not_drawn)
+
+
+def _unsettled(rows: Rows, findings: Sequence[Finding]) -> list[tuple[Series, float]]:
+    """Return the points of a figure that more jobs may settle.
+
+    They ended at their number of jobs, and are too short or may change the verdict on a claim.
+    """
+    name = rows.experiment.name
+    decisive = {each[1:] for finding in findings for each in finding.open if each[0] == name}
+    return [
+        (series, x)
+        for (series, x), result in rows.results.items()
+        if rows.experiment.estimates
+        and isinstance(result, Result)
+        and result.stop is Stop.BUDGET
+        and (result.verdict.status == "too short" or (series.label, x) in decisive)
+    ]
 
 
 def _chosen(name: str) -> list[Saved]:
@@ -163,21 +205,22 @@ def _chosen(name: str) -> list[Saved]:
 
 
 def _limited(effort: Effort, precision: float | None, jobs: int | None) -> Effort:
-    """Return an effort with another precision, if it has one, and another number of jobs."""
+    """Return an effort with another precision, if it has one, and another limit of jobs."""
     if precision is not None:
         reached = between(precision, "precision", 0, 1, QuickswapError)
         effort = replace(effort, precision=effort.precision and reached)
     if jobs is not None:
         most = whole(jobs, "jobs", 1, MOST_JOBS, QuickswapError)
         # a fixed number of jobs is only lowered
-        effort = replace(effort, jobs=most if effort.precision else min(most, effort.jobs))
+        most = most if effort.precision else min(most, effort.jobs)
+        effort = replace(effort, jobs=most, most=None)
     return effort
 
 
 def _write_figures(
     folder: Path,
     plan: Mapping[str, tuple[Experiment, Effort]],
-    points: Mapping[str, Mapping[tuple[Series, float], Point]],
+    points: Mapping[str, Points],
     outcomes: Outcomes,
 ) -> tuple[dict[str, Rows], dict[str, str]]:
     """Write data and figures of the experiments whose points have all ended.
@@ -186,7 +229,8 @@ def _write_figures(
         their rows, and the reasons of figures that could not be drawn, by name.
     """
     found, not_drawn = {}, {}
-    for name, (record, effort) in plan.items():
+    for name in points:
+        record, effort = plan[name]
         failures = [outcomes.failures.get(point.key) for point in points[name].values()]
         if any(each is not None and each.not_run for each in failures):
             continue
