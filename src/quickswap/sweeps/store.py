@@ -23,12 +23,6 @@ from quickswap.sweeps.record import Failure, Record
 if TYPE_CHECKING:
     import polars
 
-
-if TYPE_CHECKING:
-    import polars
-
-    from quickswap.simulation.result import Result
-
 __all__ = ["Store", "frame_of"]
 
 
