@@ -236,6 +236,27 @@ def test_server_filling_needs_a_chain_of_divisors() -> None:
         assert qs.stability(other, qs.ServerFilling("srpt")).limit is None
 
 
+@pytest.mark.parametrize("policy", [qs.MSF(), qs.Smash(None)], ids=repr)
+def test_msf_carries_needs_that_divide_each_other(policy: Policy) -> None:
+    for chain in (
+        system(8, (1, 1.0), (2, 0.5), (8, 0.1)),
+        system(12, (2, 1.0), (6, 0.5), (2, 0.3)),
+        qs.System(8, [qs.JobClass(n, 1.0, qs.Exponential(mean=9 / n)) for n in (4, 1, 2)]),
+    ):
+        known = qs.stability(chain, policy)
+        assert known.exact
+        assert known.limit == pytest.approx(chain.capacity)
+        run = qs.simulate(chain.with_load(0.9), policy, jobs=1_000_000)
+        assert run.stable
+    for other in (
+        qs.load("four-class"),
+        system(6, (2, 1.0), (3, 1.0)),
+        system(7, (1, 1.0), (2, 1.0)),
+        system(8, (1, 1.0), (2, 1.0), size=qs.Gamma(mean=1.0, scv=2.0)),
+    ):
+        assert qs.stability(other, policy).limit is None
+
+
 def test_divisor_filling_needs_divisors_of_all_servers() -> None:
     for shape in (system(6, (2, 1.0), (3, 1.0)), system(12, (4, 1.0), (6, 1.0), (1, 0.1))):
         known = qs.stability(shape, qs.DivisorFilling())

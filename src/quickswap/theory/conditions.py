@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 
 from quickswap.errors import ModelError, UnstableError, shown
 from quickswap.model.arrivals import Poisson
@@ -16,6 +17,7 @@ __all__ = [
     "exclusive",
     "is_exclusive",
     "markovian",
+    "nested",
     "one_or_all",
     "poisson",
 ]
@@ -70,6 +72,12 @@ def poisson(system: System) -> bool:
 def markovian(system: System) -> bool:
     """Return whether all arrivals are Poisson and all sizes exponential."""
     return poisson(system) and all(isinstance(each.size, Exponential) for each in system.classes)
+
+
+def nested(system: System) -> bool:
+    """Return whether each need divides the next larger one, and the largest one the servers."""
+    chain = [*sorted(set(system.needs)), system.servers]
+    return all(more % less == 0 for less, more in pairwise(chain))
 
 
 def check_markovian(system: System, what: str) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from itertools import pairwise
 from pathlib import Path
 
 from quickswap._words import counted
@@ -18,7 +17,7 @@ from quickswap.model.distributions import (
 )
 from quickswap.model.files import as_system
 from quickswap.model.system import System
-from quickswap.theory.conditions import check_load, one_or_all, poisson
+from quickswap.theory.conditions import check_load, nested, one_or_all, poisson
 from quickswap.theory.means import Means
 from quickswap.theory.qbd import response_times
 
@@ -88,9 +87,7 @@ def fills(system: System) -> bool:
     Needs divide each other and k; arrivals are Poisson; the mean residual size of a job is bounded,
     however long it has run, as the source assumes.
     """
-    chain = [*sorted(set(system.needs)), system.servers]
-    divide = all(more % less == 0 for less, more in pairwise(chain))
-    return divide and _regular(system)
+    return nested(system) and _regular(system)
 
 
 def divisors_fill(system: System) -> bool:

@@ -31,7 +31,7 @@ from quickswap.policies import (
     parse,
 )
 from quickswap.policies.base import not_a_policy
-from quickswap.theory.conditions import is_exclusive, markovian, poisson
+from quickswap.theory.conditions import is_exclusive, markovian, nested, poisson
 from quickswap.theory.fcfs import Limit, find_limit, plain_queue
 from quickswap.theory.saturation import QUICK
 from quickswap.theory.server_filling import divisors_fill, fills
@@ -46,6 +46,9 @@ FOSS = "Baccelli, Foss, J. Appl. Prob. 32 (1995)"
 MAGULURI = "Maguluri, Srikant, Ying, INFOCOM (2012)"
 WCFS = "Grosof, Harchol-Balter, Scheller-Wolf, Queueing Systems 102 (2022)"
 KIEFER = "Kiefer, Wolfowitz, Trans. Amer. Math. Soc. 78 (1955)"
+NESTED = (
+    "the documentation of quickswap, page 'Theory', section 'MSF where needs divide each other'"
+)
 SRPT = "Grosof, Scully, Harchol-Balter, Scheller-Wolf, Proc. ACM Meas. Anal. Comput. Syst. 6 (2022)"
 
 
@@ -144,8 +147,25 @@ def _smash(system: System, policy: Policy, capacity: float) -> Limit | None:
     if isinstance(policy, Smash) and policy.window == 1:
         return _fcfs(system, policy, capacity)
     if isinstance(policy, Smash) and policy.window is None:
-        return _one_or_all(system, policy, capacity)
+        return _msf(system, policy, capacity)
     return None
+
+
+def _msf(system: System, policy: Policy, capacity: float) -> Limit | None:
+    """Stable up to the capacity if needs divide each other and k, by fluid limits.
+
+    While many jobs of a need wait, jobs of that need and larger ones never give up servers, and
+    take those of the smaller ones as soon as enough are idle.
+    """
+    if (same := _one_or_all(system, policy, capacity)) is not None:
+        return same
+    if not (nested(system) and markovian(system)):
+        return None
+    reason = (
+        "each need divides the next larger one and k, so under many waiting jobs servers are idle "
+        "for a vanishing share of the time."
+    )
+    return Limit(capacity, reason, NESTED)
 
 
 def _one_or_all(system: System, policy: Policy, capacity: float) -> Limit | None:
@@ -286,7 +306,11 @@ RULES: dict[type[Policy], Rule] = {
         FOSS,
     ),
     Smash: Rule(_smash, "window=1 as fcfs, window=inf as msf", f"{FOSS}; {PAPER}"),
-    MSF: Rule(_one_or_all, ONE_OR_ALL, PAPER),
+    MSF: Rule(
+        _msf,
+        f"{ONE_OR_ALL}, or where each need divides the next larger one and k",
+        f"{PAPER}; {NESTED}",
+    ),
     MSFQ: Rule(_one_or_all, ONE_OR_ALL, PAPER),
     StaticQuickswap: Rule(
         _static,
