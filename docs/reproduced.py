@@ -53,8 +53,7 @@ def line_of(folder: Path, name: str) -> str:
         len(stable.filter(~pl.col("reached"))),
     ]
     cells = " | ".join(str(count) if count else "-" for count in counts)
-    effort = saved.effort or saved.experiment.full
-    most = f"{effort.jobs:,}" if len(points) else "-"
+    most = f"{points['jobs'].max():,}" if len(points) else "-"
     page = "backfilling" if EXPERIMENTS[name] in backfilling.FIGURES else "paper"
     return f"| [{name}]({page}.md#{name}): {saved.experiment.title} | {most} | {cells} |"
 

@@ -56,6 +56,19 @@ def test_other_systems_get_what_applies(capsys: pytest.CaptureFixture[str]) -> N
     assert "it holds from an arrival rate of 4.4845 on" in out
 
 
+def test_a_plain_queue_has_its_exact_value(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    (tmp_path / "one.toml").write_text(
+        "servers = 9\n[[classes]]\nneed = 2\narrival_rate = 3\n"
+        'size = {distribution = "exponential", mean = 1}\n'
+    )
+    code, out, _ = run(capsys, "analyze", str(tmp_path / "one.toml"), "--json")
+    assert code == 0
+    found = {each["policy"]: each for each in json.loads(out)["results"]}["FCFS"]
+    assert found["mean"] == theory.classical.mmk(4, 3.0, 1.0).mean_response_time
+
+
 def test_what_cannot_be_solved_leaves_the_page_and_says_why(
     capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:

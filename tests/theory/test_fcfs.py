@@ -208,6 +208,29 @@ def test_exact_with_few_lights_is_a_plain_queue() -> None:
     assert found.classes[0].mean_response_time == pytest.approx(10.0, rel=1e-7)
 
 
+def test_exact_on_plain_queues() -> None:
+    """M/M/c with floor(k / need) slots, in one class or several; M/G/1 where jobs run alone."""
+    slots = fcfs.exact(system(9, (2, 3.0, 1.0)))
+    assert slots.mean_response_time == classical.mmk(4, 3.0, 1.0).mean_response_time
+    two = fcfs.exact(system(9, (2, 1.0, 1.0), (2, 2.0, 1.0)))
+    assert [each.mean_response_time for each in two.classes] == [slots.mean_response_time] * 2
+    sizes = qs.Gamma(mean=1.0, scv=3.0), qs.Deterministic(0.5)
+    alone = qs.System(5, [qs.JobClass(3, 0.4, sizes[0]), qs.JobClass(4, 0.6, sizes[1])])
+    found = fcfs.exact(alone)
+    # Pollaczek and Khinchine: lambda E[S^2] / (2 (1 - rho)), the same for both classes
+    waiting = (0.4 * 4.0 + 0.6 * 0.25) / (2 * (1 - 0.7))
+    times = [each.mean_response_time for each in found.classes]
+    assert times == pytest.approx([waiting + 1.0, waiting + 0.5])
+    seen = qs.simulate(alone, "fcfs", jobs=400_000, seed=1).mean_response_time
+    assert found.mean_response_time == pytest.approx(seen.value, abs=2 * seen.half_width)
+    with pytest.raises(qs.UnstableError, match=r"M/G/1 .* below 1\.42857"):
+        fcfs.exact(alone.with_rate(1.5))
+    with pytest.raises(qs.ModelError, match="exponential sizes"):
+        fcfs.exact(qs.System(5, [qs.JobClass(1, 0.4, sizes[0])]))
+    with pytest.raises(qs.ModelError, match="two classes"):
+        fcfs.exact(system(9, (2, 1.0, 1.0), (2, 2.0, 0.5)))
+
+
 @pytest.mark.parametrize("ratio", [1e-6, 1.0, 1e6])
 def test_exact_holds_for_unequal_rates_up_to_the_limit(ratio: float) -> None:
     one = system(8, (1, 0.8, ratio), (8, 0.2, 1.0))

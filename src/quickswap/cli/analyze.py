@@ -123,6 +123,8 @@ def analyzed(system: System, threshold: int | None = None) -> dict[str, Any]:
         if small:
             filling = partial(server_filling.exact, system)
             data["results"].append(_row("ServerFilling", "exact", filling))
+    elif fcfs.plain_queue(system) is not None:
+        data["results"].append(_row("FCFS", "exact", partial(fcfs.exact, system)))
     return data
 
 

@@ -19,10 +19,11 @@ from typing import TYPE_CHECKING
 
 from quickswap._words import counted
 from quickswap.errors import ModelError, UnstableError
-from quickswap.model.distributions import Exponential
+from quickswap.model.distributions import Exponential, Mixture
 from quickswap.model.files import as_system
 from quickswap.model.system import System
-from quickswap.theory.conditions import markovian, one_or_all, poisson
+from quickswap.theory.classical import mg1, mmk
+from quickswap.theory.conditions import check_markovian, markovian, one_or_all, poisson
 from quickswap.theory.means import Means
 from quickswap.theory.qbd import response_times
 from quickswap.theory.saturation import MOST, saturated_rate, states
@@ -50,20 +51,34 @@ PER_STATE = 256
 
 
 def exact(system: System | str | Path) -> Means:
-    """Return the exact mean response times of FCFS on a one-or-all system.
+    """Return the exact mean response times of FCFS on a one-or-all system or a plain queue.
 
     Args:
-        system: Poisson arrivals, exponential sizes, needs 1 and k, at most 1,024 servers. The error
-            is about 1e-9 if each class has at least 1e-6 of the arrivals.
+        system: Poisson arrivals. A one-or-all system has exponential sizes, needs 1 and k, and at
+            most 1,024 servers; the error is about 1e-9 if each class has at least 1e-6 of the
+            arrivals. On a plain queue no two jobs fit together (M/G/1), or all jobs have one need
+            and one exponential distribution (M/M/c with c = floor(k / need)).
 
     Raises:
         ModelError: the system is of another form.
         UnstableError: FCFS is unstable at this arrival rate.
 
-    Source: the Markov chain of `quickswap.theory.qbd`.
+    Source: the Markov chain of `quickswap.theory.qbd`; `quickswap.theory.classical`.
     """
     what = "the exact solution of FCFS"
     system = as_system(system)
+    if poisson(system) and 2 * min(system.needs) > system.servers:
+        sizes = [each.size for each in system.classes]
+        one = sizes[0] if len(sizes) == 1 else Mixture(system.job_shares, sizes)
+        waiting = mg1(system.arrival_rate, one).mean_waiting_time
+        return Means.of(system, [waiting + each.mean for each in sizes])
+    if len(set(system.needs)) == 1:
+        check_markovian(system, what)
+        means = {each.size.mean for each in system.classes}
+        if len(means) == 1:
+            slots = system.servers // min(system.needs)
+            queue = mmk(slots, system.arrival_rate, means.pop())
+            return Means.of(system, [queue.mean_response_time] * len(system.classes))
     model = one_or_all(system, what)
     _load(system)
     return Means.of(system, response_times(model, preemptive=False, what=what))

@@ -16,7 +16,6 @@ import numpy as np
 
 from quickswap.engine._core import student_t
 from quickswap.errors import ModelError, UnstableError
-from quickswap.model.distributions import Exponential
 from quickswap.model.system import System
 from quickswap.model.variability import heavy
 from quickswap.policies import FCFS, Policy, ServerFilling
@@ -28,8 +27,8 @@ from quickswap.statistics.paired import (
     outcome_of,
 )
 from quickswap.statistics.quantities import SHORT_NAMES
-from quickswap.theory import classical, fcfs, server_filling
-from quickswap.theory.conditions import is_exclusive, markovian, poisson
+from quickswap.theory import fcfs, server_filling
+from quickswap.theory.conditions import is_exclusive, markovian
 from quickswap.theory.means import Means
 from quickswap.theory.threshold import Thresholds
 from quickswap.tuning.candidates import key_of, threshold_of
@@ -203,15 +202,12 @@ class Exact:
     @cached_property
     def _queue(self) -> float | None:
         """Mean response time of a single class under any policy that leaves no slot idle."""
-        if len(self._system.classes) != 1 or not poisson(self._system):
+        if len(self._system.classes) != 1:
             return None
-        (only,) = self._system.classes
-        slots = self._system.servers // only.need
-        if isinstance(only.size, Exponential):
-            return classical.mmk(slots, only.arrival_rate, only.size.mean).mean_response_time
-        if slots == 1:
-            return classical.mg1(only.arrival_rate, only.size).mean_response_time
-        return None
+        try:
+            return fcfs.exact(self._system).mean_response_time
+        except (ModelError, UnstableError):
+            return None
 
     def _solved(self, policy: Policy) -> Means | None:
         system = self._system
