@@ -119,6 +119,17 @@ def reproduce(
             given=folder,
             allowed="a folder that can be created",
         ) from error
+    return _run(folder, plan, executor, threads, progress)
+
+
+def _run(
+    folder: Path,
+    plan: Mapping[str, tuple[Experiment, Effort]],
+    executor: Executor | None,
+    threads: int | None,
+    progress: Callable[[SweepProgress], object] | None,
+) -> Reproduction:
+    """Simulate and write figures and findings, then again with more jobs where they are needed."""
     with Store(folder / "results.db") as store:
         points: dict[str, Points] = {}
         longest = {name: record.points(effort.longest) for name, (record, effort) in plan.items()}
