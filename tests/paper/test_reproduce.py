@@ -150,6 +150,16 @@ def test_points_that_are_not_settled_run_again(
     assert json.loads((tmp_path / "twice" / "fig4.json").read_text())["effort"]["most"] == 2 * jobs
 
 
+def test_a_fixed_number_of_jobs_may_be_raised_as_well(tmp_path: Path) -> None:
+    effort = Effort(1_000, most=20_000)
+    given = tmp_path / "given.json"
+    given.write_text(Saved(experiment=replace(tiny(), values=RATES[:1]), effort=effort).to_json())
+    found = qs.reproduce(str(given), tmp_path / "out").figures["tiny"].results
+    jobs = [each.completed for each in found.values() if isinstance(each, qs.Result)]
+    assert len(jobs) == 3
+    assert min(jobs) > 1_000
+
+
 def test_an_approximation_has_no_interval(made: tuple[Path, Path, qs.Reproduction]) -> None:
     rows = made[2].figures["tiny"].of("corrected", "mean_response_time", method="corrected")
     assert rows
@@ -210,6 +220,7 @@ def test_a_changed_record_is_not_judged_as_the_papers(tmp_path: Path) -> None:
         ({"panels": []}, "experiment.panels"),
         ({"series": [{"foo": 1}]}, "experiment.series"),
         ({"axis": "moon"}, "moon"),
+        ({"full": {"jobs": 9, "most": 8}}, "most is 8; it must be at least jobs, 9"),
         ({"colour": "red"}, "colour"),
         ({"system": {}}, "servers"),
         ({"system": None}, "system"),

@@ -11,7 +11,7 @@ from typing import Annotated, Any, Literal, final
 import msgspec
 from msgspec import Meta, Struct
 
-from quickswap.errors import ModelError, PolicyError, QuickswapError, UnstableError
+from quickswap.errors import ModelError, PolicyError, QuickswapError, UnstableError, invalid
 from quickswap.model.distributions import Deterministic, LogNormal
 from quickswap.model.system import System
 from quickswap.plotting.chart import Panel
@@ -159,6 +159,10 @@ class Effort(Struct, frozen=True, forbid_unknown_fields=True):
     jobs: int
     precision: float | None = None
     most: int | None = None
+
+    def __post_init__(self) -> None:
+        if self.most is not None and self.most < self.jobs:
+            raise invalid("most", self.most, f"at least jobs, {self.jobs}", QuickswapError)
 
     @property
     def longest(self) -> Effort:

@@ -186,7 +186,7 @@ def _unsettled(rows: Rows, findings: Sequence[Finding]) -> list[tuple[Series, fl
         for (series, x), result in rows.results.items()
         if rows.experiment.estimates
         and isinstance(result, Result)
-        and result.stop is Stop.BUDGET
+        and result.stop in (Stop.BUDGET, Stop.COMPLETED)
         and (result.verdict.status == "too short" or (series.label, x) in decisive)
     ]
 
