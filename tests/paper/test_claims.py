@@ -72,7 +72,9 @@ def pair(
         (10, 0, 2, Judgement.CONDITION),
         (2, 0, 3, Judgement.UNDECIDED),
         (5, 1, 0, Judgement.CONDITION),
-        (0, 1, 5, Judgement.FAILS),
+        (0, 3, 2, Judgement.FAILS),
+        (0, 1, 5, Judgement.UNDECIDED),
+        (1, 1, 3, Judgement.UNDECIDED),
         (0, 0, 0, Judgement.UNDECIDED),
     ],
 )

@@ -12,6 +12,7 @@ from msgspec.structs import replace
 
 import quickswap as qs
 from cli_helpers import run
+from quickswap.paper import run as paper_run
 from quickswap.paper.claims import CLAIMS, judge
 from quickswap.paper.experiment import Effort, Experiment, Saved, Series
 from quickswap.paper.figures import FOUR_CLASSES, ONE_OR_ALL, PHASES, TRAJECTORIES
@@ -102,8 +103,10 @@ def test_nothing_is_simulated_twice_and_the_json_reruns_it(
 @pytest.mark.parametrize(
     ("jobs", "rates", "again"),
     [
-        (5_000, (2.0, 2.2), {2.2}),  # its runs are too short, but the verdict does not hang on it
-        (20_000, (2.2, 2.3), {2.2, 2.3}),  # they are long enough, but the verdict hangs on them
+        # its runs are too short, but the verdict does not hang on it
+        (20_000, (1.0, 1.5, 2.0, 2.95), {2.95}),
+        # they are long enough, but the verdict hangs on them
+        (20_000, (2.2, 2.3), {2.2, 2.3}),
     ],
 )
 def test_points_that_are_not_settled_run_again(
@@ -138,7 +141,7 @@ def test_points_that_are_not_settled_run_again(
     assert hanging | short == again
     assert not hanging or not short
     assert {x for x, result in results(second) if result.completed > jobs} == again
-    assert first.ran == len(results(first)) == 4
+    assert first.ran == len(results(first)) == 2 * len(rates)
     assert second.ran == first.ran + 2 * len(again)
     # nothing is left to do, also if the store has only the longer runs
     assert run(longer, "twice").ran == 0
@@ -221,6 +224,22 @@ def test_a_changed_record_is_not_judged_as_the_papers(tmp_path: Path) -> None:
         ({"series": [{"foo": 1}]}, "experiment.series"),
         ({"axis": "moon"}, "moon"),
         ({"full": {"jobs": 9, "most": 8}}, "most is 8; it must be at least jobs, 9"),
+        ({"full": {"jobs": 0}}, r"jobs is 0; .* at `\$\.experiment\.full`"),
+        ({"quick": {"jobs": 9, "precision": -1}}, "precision is -1"),
+        ({"name": "claims"}, "experiment.name"),
+        ({"name": 101 * "a"}, "experiment.name"),
+        ({"values": [7.5, 7.5]}, "different from each other"),
+        ({"series": 2 * [{"label": "A", "policy": "msf"}]}, "two series have the same"),
+        (
+            {"series": [{"label": "A", "policy": "msf", "values": [1.0]}]},
+            "is simulated and has values",
+        ),
+        ({"axis": "threshold"}, r"no policy depends on it: write \{x\}"),
+        ({"axis": "factor"}, r"no policy depends on it: write \{draw 3\}"),
+        ({"panels": [{"title": "", "quantity": "mean_respose_time"}]}, "mean_response_time"),
+        ({"panels": [{"title": "", "quantity": "p99"}]}, "written as p99_response_time"),
+        ({"panels": [{"title": "", "quantity": "waste", "cls": "lihgt"}]}, "light"),
+        ({"settings": {"jobs": 5}}, "unknown setting: 'jobs'"),
         ({"colour": "red"}, "colour"),
         ({"system": {}}, "servers"),
         ({"system": None}, "system"),
@@ -230,6 +249,50 @@ def test_damaged_records_are_refused(change: dict[str, object], place: str, tmp_
     data = json.loads(Saved(experiment=TRAJECTORIES).to_json())
     data["experiment"] |= change
     reject(data, place, tmp_path)
+
+
+def test_a_record_may_be_a_path_and_begin_with_a_byte_order_mark(tmp_path: Path) -> None:
+    record = replace(TRAJECTORIES, name="mine")
+    path = tmp_path / "mine.json"
+    path.write_text("\ufeff" + Saved(experiment=record).to_json(), encoding="utf-8")
+    assert qs.reproduce(path, tmp_path / "out", jobs=1_000).ran == 2
+    path.write_text(20_000 * "[")
+    with pytest.raises(qs.QuickswapError, match="nested too deeply"):
+        qs.reproduce(path, tmp_path / "out")
+    for nothing in (None, 3, [], [None]):
+        with pytest.raises(qs.QuickswapError, match="a name or a list of names"):
+            qs.reproduce(nothing, tmp_path / "out")  # type: ignore[arg-type]  # wrong on purpose
+
+
+@pytest.mark.parametrize("begun", [False, True])
+def test_ctrl_c_says_what_is_kept(
+    begun: bool,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Also while figures are drawn, when all results are in the store."""
+
+    def strike(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(paper_run, "draw" if begun else "_limited", strike)
+    code, out, err = run(capsys, "reproduce", "fig1", "--jobs", "1000", "-o", str(tmp_path / "r"))
+    assert (code, out) == (130, "")
+    kept = f"the results so far are in {tmp_path / 'r'}; repeat the command to continue"
+    assert err == f"quickswap: interrupted: {kept if begun else 'there are no results'}\n"
+
+
+def test_two_figures_of_one_name_need_two_folders(tmp_path: Path) -> None:
+    paths = []
+    for rate in (1.0, 2.0):
+        paths.append(tmp_path / f"{rate}.json")
+        record = replace(TRAJECTORIES, name="mine", values=(rate,))
+        paths[-1].write_text(Saved(experiment=record).to_json())
+    with pytest.raises(qs.QuickswapError, match="two different figures are named mine"):
+        qs.reproduce(paths, tmp_path / "out")
+    assert not (tmp_path / "out").exists()
+    assert qs.reproduce([paths[0], paths[0]], tmp_path / "out", jobs=1_000).ran == 2
 
 
 @pytest.mark.parametrize(

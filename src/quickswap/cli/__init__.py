@@ -35,10 +35,8 @@ def main(tokens: Sequence[str] | None = None) -> NoReturn:
         except KeyboardInterrupt as interrupted:
             code = INTERRUPTED
             shown = getattr(interrupted, "result", None) is not None
-            _say(
-                "interrupted",
-                "the results so far are shown" if shown else "there are no results",
-            )
+            known = "the results so far are shown" if shown else "there are no results"
+            _say("interrupted", next(iter(getattr(interrupted, "__notes__", ())), known))
             # Python records Ctrl-C in code compiled from text (attrs does so) and would end by the
             # signal in spite of the exit code; running such code once more resets the record
             exec("pass")

@@ -38,7 +38,8 @@ def reproduce(
         The output folder. Repeat an interrupted command to continue it.
     quick
         Simulate for minutes on two cores, with wide intervals, instead of hours. Without it, points
-        that are too short or decide a verdict run again with more jobs.
+        run again with more jobs if they are too short, or miss their precision and may change a
+        verdict.
     precision
         Relative half-width to reach; by default 0.02, for Borg 0.1.
     jobs
@@ -52,7 +53,7 @@ def reproduce(
     list_
         List the figures and exit.
     """
-    from quickswap.errors import Interrupted, QuickswapError
+    from quickswap.errors import QuickswapError
     from quickswap.paper.run import EXPERIMENTS
     from quickswap.paper.run import reproduce as run
 
@@ -77,9 +78,12 @@ def reproduce(
                 threads=threads,
                 progress=report,
             )
-    except Interrupted:
-        print(f"interrupted: results so far are in {output}; repeat the command to continue")
-        raise KeyboardInterrupt from None
+    except KeyboardInterrupt as interrupted:
+        if (output / "results.db").exists():
+            interrupted.add_note(
+                f"the results so far are in {output}; repeat the command to continue"
+            )
+        raise
     _print(found)
     if found.not_drawn:
         raise QuickswapError("; ".join(f"{n}: {reason}" for n, reason in found.not_drawn.items()))
@@ -88,9 +92,22 @@ def reproduce(
 def _print(found: Reproduction) -> None:
     from quickswap._words import counted
     from quickswap.cli.output import print_table
+    from quickswap.paper.run import EXPERIMENTS
 
-    rows, left = [], []
+    rows, left, notes = [], [], []
     for name, figure in found.figures.items():
+        record = figure.experiment
+        if record != EXPERIMENTS.get(name, record):
+            notes.append(f"{name}: it is not the figure of this name here, so no claim is judged")
+        drawn = {(row.series, row.policy, row.method) for row in figure}
+        notes += [
+            f"{name}: {each.label} has no values, as the method ({each.method}) does not apply"
+            for each in record.series
+            if not any(
+                (each.label, record.policy_at(each, x), each.method) in drawn
+                for x in each.values or record.values
+            )
+        ]
         simulated = {
             (row.series, row.policy, row.x): row for row in figure if row.method == "simulated"
         }.values()
@@ -116,11 +133,13 @@ def _print(found: Reproduction) -> None:
         print()
         verdicts = [[each.verdict, each.claim, each.where] for each in found.findings]
         print_table(["verdict", "claim", "where"], verdicts, text=3)
+    if notes:
+        print("", *notes, sep="\n")
     if left:
         print("\ntoo short to judge (repeat the command with a higher --jobs):")
         print(*(f"  {each}" for each in left), sep="\n")
     if hanging := [each for each in found.findings if each.open]:
-        print("\nverdicts that longer runs may change:")
+        print("\nverdicts that more jobs (--jobs) or a smaller --precision may change:")
         for each in hanging:
             places: dict[str, list[str]] = {}
             for name, series, x in each.open:

@@ -96,10 +96,10 @@ def result_page(result: Result) -> Page:
         ),
     ]
     if gains := result.gains.values():
-        times = " and ".join(f"{gain:.0f}" if gain > 10 else f"{gain:.1f}" for gain in gains)
+        times = " and ".join(f"{float(f'{gain:.1g}'):g}" for gain in gains)
         lines.append(
             "control variates: without them the mean and the weighted mean response time would "
-            f"need about {times} times as many jobs"
+            f"need roughly {times} times as many jobs (up to a factor of 3)"
         )
     lines += [f"note: {note}" for note in result.notes]
     return [

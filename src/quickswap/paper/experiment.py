@@ -11,7 +11,16 @@ from typing import Annotated, Any, Literal, final
 import msgspec
 from msgspec import Meta, Struct
 
-from quickswap.errors import ModelError, PolicyError, QuickswapError, UnstableError, invalid
+from quickswap._check import between, whole
+from quickswap.engine.settings import MOST_JOBS, PointSettings
+from quickswap.errors import (
+    ModelError,
+    PolicyError,
+    QuickswapError,
+    UnstableError,
+    invalid,
+    unknown,
+)
 from quickswap.model.distributions import Deterministic, LogNormal
 from quickswap.model.system import System
 from quickswap.plotting.chart import Panel
@@ -27,6 +36,7 @@ from quickswap.policies import (
     spell,
 )
 from quickswap.statistics.estimates import Estimate
+from quickswap.statistics.quantities import quantity_of
 from quickswap.sweeps.grid import Grid
 from quickswap.sweeps.point import Point
 from quickswap.theory import fcfs, msfq, server_filling, static_quickswap
@@ -127,6 +137,25 @@ of a policy. With `factor`, {draw 3} in a spelling stands for the third random c
 mean sizes, each that factor too long or too short. `scv` makes the sizes lognormal (deterministic
 at 0) with the same means.
 """
+DRAWN = "{draw "
+MARKS: dict[AxisName, str] = {
+    "threshold": "{x}",
+    "risk": "{x}",
+    "overrun": "{x}",
+    "factor": DRAWN,
+}
+"""What the spelling of a policy contains if it depends on the axis."""
+OTHER_QUANTITIES = (
+    "trajectory",
+    *(
+        f"{what}_for_{metric}"
+        for what in ("best_threshold", "cost_of_default")
+        for metric in ("mean", "weighted")
+    ),
+)
+"""Quantities of panels that results do not have."""
+EFFORTS = {"jobs", "precision", "precision_of"}
+"""Settings that are fields of their own."""
 LOGARITHMIC: tuple[AxisName, ...] = ("risk", "overrun", "factor", "scv")
 
 
@@ -161,8 +190,12 @@ class Effort(Struct, frozen=True, forbid_unknown_fields=True):
     most: int | None = None
 
     def __post_init__(self) -> None:
-        if self.most is not None and self.most < self.jobs:
-            raise invalid("most", self.most, f"at least jobs, {self.jobs}", QuickswapError)
+        whole(self.jobs, "jobs", 1, MOST_JOBS, QuickswapError)
+        if self.precision is not None:
+            between(self.precision, "precision", 0, 1, QuickswapError)
+        if self.most is not None and not self.jobs <= self.most <= MOST_JOBS:
+            allowed = f"at least jobs, {self.jobs}, and at most {MOST_JOBS}"
+            raise invalid("most", self.most, allowed, QuickswapError)
 
     @property
     def longest(self) -> Effort:
@@ -175,7 +208,7 @@ class Experiment(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """One figure.
 
     Attributes:
-        name: as on the command line, and of its files.
+        name: as on the command line, and of its files; not that of another file in the folder.
         title: one line.
         source: the paper's figure, or `BEYOND`.
         system: simulated, except for what the axis changes.
@@ -187,7 +220,7 @@ class Experiment(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
         settings: of `simulate`, for all points.
     """
 
-    name: Annotated[str, Meta(pattern="^[a-z0-9][a-z0-9-]*$")]
+    name: Annotated[str, Meta(pattern="^(?!(claims|results)$)[a-z0-9][a-z0-9-]{0,99}$")]
     title: str
     source: str = BEYOND
     system: System
@@ -199,6 +232,37 @@ class Experiment(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     full: Effort
     precision_of: str = "weighted"
     settings: Mapping[str, int | float] = {}
+
+    def __post_init__(self) -> None:
+        if len(set(self.values)) < len(self.values):
+            raise invalid("values", self.values, "different from each other", QuickswapError)
+        drawn = [(each.label, each.policy, each.method) for each in self.series]
+        if len(set(drawn)) < len(drawn):
+            raise QuickswapError("two series have the same label, policy and method.")
+        for each in self.series:
+            if each.method == "simulated" and each.values:
+                raise QuickswapError(
+                    f"series {each.label!r} is simulated and has values of its own: only computed "
+                    "series have them, simulated ones have those of the figure."
+                )
+        mark = MARKS.get(self.axis)
+        if mark and not any(mark in each.policy for each in self.series):
+            raise QuickswapError(
+                f"the axis is {self.axis}, and no policy depends on it: write {mark}"
+                f"{'3}' if mark == DRAWN else ''} in its spelling."
+            )
+        for panel in self.panels:
+            if panel.quantity not in OTHER_QUANTITIES:
+                named = quantity_of(panel.quantity).name
+                if named != panel.quantity:
+                    raise invalid("quantity", panel.quantity, f"written as {named}", QuickswapError)
+            classes = ("all", *self.system.names)
+            if panel.cls not in classes:
+                unknown("class", panel.cls, classes, QuickswapError, argument="cls")
+        kept = PointSettings.__annotations__.keys() - EFFORTS
+        for name in self.settings:
+            if name not in kept:
+                unknown("setting", name, sorted(kept), QuickswapError, argument="settings")
 
     @property
     def estimates(self) -> bool:
@@ -280,7 +344,9 @@ class Saved(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
             data["experiment"]["system"] = System.from_dict(data["experiment"]["system"])
             return msgspec.convert(data, cls)
         except (msgspec.MsgspecError, QuickswapError) as error:
-            reason = str(error).rstrip(".")
+            reason = str(error).replace(". - at", " - at").rstrip(".")
+        except RecursionError:
+            reason = "it is nested too deeply"
         except (KeyError, TypeError):
             reason = "it has no experiment with a system"
         raise QuickswapError(

@@ -105,6 +105,8 @@ def _contrast(x: float, first: Row, second: Row) -> Contrast:
 
 def summary(found: Sequence[Contrast]) -> str:
     """Return where the first is better, where it is not, and the largest ratio."""
+    if not found:
+        return "no rate at which both have a value"
     better = [each for each in found if each.outcome is Outcome.BETTER]
     words = [f"better at {len(better)} of {counted(len(found), 'rate')}"]
     for word, outcomes in (("worse", (Outcome.WORSE,)), ("undecided", UNDECIDED)):
@@ -179,7 +181,7 @@ class Claim:
         where: in the paper.
         figures: that the check needs.
         check: measures the figures; a record such as `Better`, or a function of `checks`.
-        why: a sentence that explains the finding.
+        why: a sentence that explains the finding of runs in full length.
     """
 
     claim: str
@@ -233,21 +235,21 @@ class Better:
         """Compare the pairs."""
         parts, counts, places = [], Counter[Outcome](), set[Place]()
         for pair in self.pairs:
-            found = contrasts(rows, pair.first, pair.second, present=self.present)
+            compared = contrasts(rows, pair.first, pair.second, present=self.present)
             counting = [
                 each
-                for each in found
+                for each in compared
                 if each.x <= self.up_to and (pair.counts or each.outcome is not Outcome.BETTER)
             ]
             counts.update(each.outcome for each in counting)
             places |= _undecided(pair, counting)
-            parts.append(f"{pair.title}: {summary(found)}".replace("better", self.word))
+            parts.append(f"{pair.title}: {summary(compared)}".replace("better", self.word))
         measured = self.intro + ". ".join(parts)
         undecided = sum(counts[each] for each in UNDECIDED)
-        good, bad = counts[Outcome.BETTER], counts[Outcome.WORSE]
-        if good and bad:  # whatever the others are
+        found = judgement(counts[Outcome.BETTER], counts[Outcome.WORSE], undecided)
+        if found is Judgement.CONDITION and counts[Outcome.WORSE]:  # whatever the others are
             places = set()
-        return Measured(measured, judgement(good, bad, undecided), tuple(sorted(places)))
+        return Measured(measured, found, tuple(sorted(places)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -326,9 +328,14 @@ def _undecided(pair: Pair, found: Iterable[Contrast]) -> set[Place]:
 
 
 def judgement(good: int, bad: int, undecided: int) -> Judgement:
-    """Return the judgement on a claim about every point, from the number of each outcome."""
+    """Return the judgement on a claim about every point, from the number of each outcome.
+
+    It is undecided as long as most points are.
+    """
+    if undecided > good + bad:
+        return Judgement.UNDECIDED
     if bad:
         return Judgement.CONDITION if good else Judgement.FAILS
     if undecided > FEW * (good + undecided):
-        return Judgement.CONDITION if good > undecided else Judgement.UNDECIDED
+        return Judgement.CONDITION
     return Judgement.HOLDS if good else Judgement.UNDECIDED

@@ -11,7 +11,7 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
-from quickswap._check import between, checks_keywords, flag, whole
+from quickswap._check import between, checks_keywords, flag, items, whole
 from quickswap._progress import shows, work_bar
 from quickswap.engine._core import VERSION
 from quickswap.engine.settings import MOST_JOBS, check_progress
@@ -61,7 +61,7 @@ class Reproduction:
 @checks_keywords
 @shows(work_bar, "reproducing")
 def reproduce(
-    figures: Iterable[str] | str = "all",
+    figures: Iterable[str | Path] | str | Path = "all",
     folder: str | Path = "reproduction",
     *,
     quick: bool = False,
@@ -91,15 +91,22 @@ def reproduce(
         QuickswapError: an unknown figure, a setting out of range, or files that cannot be written.
         Interrupted: Ctrl-C; figures whose points are all in the store are written.
     """
-    names = [figures] if isinstance(figures, str) else list(figures)
-    if not names or not all(isinstance(name, str) for name in names):
+    listed = [figures] if isinstance(figures, str | Path) else items(figures)
+    if not listed or not all(isinstance(name, str | Path) for name in listed):
         raise invalid("figures", figures, "a name or a list of names", QuickswapError)
+    names = [str(name) for name in listed]
     flag(quick, "quick", QuickswapError)
     plan: dict[str, tuple[Experiment, Effort]] = {}
     for saved in (each for name in names for each in _chosen(name)):
         record = saved.experiment
         effort = record.quick if quick else saved.effort or record.full
-        plan[record.name] = record, _limited(effort, precision, jobs)
+        planned = record, _limited(effort, precision, jobs)
+        if plan.setdefault(record.name, planned) != planned:
+            raise QuickswapError(
+                f"two different figures are named {record.name}: give them in two calls, with a "
+                "folder each.",
+                argument="figures",
+            )
     threads = check_where(executor, threads)
     progress = check_progress(progress)
     folder = checked_path(folder)
@@ -111,6 +118,8 @@ def reproduce(
                 given=folder,
                 allowed="a folder other than that of the input",
             )
+    points = {name: record.points(effort) for name, (record, effort) in plan.items()}
+    longest = {name: record.points(effort.longest) for name, (record, effort) in plan.items()}
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
@@ -119,23 +128,22 @@ def reproduce(
             given=folder,
             allowed="a folder that can be created",
         ) from error
-    return _run(folder, plan, executor, threads, progress)
+    return _run(folder, plan, points, longest, executor, threads, progress)
 
 
 def _run(
     folder: Path,
     plan: Mapping[str, tuple[Experiment, Effort]],
+    points: dict[str, Points],
+    longest: Mapping[str, Points],
     executor: Executor | None,
     threads: int | None,
     progress: Callable[[SweepProgress], object] | None,
 ) -> Reproduction:
     """Simulate and write figures and findings, then again with more jobs where they are needed."""
     with Store(folder / "results.db") as store:
-        points: dict[str, Points] = {}
-        longest = {name: record.points(effort.longest) for name, (record, effort) in plan.items()}
-        for name, (record, effort) in plan.items():
-            points[name] = record.points(effort)
-            points[name] |= {at: point for at, point in longest[name].items() if point in store}
+        for name, longer in longest.items():
+            points[name] |= {at: point for at, point in longer.items() if point in store}
         found: dict[str, Rows] = {}
         not_drawn: dict[str, str] = {}
         findings: tuple[Finding, ...] = ()
@@ -200,7 +208,7 @@ def _chosen(name: str) -> list[Saved]:
     if not name.endswith(".json"):
         unknown("figure", name, ("all", *EXPERIMENTS), QuickswapError, argument="figures")
     try:
-        return [Saved.from_json(Path(name).read_text(encoding="utf-8"))]
+        return [Saved.from_json(Path(name).read_text(encoding="utf-8-sig"))]
     except OSError as error:
         reason = f" ({error.strerror})."
     except UnicodeDecodeError:

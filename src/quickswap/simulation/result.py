@@ -96,7 +96,8 @@ class Result(Shown, ModelQuantities):
         stop: why the run ended.
         verdict: stable or not.
         gains: of both means: how many times as many jobs a run without control variates needs for
-            the same interval, as this run estimates it; empty without control variates.
+            the same interval, as this run estimates it, which may be off by a factor of 3; empty
+            without control variates.
         completed: completions simulated, warm-up included.
         events: arrivals and completions simulated.
         seconds: wall-clock time of the loops, nan in a result read from a file; not compared.
