@@ -53,7 +53,7 @@ def line_of(folder: Path, name: str) -> str:
         len(stable.filter(~pl.col("reached"))),
     ]
     cells = " | ".join(str(count) if count else "-" for count in counts)
-    most = f"{points['jobs'].max():,}" if len(points) else "-"
+    most = f"{max(points['jobs'].to_list()):,}" if len(points) else "-"
     page = "backfilling" if EXPERIMENTS[name] in backfilling.FIGURES else "paper"
     return f"| [{name}]({page}.md#{name}): {saved.experiment.title} | {most} | {cells} |"
 
