@@ -39,7 +39,7 @@ FINE_RATES = tuple(sorted({*ONE_OR_ALL_RATES, *(rate / 5 for rate in range(3, 39
 """Rates at which curves are computed."""
 THRESHOLDS = tuple(map(float, range(32)))
 QUICK = Effort(20_000_000, 0.02)
-FULL = Effort(500_000_000, 0.02, most=20_000_000_000)
+FULL = Effort(500_000_000, 0.02, most=50_000_000_000)
 
 TRAJECTORIES = Experiment(
     name="fig1",
