@@ -170,6 +170,9 @@ def test_a_verdict_hangs_on_undecided_points_that_can_change_it() -> None:
     third = ("C", 3, 15, 0.1, "stable")
     against = (*forward, Pair("against C", A, Curve("C")))
     assert Times(against, 4)(figure(*pair(3, 10, 20, "too short"), third)).open == ()
+    exact = dataclasses.replace(row("A", 3, 10, 0.0, "", "exact"), policy="a")
+    known = Rows(ONE_OR_ALL, (*held.rows, exact), {})
+    assert Better(forward)(known).open == (("B", 3),)  # an exact value needs no longer run
     claim = Claim(claim="", where="", figures=("fig3",), check=Better(forward), why="")
     assert claim.judge({"fig3": held}).open == tuple(("fig3", *place) for place in at_3)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 import pytest
@@ -18,9 +19,11 @@ from quickswap.paper.experiment import Effort, Experiment, Saved, Series
 from quickswap.paper.figures import FOUR_CLASSES, ONE_OR_ALL, PHASES, TRAJECTORIES
 from quickswap.paper.judging import Curve, Judgement, contrasts
 from quickswap.paper.run import EXPERIMENTS
+from quickswap.plotting.chart import Panel
 from quickswap.statistics.paired import Outcome
 
 RATES = (1.0, 1.5, 2.0)
+PATH = {"title": "", "quantity": "trajectory", "cls": "light"}
 
 
 def tiny() -> Experiment:
@@ -239,7 +242,10 @@ def test_a_changed_record_is_not_judged_as_the_papers(tmp_path: Path) -> None:
         ({"panels": [{"title": "", "quantity": "mean_respose_time"}]}, "mean_response_time"),
         ({"panels": [{"title": "", "quantity": "p99"}]}, "written as p99_response_time"),
         ({"panels": [{"title": "", "quantity": "waste", "cls": "lihgt"}]}, "light"),
-        ({"settings": {"jobs": 5}}, "unknown setting: 'jobs'"),
+        ({"panels": [{"title": "", "quantity": "trajectory"}]}, "unknown class: 'all'"),
+        ({"panels": [PATH, {"title": "", "quantity": "waste"}]}, "some panels show trajectories"),
+        ({"settings": {}}, "none is kept"),
+        ({"settings": {"trajectory": 5, "jobs": 5}}, "unknown setting: 'jobs'"),
         ({"colour": "red"}, "colour"),
         ({"system": {}}, "servers"),
         ({"system": None}, "system"),
@@ -259,9 +265,10 @@ def test_a_record_may_be_a_path_and_begin_with_a_byte_order_mark(tmp_path: Path)
     path.write_text(20_000 * "[")
     with pytest.raises(qs.QuickswapError, match="nested too deeply"):
         qs.reproduce(path, tmp_path / "out")
-    for nothing in (None, 3, [], [None]):
+    wrong: list[Any] = [None, 3, [], [None]]
+    for given in wrong:
         with pytest.raises(qs.QuickswapError, match="a name or a list of names"):
-            qs.reproduce(nothing, tmp_path / "out")  # type: ignore[arg-type]  # wrong on purpose
+            qs.reproduce(given, tmp_path / "out")
 
 
 @pytest.mark.parametrize("begun", [False, True])
@@ -281,6 +288,28 @@ def test_ctrl_c_says_what_is_kept(
     assert (code, out) == (130, "")
     kept = f"the results so far are in {tmp_path / 'r'}; repeat the command to continue"
     assert err == f"quickswap: interrupted: {kept if begun else 'there are no results'}\n"
+
+
+def test_what_a_figure_lacks_is_said(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    record = replace(
+        tiny(),
+        name="fig5",
+        values=RATES[:1],
+        series=(Series("MSF", "msf"), Series("heavy traffic", "msfq:drain=always", "corrected")),
+        panels=(Panel("", "p97.5_response_time"), Panel("", "waste")),
+    )
+    path = tmp_path / "given.json"
+    path.write_text(Saved(experiment=record).to_json())
+    words = ("reproduce", str(path), "--jobs", "1000", "-o", str(tmp_path / "out"))
+    code, out, _ = run(capsys, *words)
+    assert code == 0
+    for each in (
+        "fig5: differs from our figure of this name, so no claim is judged",
+        "fig5: heavy traffic has no values, as the method (corrected) does not apply",
+        "fig5: no point has a value of p97.5_response_time for all jobs",
+    ):
+        assert each in out
+    assert "no point has a value of waste" not in out
 
 
 def test_two_figures_of_one_name_need_two_folders(tmp_path: Path) -> None:

@@ -36,6 +36,7 @@ def main(tokens: Sequence[str] | None = None) -> NoReturn:
             code = INTERRUPTED
             shown = getattr(interrupted, "result", None) is not None
             known = "the results so far are shown" if shown else "there are no results"
+            # a command may have noted on the exception what it keeps
             _say("interrupted", next(iter(getattr(interrupted, "__notes__", ())), known))
             # Python records Ctrl-C in code compiled from text (attrs does so) and would end by the
             # signal in spite of the exit code; running such code once more resets the record

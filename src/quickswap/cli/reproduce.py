@@ -98,7 +98,7 @@ def _print(found: Reproduction) -> None:
     for name, figure in found.figures.items():
         record = figure.experiment
         if record != EXPERIMENTS.get(name, record):
-            notes.append(f"{name}: it is not the figure of this name here, so no claim is judged")
+            notes.append(f"{name}: differs from our figure of this name, so no claim is judged")
         drawn = {(row.series, row.policy, row.method) for row in figure}
         notes += [
             f"{name}: {each.label} has no values, as the method ({each.method}) does not apply"
@@ -107,6 +107,12 @@ def _print(found: Reproduction) -> None:
                 (each.label, record.policy_at(each, x), each.method) in drawn
                 for x in each.values or record.values
             )
+        ]
+        known = {(row.cls, row.quantity) for row in figure}
+        notes += [
+            f"{name}: no point has a value of {each.quantity} for {each.cls} jobs"
+            for each in record.panels
+            if record.estimates and (each.cls, each.quantity) not in known
         ]
         simulated = {
             (row.series, row.policy, row.x): row for row in figure if row.method == "simulated"

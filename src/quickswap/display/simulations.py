@@ -99,7 +99,7 @@ def result_page(result: Result) -> Page:
         times = " and ".join(f"{float(f'{gain:.1g}'):g}" for gain in gains)
         lines.append(
             "control variates: without them the mean and the weighted mean response time would "
-            f"need roughly {times} times as many jobs (up to a factor of 3)"
+            f"need roughly {times} times as many jobs (usually within a factor of 3)"
         )
     lines += [f"note: {note}" for note in result.notes]
     return [

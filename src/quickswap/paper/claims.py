@@ -97,7 +97,7 @@ CLAIMS: tuple[Claim, ...] = (
         why=(
             "Against MSF it is one order of magnitude: in heavy traffic the ratio of the means "
             "tends to 20.5, and that of the weighted means is hardly larger; against nMSR and "
-            "First-Fit it is more, but below 100 at every rate simulated."
+            "First-Fit it is more, but below 100 at every rate at which it is known."
         ),
     ),
     Claim(
@@ -200,7 +200,8 @@ CLAIMS: tuple[Claim, ...] = (
         check=Stable((ADAPTIVE, STATIC, *RIVALS)),
         why=(
             "Three classes of rare jobs have most of the load, so a run that is too short looks "
-            "stable: near the capacity MSF and First-Fit need a hundred billion jobs."
+            "stable: near the capacity MSF needs a hundred billion jobs, and First-Fit more than "
+            "thirty billion."
         ),
     ),
     Claim(

@@ -154,8 +154,6 @@ OTHER_QUANTITIES = (
     ),
 )
 """Quantities of panels that results do not have."""
-EFFORTS = {"jobs", "precision", "precision_of"}
-"""Settings that are fields of their own."""
 LOGARITHMIC: tuple[AxisName, ...] = ("risk", "overrun", "factor", "scv")
 
 
@@ -251,15 +249,20 @@ class Experiment(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
                 f"the axis is {self.axis}, and no policy depends on it: write {mark}"
                 f"{'3}' if mark == DRAWN else ''} in its spelling."
             )
+        if not self.estimates and not self.settings.get("trajectory"):
+            raise QuickswapError("panels show trajectories, and none is kept: set its points.")
         for panel in self.panels:
+            if (panel.quantity == "trajectory") == self.estimates:
+                raise QuickswapError("some panels show trajectories and others do not.")
             if panel.quantity not in OTHER_QUANTITIES:
                 named = quantity_of(panel.quantity).name
                 if named != panel.quantity:
                     raise invalid("quantity", panel.quantity, f"written as {named}", QuickswapError)
-            classes = ("all", *self.system.names)
+            classes = ("all", *self.system.names) if self.estimates else self.system.names
             if panel.cls not in classes:
                 unknown("class", panel.cls, classes, QuickswapError, argument="cls")
-        kept = PointSettings.__annotations__.keys() - EFFORTS
+        # the others are fields of their own
+        kept = PointSettings.__annotations__.keys() - {"jobs", "precision", "precision_of"}
         for name in self.settings:
             if name not in kept:
                 unknown("setting", name, sorted(kept), QuickswapError, argument="settings")

@@ -41,6 +41,9 @@ THRESHOLDS = tuple(map(float, range(32)))
 QUICK = Effort(20_000_000, 0.02)
 FULL = Effort(500_000_000, 0.02, most=50_000_000_000)
 
+ROOM = {"max_in_system": 100_000_000}
+"""Close to the capacity more than a million jobs are in the system under nMSR."""
+
 TRAJECTORIES = Experiment(
     name="fig1",
     title="Number of jobs in the system under MSF and MSFQ",
@@ -106,6 +109,7 @@ ONE_OR_ALL = Experiment(
     precision_of="classes",
     quick=QUICK,
     full=FULL,
+    settings=ROOM,
 )
 
 PHASES = Experiment(
@@ -129,6 +133,7 @@ PHASES = Experiment(
     precision_of="classes",
     quick=QUICK,
     full=FULL,
+    settings=ROOM,
 )
 
 FOUR_CLASSES = Experiment(

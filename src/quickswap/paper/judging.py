@@ -38,6 +38,10 @@ UNDECIDED = (Outcome.ALIKE, Outcome.INCONCLUSIVE)
 """Outcomes without a significant difference."""
 
 
+Place = tuple[str, float]
+"""A simulation of a figure: label of its series, and value of the axis."""
+
+
 @dataclass(frozen=True, slots=True)
 class Curve:
     """A quantity of a series."""
@@ -55,11 +59,13 @@ class Contrast:
         x: value of the axis.
         outcome: how the first policy compares with the second.
         ratio: the second over the first; infinite where only the first is stable.
+        simulated: the simulations compared; none for exact values.
     """
 
     x: float
     outcome: Outcome
     ratio: Estimate
+    simulated: tuple[Place, ...]
 
 
 def contrasts(rows: Rows, first: Curve, second: Curve, *, present: bool = False) -> list[Contrast]:
@@ -91,6 +97,7 @@ def _best_known(rows: Rows, curve: Curve) -> dict[float, Row]:
 
 def _contrast(x: float, first: Row, second: Row) -> Contrast:
     statuses = first.verdict, second.verdict
+    simulated = tuple((row.series, x) for row in (first, second) if row.method == "simulated")
     if statuses == ("stable", "unstable"):
         quotient = Estimate(math.inf, 0.0)
     elif statuses == ("unstable", "stable"):
@@ -98,9 +105,9 @@ def _contrast(x: float, first: Row, second: Row) -> Contrast:
     elif statuses == ("stable", "stable") and first.value and second.value:
         quotient = second.estimate / first.estimate
     else:
-        return Contrast(x, Outcome.INCONCLUSIVE, Estimate(math.nan, math.nan))
+        return Contrast(x, Outcome.INCONCLUSIVE, Estimate(math.nan, math.nan), simulated)
     difference = first.estimate - second.estimate
-    return Contrast(x, outcome_of(difference, *statuses), quotient)
+    return Contrast(x, outcome_of(difference, *statuses), quotient, simulated)
 
 
 def summary(found: Sequence[Contrast]) -> str:
@@ -135,10 +142,6 @@ class Judgement(StrEnum):
     CONDITION = "holds with a condition"
     FAILS = "does not hold"
     UNDECIDED = "undecided"
-
-
-Place = tuple[str, float]
-"""A simulation of a figure: label of its series, and value of the axis."""
 
 
 class Measured(NamedTuple):
@@ -242,7 +245,7 @@ class Better:
                 if each.x <= self.up_to and (pair.counts or each.outcome is not Outcome.BETTER)
             ]
             counts.update(each.outcome for each in counting)
-            places |= _undecided(pair, counting)
+            places |= _undecided(counting)
             parts.append(f"{pair.title}: {summary(compared)}".replace("better", self.word))
         measured = self.intro + ". ".join(parts)
         undecided = sum(counts[each] for each in UNDECIDED)
@@ -277,9 +280,8 @@ class Times:
             if max(filter(math.isfinite, ratios), default=0.0) >= self.factor:
                 continue
             reached = False
-            undecided = _undecided(pair, high)
-            failed |= not undecided
-            places |= undecided
+            failed |= all(each.outcome not in UNDECIDED for each in high)
+            places |= _undecided(high)
         text = ". ".join(parts)
         if reached:
             return Measured(text, Judgement.HOLDS)
@@ -321,10 +323,9 @@ class Stable:
         return Measured(text, Judgement.UNDECIDED if short else Judgement.HOLDS, tuple(short))
 
 
-def _undecided(pair: Pair, found: Iterable[Contrast]) -> set[Place]:
+def _undecided(found: Iterable[Contrast]) -> set[Place]:
     """Return the simulations of the contrasts that are undecided."""
-    where = [each.x for each in found if each.outcome in UNDECIDED]
-    return {(curve.series, x) for curve in (pair.first, pair.second) for x in where}
+    return {place for each in found if each.outcome in UNDECIDED for place in each.simulated}
 
 
 def judgement(good: int, bad: int, undecided: int) -> Judgement:

@@ -161,10 +161,8 @@ def _msf(system: System, policy: Policy, capacity: float) -> Limit | None:
         return same
     if not (nested(system) and markovian(system)):
         return None
-    reason = (
-        "each need divides the next larger one and k, so under many waiting jobs servers are idle "
-        "for a vanishing share of the time."
-    )
+    reason = "each need divides the next larger one and k, so "
+    reason += "hardly any server is idle while many jobs wait."
     return Limit(capacity, reason, NESTED)
 
 
