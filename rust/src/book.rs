@@ -1,6 +1,7 @@
 //! The book of jobs present: one record a job, chained in the order in which the engines and policies need them.
 
 use std::collections::VecDeque;
+use std::hint::black_box;
 
 /// Place of a job in the book.
 pub type Slot = u32;
@@ -107,7 +108,8 @@ struct QueuedJob {
 pub struct Book {
     queues: Vec<VecDeque<QueuedJob>>,
     jobs: Vec<Job>,
-    /// Reused in the order in which they were freed: jobs that arrive one after the other then lie close together.
+    /// In a listed book reused in the order in which they were freed: jobs that arrive one after the other then lie close
+    /// together. Otherwise the last one first, as it is in the cache.
     unused: VecDeque<Slot>,
     lanes: Vec<Chain>,
     order: Chain,
@@ -139,6 +141,12 @@ impl Book {
     #[inline]
     pub fn job_mut(&mut self, slot: Slot) -> &mut Job {
         &mut self.jobs[slot as usize]
+    }
+
+    /// Fetches a job into the cache.
+    #[inline]
+    pub fn fetch(&self, slot: Slot) {
+        black_box(self.jobs[slot as usize].arrival);
     }
 
     /// Number of jobs present.
@@ -261,7 +269,8 @@ impl Book {
     #[inline]
     fn record(&mut self, class: u32, number: u64, arrival: f64, size: f64, expected: f64) -> Slot {
         let job = Job { arrival, size, expected, start: f64::NAN, number, class, stamp: STOPPED, links: [UNLINKED; 2] };
-        if let Some(slot) = self.unused.pop_front() {
+        let slot = if self.listed { self.unused.pop_front() } else { self.unused.pop_back() };
+        if let Some(slot) = slot {
             self.jobs[slot as usize] = job;
             slot
         } else {

@@ -4,16 +4,46 @@ use std::hint::select_unpredictable;
 
 use crate::book::Slot;
 
-/// A four-way heap keyed on time and a running stamp.
-#[derive(Clone, Debug, Default)]
+/// Completions by time and a running stamp: the next ones in a four-way heap, later ones unsorted in buckets. So most of the
+/// work is in the first-level cache, however many jobs are in service.
+#[derive(Clone, Debug)]
 pub struct Calendar {
+    /// The entries up to the horizon. Empty only if there are no entries.
     heap: Vec<Entry>,
+    /// The others, by the highest bit in which they differ from the horizon: those of lower bits are earlier.
+    later: [Vec<Entry>; 128],
+    /// The buckets with entries, as bits.
+    filled: u128,
+    horizon: Entry,
+    /// The heap is filled anew when it has more entries.
+    limit: usize,
+    len: usize,
     stamp: u32,
+}
+
+/// Entries with which the heap is filled.
+const NEAR: usize = 256;
+
+impl Default for Calendar {
+    fn default() -> Self {
+        Self {
+            heap: Vec::new(),
+            later: [const { Vec::new() }; 128],
+            filled: 0,
+            horizon: NEVER,
+            limit: 2 * NEAR,
+            len: 0,
+            stamp: 0,
+        }
+    }
 }
 
 /// Time, stamp and slot in one number whose order is that of time, then stamp.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Entry(u128);
+
+/// Later than all entries.
+const NEVER: Entry = Entry(u128::MAX);
 
 impl Entry {
     #[inline]
@@ -26,6 +56,17 @@ impl Entry {
     fn time(self) -> f64 {
         f64::from_bits((self.0 >> 64) as u64)
     }
+
+    /// Slot and stamp.
+    #[inline]
+    fn completion(self) -> (Slot, u32) {
+        (self.0 as u32, (self.0 >> 32) as u32)
+    }
+}
+
+/// The places of the bits that are set.
+fn buckets(bits: u128) -> impl Iterator<Item = usize> {
+    (0..128).filter(move |bucket| bits >> bucket & 1 == 1)
 }
 
 const WAYS: usize = 4;
@@ -40,12 +81,12 @@ fn earlier(a: (Entry, usize), b: (Entry, usize)) -> (Entry, usize) {
 impl Calendar {
     /// Number of entries.
     pub fn len(&self) -> usize {
-        self.heap.len()
+        self.len
     }
 
     /// No completion is scheduled.
     pub fn is_empty(&self) -> bool {
-        self.heap.is_empty()
+        self.len == 0
     }
 
     /// Time of the earliest completion, seconds; infinite if there is none.
@@ -57,7 +98,7 @@ impl Calendar {
     /// The earliest completion: slot and stamp.
     #[inline]
     pub fn peek(&self) -> Option<(Slot, u32)> {
-        self.heap.first().map(|entry| (entry.0 as u32, (entry.0 >> 32) as u32))
+        self.heap.first().map(|entry| entry.completion())
     }
 
     /// Inserts a completion and returns its stamp.
@@ -65,21 +106,75 @@ impl Calendar {
     pub fn push(&mut self, time: f64, slot: Slot) -> u32 {
         // 0 is no stamp
         self.stamp = self.stamp.wrapping_add(1).max(1);
+        self.len += 1;
         let entry = Entry::new(time, self.stamp, slot);
-        let hole = self.heap.len();
-        self.heap.push(entry);
-        self.rise(hole, entry);
+        if entry > self.horizon {
+            self.defer(entry);
+        } else {
+            self.admit(entry);
+            if self.heap.len() > self.limit {
+                self.fill();
+            }
+        }
         self.stamp
     }
 
-    /// Removes the earliest completion: slot and stamp.
+    /// Removes the earliest completion: slot and stamp. Calls `soon` for completions that come soon, in any order.
     #[inline]
-    pub fn pop(&mut self) -> Option<(Slot, u32)> {
+    pub fn pop(&mut self, soon: impl Fn(Slot)) -> Option<(Slot, u32)> {
         let last = self.heap.pop()?;
-        let Some(&first) = self.heap.first() else { return Some((last.0 as u32, (last.0 >> 32) as u32)) };
+        self.len -= 1;
+        let Some(&first) = self.heap.first() else {
+            if self.len > 0 {
+                self.fill();
+                self.heap.iter().for_each(|entry| soon(entry.completion().0));
+            }
+            return Some(last.completion());
+        };
         let hole = self.sink();
         self.rise(hole, last);
-        Some((first.0 as u32, (first.0 >> 32) as u32))
+        Some(first.completion())
+    }
+
+    /// An entry beyond the horizon.
+    #[inline]
+    fn defer(&mut self, entry: Entry) {
+        let bucket = (entry.0 ^ self.horizon.0).ilog2();
+        self.later[bucket as usize].push(entry);
+        self.filled |= 1 << bucket;
+    }
+
+    /// Fills the heap with the earliest entries, and puts the horizon behind them.
+    #[cold]
+    fn fill(&mut self) {
+        let mut entries = std::mem::take(&mut self.heap);
+        while entries.len() < NEAR && self.filled != 0 {
+            entries.append(&mut self.later[self.filled.trailing_zeros() as usize]);
+            self.filled &= self.filled - 1;
+        }
+        let mut horizon =
+            if self.filled == 0 && entries.len() <= NEAR { NEVER } else { *entries.select_nth_unstable(NEAR - 1).1 };
+        // if the heap was too long, the horizon is earlier, and what was close to the former one is close no longer
+        let mut close = (horizon.0 ^ self.horizon.0).checked_ilog2().map_or(0, |bit| self.filled & ((1 << bit) - 1));
+        let moved: usize = buckets(close).map(|bucket| self.later[bucket].len()).sum();
+        if moved > entries.len() {
+            (horizon, close) = (self.horizon, 0); // a long heap costs less
+        }
+        buckets(close).for_each(|bucket| entries.append(&mut self.later[bucket]));
+        self.filled &= !close;
+        self.horizon = horizon;
+        for entry in entries {
+            if entry > horizon { self.defer(entry) } else { self.admit(entry) }
+        }
+        self.limit = 2 * self.heap.len().max(NEAR);
+    }
+
+    /// An entry of the heap.
+    #[inline]
+    fn admit(&mut self, entry: Entry) {
+        let hole = self.heap.len();
+        self.heap.push(entry);
+        self.rise(hole, entry);
     }
 
     /// Puts `entry` into the hole or above it.
@@ -120,9 +215,11 @@ impl Calendar {
 
     /// Keeps only the entries for which `valid` (slot, stamp) is true.
     pub fn retain(&mut self, valid: impl Fn(Slot, u32) -> bool) {
-        let kept: Vec<Entry> = self.heap.drain(..).filter(|e| valid(e.0 as u32, (e.0 >> 32) as u32)).collect();
-        self.heap = kept;
-        self.heap.sort_unstable();
+        for entries in self.later.iter_mut().chain([&mut self.heap]) {
+            entries.retain(|entry| valid(entry.completion().0, entry.completion().1));
+        }
+        self.len = self.heap.len() + self.later.iter().map(Vec::len).sum::<usize>();
+        self.fill();
     }
 }
 
@@ -131,20 +228,37 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
+    /// Times on many scales, with ties.
+    fn time() -> impl Strategy<Value = f64> {
+        (0u32..40, -3i32..12).prop_map(|(time, scale)| f64::from(time) * 10f64.powi(scale))
+    }
+
     proptest! {
         #[test]
-        fn gives_entries_by_time_then_by_order_of_entry(times in prop::collection::vec(0u32..20, 0..300)) {
-            let mut calendar = Calendar::default();
-            for (slot, &time) in times.iter().enumerate() {
-                calendar.push(f64::from(time), slot as Slot);
-            }
-            let mut expected: Vec<usize> = (0..times.len()).collect();
-            expected.sort_by_key(|&slot| times[slot]);
-            for slot in expected {
-                prop_assert_eq!(calendar.next_time(), f64::from(times[slot]));
-                prop_assert_eq!(calendar.pop().map(|e| e.0 as usize), Some(slot));
+        fn gives_entries_by_time_then_by_order_of_entry(
+            steps in prop::collection::vec((0usize..2000, prop::collection::vec(time(), 0..2000), any::<bool>()), 0..8)
+        ) {
+            let (mut calendar, mut expected, mut slot) = (Calendar::default(), std::collections::BTreeSet::new(), 0);
+            for (pops, times, purge) in steps.into_iter().chain([(usize::MAX, Vec::new(), false)]) {
+                for time in times {
+                    let stamp = calendar.push(time, slot);
+                    expected.insert((time.to_bits(), stamp, slot));
+                    slot += 1;
+                }
+                if purge {
+                    calendar.retain(|slot, _| slot % 3 == 0);
+                    expected.retain(|&(.., slot)| slot % 3 == 0);
+                }
+                for _ in 0..pops.min(expected.len()) {
+                    let (time, stamp, slot) = expected.pop_first().unwrap();
+                    prop_assert_eq!(calendar.next_time(), f64::from_bits(time));
+                    prop_assert_eq!(calendar.peek(), Some((slot, stamp)));
+                    prop_assert_eq!(calendar.pop(|_| ()), Some((slot, stamp)));
+                    prop_assert_eq!(calendar.len(), expected.len());
+                }
             }
             prop_assert!(calendar.is_empty());
+            prop_assert_eq!(calendar.pop(|_| ()), None);
         }
     }
 }

@@ -193,7 +193,7 @@ impl<P: Policy + 'static> EventLoop for Events<P> {
         self.state.counters.clock(&self.state.station, now, true);
         self.state.station.set_now(now);
         while self.calendar.next_time() <= now {
-            let Some((slot, _)) = self.calendar.pop() else { break };
+            let Some((slot, _)) = self.calendar.pop(|slot| self.book.fetch(slot)) else { break };
             self.complete(slot, now);
         }
         while let Some(job) = self.source.release() {

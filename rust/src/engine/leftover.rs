@@ -89,7 +89,7 @@ impl Leftover {
             return false;
         }
         while self.next_completion() <= now {
-            let Some((slot, _)) = self.calendar.pop() else { break };
+            let Some((slot, _)) = self.calendar.pop(|_| ()) else { break };
             self.complete(u64::from(slot), now);
         }
         while let Some((_, servers)) = self.left.next_if(|&(time, _)| time <= now) {
@@ -127,7 +127,7 @@ impl Leftover {
             if self.jobs[slot as usize].stamp == stamp {
                 break;
             }
-            self.calendar.pop();
+            self.calendar.pop(|_| ());
         }
         self.calendar.next_time()
     }

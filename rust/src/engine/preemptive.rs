@@ -256,7 +256,7 @@ impl<P: Preemptive> PreemptiveEvents<P> {
             if self.book.job(slot).stamp == stamp {
                 break;
             }
-            self.calendar.pop();
+            self.calendar.pop(|slot| self.book.fetch(slot));
         }
         self.calendar.next_time()
     }
@@ -286,7 +286,7 @@ impl<P: Preemptive + 'static> EventLoop for PreemptiveEvents<P> {
         self.state.counters.clock(&self.state.station, now, true);
         self.state.station.set_now(now);
         while self.next_completion() <= now {
-            let Some((slot, _)) = self.calendar.pop() else { break };
+            let Some((slot, _)) = self.calendar.pop(|slot| self.book.fetch(slot)) else { break };
             self.complete(slot, now);
         }
         while let Some(job) = self.source.release() {
