@@ -12,7 +12,7 @@ pub struct Calendar {
     heap: Vec<Entry>,
     /// The others, by the highest bit in which they differ from the horizon: those of lower bits are earlier.
     later: [Vec<Entry>; 128],
-    /// The buckets with entries, as bits.
+    /// The buckets with entries, as bits: exactly these, as the horizon is finite only if there are some.
     filled: u128,
     horizon: Entry,
     /// The heap is filled anew when it has more entries.
@@ -215,10 +215,11 @@ impl Calendar {
 
     /// Keeps only the entries for which `valid` (slot, stamp) is true.
     pub fn retain(&mut self, valid: impl Fn(Slot, u32) -> bool) {
-        for entries in self.later.iter_mut().chain([&mut self.heap]) {
-            entries.retain(|entry| valid(entry.completion().0, entry.completion().1));
-        }
-        self.len = self.heap.len() + self.later.iter().map(Vec::len).sum::<usize>();
+        let mut kept = std::mem::take(&mut self.heap);
+        self.later.iter_mut().for_each(|bucket| kept.append(bucket));
+        kept.retain(|entry| valid(entry.completion().0, entry.completion().1));
+        (self.len, self.filled, self.horizon) = (kept.len(), 0, NEVER);
+        self.heap = kept;
         self.fill();
     }
 }
@@ -227,27 +228,40 @@ impl Calendar {
 mod tests {
     use super::*;
     use proptest::prelude::*;
+    use std::collections::BTreeSet;
 
     /// Times on many scales, with ties.
     fn time() -> impl Strategy<Value = f64> {
         (0u32..40, -3i32..12).prop_map(|(time, scale)| f64::from(time) * 10f64.powi(scale))
     }
 
+    /// Numbers of entries: often those at which the heap is filled or divided, or one more or less.
+    fn number() -> impl Strategy<Value = usize> {
+        let close = (0usize..5, 0usize..3).prop_map(|(heaps, more)| (heaps * NEAR + more).saturating_sub(1));
+        prop_oneof![0usize..2000, close]
+    }
+
+    fn times() -> impl Strategy<Value = Vec<f64>> {
+        number().prop_flat_map(|number| prop::collection::vec(time(), number))
+    }
+
     proptest! {
         #[test]
         fn gives_entries_by_time_then_by_order_of_entry(
-            steps in prop::collection::vec((0usize..2000, prop::collection::vec(time(), 0..2000), any::<bool>()), 0..8)
+            steps in prop::collection::vec((times(), prop::option::of(number()), number()), 0..8)
         ) {
-            let (mut calendar, mut expected, mut slot) = (Calendar::default(), std::collections::BTreeSet::new(), 0);
-            for (pops, times, purge) in steps.into_iter().chain([(usize::MAX, Vec::new(), false)]) {
+            let (mut calendar, mut expected, mut slot) = (Calendar::default(), BTreeSet::new(), 0);
+            for (times, kept, pops) in steps.into_iter().chain([(Vec::new(), None, usize::MAX)]) {
                 for time in times {
                     let stamp = calendar.push(time, slot);
                     expected.insert((time.to_bits(), stamp, slot));
                     slot += 1;
+                    prop_assert_eq!(calendar.peek().map(|(slot, _)| slot), expected.first().map(|entry| entry.2));
                 }
-                if purge {
-                    calendar.retain(|slot, _| slot % 3 == 0);
-                    expected.retain(|&(.., slot)| slot % 3 == 0);
+                if let Some(kept) = kept {
+                    expected = expected.into_iter().take(kept).collect();
+                    let valid: BTreeSet<_> = expected.iter().map(|&(_, stamp, slot)| (slot, stamp)).collect();
+                    calendar.retain(|slot, stamp| valid.contains(&(slot, stamp)));
                 }
                 for _ in 0..pops.min(expected.len()) {
                     let (time, stamp, slot) = expected.pop_first().unwrap();
