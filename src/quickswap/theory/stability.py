@@ -161,8 +161,10 @@ def _msf(system: System, policy: Policy, capacity: float) -> Limit | None:
         return same
     if not (nested(system) and markovian(system)):
         return None
-    reason = "each need divides the next larger one and k, so "
-    reason += "hardly any server is idle while many jobs wait."
+    reason = (
+        "each need divides the next larger one and k, so hardly any server is idle while many "
+        "jobs wait."
+    )
     return Limit(capacity, reason, NESTED)
 
 
